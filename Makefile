@@ -1,0 +1,48 @@
+# The commands of this project. `make` alone lists them.
+
+# Where the site is served, and the directory of its waitlist.
+ADDR ?= 127.0.0.1:3000
+DATA ?= data
+
+# .ci/setup puts there what it had to build; wasm-opt comes with the npm packages.
+export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/node_modules/.bin:$(PATH)
+# The program looks for the site's files beside itself: target/release/{landing,site}.
+export CARGO_TARGET_DIR := target
+
+RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
+PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
+
+.PHONY: help run watch test fmt build setup bindings
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+
+run: build ## set up, build, serve: make run ADDR=127.0.0.1:3000 DATA=data
+	exec target/release/landing --addr $(ADDR) --data $(DATA)
+
+watch: setup ## serve while you work; a change reaches the open page by itself
+	LANDING_ADDR=$(ADDR) LANDING_DATA=$(DATA) LEPTOS_SITE_ADDR=$(ADDR) cargo leptos watch
+
+test: ## set up, then every check and test there is
+	@.ci/setup test
+	cargo fmt --check
+	$(PRETTIER) --check
+	cargo clippy --all-targets -- -D warnings
+	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
+	cargo test
+	cd islands && npx tsc && npx vitest run
+	$(RELEASE)
+	cd end2end && npx tsc && npx playwright test
+
+fmt: setup ## format everything
+	cargo fmt
+	$(PRETTIER) --write
+
+bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy.rs
+	WRITE_BINDINGS=1 cargo test --lib --no-default-features wire
+
+build: setup
+	$(RELEASE)
+
+setup:
+	@.ci/setup

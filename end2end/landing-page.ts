@@ -1,0 +1,105 @@
+/** The landing page as a visitor finds it: by what is read, not by how it is built. */
+import { expect, type Locator, type Page } from "@playwright/test";
+
+export const ANCHORS = ["features", "comparison", "demo", "contact"] as const;
+export type Anchor = (typeof ANCHORS)[number];
+
+export class LandingPage {
+  readonly bar: Locator;
+  readonly nav: Locator;
+  readonly email: Locator;
+  readonly submit: Locator;
+  readonly form: Locator;
+  readonly count: Locator;
+  readonly terminal: Locator;
+  readonly lines: Locator;
+  readonly shownLines: Locator;
+  readonly toasts: Locator;
+  readonly toastRegion: Locator;
+  readonly footer: Locator;
+
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+    this.bar = page.getByRole("banner");
+    this.nav = page.getByRole("navigation", { name: "Main" });
+    this.email = page.getByLabel("Email address");
+    this.form = page.locator("form");
+    this.submit = this.form.getByRole("button");
+    this.count = page.getByText(/^\d+ entrepreneurs already on the list$/);
+    this.terminal = page.getByRole("list", { name: "A launch, line by line" });
+    this.lines = this.terminal.getByRole("listitem");
+    this.shownLines = this.terminal.locator("[data-state=shown]");
+    this.toasts = page.locator(".toast");
+    this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
+    this.footer = page.getByRole("contentinfo");
+  }
+
+  async open(): Promise<void> {
+    await this.page.goto("/");
+  }
+
+  section(anchor: Anchor): Locator {
+    return this.page.locator(`section#${anchor}`);
+  }
+
+  /** Opens the page and waits until the form is React's. */
+  async openForm(): Promise<void> {
+    await this.open();
+    await this.section("contact").scrollIntoViewIfNeeded();
+    await this.ready("waitlist-form");
+    await this.ready("toaster");
+  }
+
+  /** Waits until an island is React's. */
+  async ready(island: string): Promise<void> {
+    const element = this.page.locator(`[data-island=${island}]`);
+    await expect
+      .poll(() =>
+        element.evaluate(
+          (node) =>
+            Object.keys(node).some((key) => key.startsWith("__reactContainer")) &&
+            (node.childElementCount === 0 ||
+              Object.keys(node.children[0] ?? {}).some((key) => key.startsWith("__react"))),
+        ),
+      )
+      .toBe(true);
+  }
+
+  async join(email: string): Promise<void> {
+    await this.email.fill(email);
+    await this.submit.click();
+  }
+
+  /** Waits until the browser has told every observer what is in view. */
+  async observersTold(): Promise<void> {
+    for (let frame = 0; frame < 2; frame += 1) {
+      await this.page.evaluate(
+        () =>
+          new Promise<void>((resolve) => {
+            const observer = new IntersectionObserver(() => {
+              observer.disconnect();
+              resolve();
+            });
+            observer.observe(document.body);
+          }),
+      );
+    }
+  }
+
+  /** Where a section's top lies below the bar, in pixels; about 0 to 40 after a jump to it. */
+  async distanceBelowBar(anchor: Anchor): Promise<number> {
+    const bar = await this.bar.boundingBox();
+    const section = await this.section(anchor).boundingBox();
+    if (!bar || !section) throw new Error("the bar or the section is not there");
+    return section.y - (bar.y + bar.height);
+  }
+
+  /** Pixels by which the page is wider than the window. */
+  overflow(): Promise<number> {
+    return this.page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+  }
+}

@@ -1,0 +1,61 @@
+// Written by `make bindings`; do not edit.
+
+export const COPY = {
+  "ALREADY_LISTED": "Email already on waitlist",
+  "CONTACT_LABEL": "Write to us",
+  "CONTACT_TIP": "Opens your mail program:",
+  "COUNT": "entrepreneurs already on the list",
+  "DEMO_LABEL": "A launch, line by line",
+  "DEMO_LINES": [
+    [
+      "command",
+      "agent deploy --idea \"small-batch hot sauce\""
+    ],
+    [
+      "check",
+      "Business plan written"
+    ],
+    [
+      "check",
+      "Brand and product photos ready"
+    ],
+    [
+      "check",
+      "Website built"
+    ],
+    [
+      "check",
+      "Payments connected"
+    ],
+    [
+      "check",
+      "Launch campaign running"
+    ],
+    [
+      "check",
+      "Customer support on duty"
+    ],
+    [
+      "sms",
+      "SMS: First customer! You earned $29.99"
+    ],
+    [
+      "result",
+      "Live at https://hot-sauce.example"
+    ]
+  ],
+  "EMAIL_LABEL": "Email address",
+  "EMAIL_PLACEHOLDER": "you@company.com",
+  "EMPTY_EMAIL": "Please enter your email address",
+  "ERROR_TITLE": "Error",
+  "FAILED": "Failed to add to waitlist. Please try again.",
+  "INVALID_EMAIL": "Please enter a valid email address",
+  "JOINED": "You've been added to the waitlist. We'll notify you when {product} is ready.",
+  "JOINED_TITLE": "Success!",
+  "SOCIAL_LABEL": "Follow the launch",
+  "SOCIAL_TIP": "Our profile on",
+  "SUBMIT": "Join the Waitlist",
+  "SUBMITTING": "Adding...",
+  "TOASTS_LABEL": "Notifications ({hotkey})",
+  "TOAST_CLOSE": "Close"
+} as const;

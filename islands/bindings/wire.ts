@@ -1,0 +1,51 @@
+// Written by `make bindings`; do not edit.
+
+export type Entry = { 
+/**
+ * The address as typed, without the spaces around it.
+ */
+email: string, };
+
+export type Count = { 
+/**
+ * People on the list.
+ */
+count: number, };
+
+export type ErrorBody = { 
+/**
+ * What is wrong and what to do, for a person.
+ */
+error: string, };
+
+export type IslandName = "demo-terminal" | "waitlist-form" | "contact-links" | "toaster";
+
+export type NoProps = Record<symbol, never>;
+
+export type WaitlistFormProps = { 
+/**
+ * The product's name, for the success toast.
+ */
+product: string, 
+/**
+ * People on the list when the page was made.
+ */
+count: number, 
+/**
+ * What the field holds: empty, or what was typed when the form posted itself and failed.
+ */
+email: string, };
+
+export type ContactLinksProps = { 
+/**
+ * The owner's address, for the mailto link.
+ */
+email: string, 
+/**
+ * URL of the social profile.
+ */
+social: string, 
+/**
+ * Its host, for the tooltip.
+ */
+social_host: string, };

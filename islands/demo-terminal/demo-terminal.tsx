@@ -1,0 +1,62 @@
+/** The scripted launch (spec §4): waits until half of its section is in view, then reveals line
+ * after line. */
+import { useCallback, useEffect, useRef, useState } from "react";
+import { COPY } from "../bindings/copy";
+import { useSectionInView } from "../visible";
+
+/** Spec §9, in milliseconds. */
+const START_DELAY = 1000;
+const LINE_INTERVAL = 800;
+/** Spec §9: the share of the section that must be in view. */
+const THRESHOLD = 0.5;
+
+const LINES = COPY.DEMO_LINES;
+
+export default function DemoTerminal() {
+  const ref = useRef<HTMLOListElement>(null);
+  const revealed = useRun(ref);
+  return (
+    <div className="terminal">
+      <div className="terminal-bar" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </div>
+      <ol ref={ref} className="terminal-lines" aria-label={COPY.DEMO_LABEL}>
+        {LINES.map(([kind, text], index) => (
+          <li key={text} data-kind={kind} data-state={index < revealed ? "shown" : "dimmed"}>
+            {text}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** How many lines are revealed. One run at a time; coming into view after the end starts another. */
+function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
+  const [revealed, setRevealed] = useState(0);
+  const inView = useRef(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+
+  const reveal = useCallback((count: number) => {
+    setRevealed(count);
+    const more = count < LINES.length;
+    timer.current = more ? setTimeout(reveal, LINE_INTERVAL, count + 1) : undefined;
+  }, []);
+
+  const onChange = useCallback(
+    (share: number) => {
+      const cameIntoView = share >= THRESHOLD && !inView.current;
+      inView.current = share >= THRESHOLD;
+      if (!cameIntoView || timer.current !== undefined) return;
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) setRevealed(LINES.length);
+      else timer.current = setTimeout(reveal, START_DELAY, 1);
+    },
+    [reveal],
+  );
+
+  useSectionInView(ref, onChange);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return revealed;
+}

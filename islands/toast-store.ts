@@ -1,0 +1,48 @@
+/** The toasts, outside React, so that separate roots share them: who subscribes late sees the
+ * toasts that are open. */
+
+export interface Toast {
+  readonly id: number;
+  readonly title: string;
+  readonly text: string;
+  readonly variant: "default" | "destructive";
+  readonly open: boolean;
+}
+
+/** Toasts visible at once (spec §9). */
+const LIMIT = 1;
+/** From a toast's dismissal to its removal, in milliseconds (spec §9). */
+const REMOVAL_DELAY = 1_000_000;
+
+let toasts: readonly Toast[] = [];
+let lastId = 0;
+const listeners = new Set<() => void>();
+
+/** Shows a toast; it takes the place of the one that is shown. */
+export function toast(shown: Pick<Toast, "title" | "text" | "variant">): void {
+  lastId += 1;
+  change([{ ...shown, id: lastId, open: true }, ...toasts].slice(0, LIMIT));
+}
+
+/** Closes a toast. It stays for its way out, and is removed later. */
+export function dismiss(id: number): void {
+  if (!toasts.some((toast) => toast.id === id && toast.open)) return;
+  change(toasts.map((toast) => (toast.id === id ? { ...toast, open: false } : toast)));
+  setTimeout(() => change(toasts.filter((toast) => toast.id !== id)), REMOVAL_DELAY);
+}
+
+/** For `useSyncExternalStore`. */
+export function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The newest first; the same array until something changes. */
+export function snapshot(): readonly Toast[] {
+  return toasts;
+}
+
+function change(next: readonly Toast[]) {
+  toasts = next;
+  for (const listener of listeners) listener();
+}

@@ -1,0 +1,57 @@
+/** The toasts (spec §4, §9): Radix Toast over the shared store. */
+import * as Radix from "@radix-ui/react-toast";
+import { useSyncExternalStore } from "react";
+import { COPY } from "../bindings/copy";
+import { dismiss, snapshot, subscribe, type Toast } from "../toast-store";
+
+/** Spec §9. */
+const DURATION = 5000;
+const SWIPE_THRESHOLD = 50;
+const HOTKEY = ["F8"];
+
+const NONE: readonly Toast[] = [];
+const never = () => () => {};
+
+export default function Toaster() {
+  const toasts = useSyncExternalStore(subscribe, snapshot, () => NONE);
+  // Nothing to prerender: without JavaScript there are no toasts, and no region for them.
+  const inBrowser = useSyncExternalStore(
+    never,
+    () => true,
+    () => false,
+  );
+  if (!inBrowser) return null;
+  return (
+    <Radix.Provider
+      // Anew for each toast: Radix pauses under pointer and focus, stays paused when the toast is
+      // closed there, and the next would not close by itself (radix-ui/primitives#2233).
+      key={toasts[0]?.id}
+      duration={DURATION}
+      swipeDirection="right"
+      swipeThreshold={SWIPE_THRESHOLD}
+    >
+      {toasts.map(({ id, open, variant, title, text }) => (
+        <Radix.Root
+          key={id}
+          className="toast"
+          data-variant={variant}
+          // Announced politely: it answers what the visitor has just done.
+          type="background"
+          open={open}
+          onOpenChange={(open) => {
+            if (!open) dismiss(id);
+          }}
+        >
+          <Radix.Title className="toast-title">{title}</Radix.Title>
+          <Radix.Description className="toast-text">{text}</Radix.Description>
+          <Radix.Close className="toast-close" aria-label={COPY.TOAST_CLOSE}>
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+              <path d="M4 4l8 8M12 4l-8 8" />
+            </svg>
+          </Radix.Close>
+        </Radix.Root>
+      ))}
+      <Radix.Viewport className="toasts" hotkey={HOTKEY} label={COPY.TOASTS_LABEL} />
+    </Radix.Provider>
+  );
+}

@@ -1,0 +1,108 @@
+/** The form and the count line (spec §4, §5, §8). Before it is hydrated, and without JavaScript,
+ * the form posts itself to `/`. */
+import { QueryClientProvider, useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from "react";
+import { COPY } from "../bindings/copy";
+import type { Count, Entry, WaitlistFormProps } from "../bindings/wire";
+import { hasStatus, queryClient, request } from "../query";
+import { toast } from "../toast-store";
+import { useSectionInView } from "../visible";
+
+const WAITLIST = "/api/waitlist";
+const COUNT = [WAITLIST, "count"];
+
+export default function WaitlistForm(props: WaitlistFormProps) {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Form {...props} />
+    </QueryClientProvider>
+  );
+}
+
+function Form({ product, count, email }: WaitlistFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const people = usePeople(form, count);
+  const signUp = useMutation({
+    // Nothing in the answer is used, but what is not JSON is not an answer of the API.
+    mutationFn: async (entry: Entry): Promise<unknown> =>
+      (await request("POST", WAITLIST, entry)).json(),
+    onSuccess: () => {
+      if (input.current) input.current.value = "";
+      const text = COPY.JOINED.replace("{product}", () => product);
+      toast({ title: COPY.JOINED_TITLE, text, variant: "default" });
+      void people.refresh();
+    },
+    onError: (error) => fail(failure(error)),
+  });
+
+  // What was disabled has lost the focus.
+  useEffect(() => {
+    if (signUp.error) input.current?.focus();
+  }, [signUp.error]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    // What the server said about an earlier try, without JavaScript, is out of date.
+    form.current?.closest("section")?.querySelector(".reply")?.remove();
+    const email = input.current?.value.trim() ?? "";
+    if (email === "") fail(COPY.EMPTY_EMAIL);
+    // Not `isPending`: that is of the last render, and two submits can come before the next.
+    else if (queryClient.isMutating() === 0) signUp.mutate({ email });
+  }
+
+  return (
+    <form
+      ref={form}
+      className="waitlist"
+      method="post"
+      action="/#contact"
+      onSubmit={submit}
+      aria-busy={signUp.isPending}
+    >
+      <label htmlFor={id}>{COPY.EMAIL_LABEL}</label>
+      {/* Uncontrolled: what was typed before hydration stays. */}
+      <input
+        ref={input}
+        id={id}
+        type="email"
+        name="email"
+        autoComplete="email"
+        inputMode="email"
+        placeholder={COPY.EMAIL_PLACEHOLDER}
+        defaultValue={email}
+        disabled={signUp.isPending}
+      />
+      <button type="submit" className="button" disabled={signUp.isPending}>
+        {signUp.isPending ? COPY.SUBMITTING : COPY.SUBMIT}
+      </button>
+      <p className="waitlist-count">{`${people.count} ${COPY.COUNT}`}</p>
+    </form>
+  );
+}
+
+/** The number of people on the list: the server's until the section shows, then asked for. */
+function usePeople(form: React.RefObject<HTMLElement | null>, initial: number) {
+  const [seen, setSeen] = useState(false);
+  const onChange = useCallback((share: number) => setSeen((before) => before || share > 0), []);
+  useSectionInView(form, onChange);
+  const { data, refetch } = useQuery<Partial<Count>>({ queryKey: COUNT, enabled: seen });
+  async function refresh() {
+    // A read under way may have been counted too early, and `refetch` would settle for it.
+    await queryClient.cancelQueries({ queryKey: COUNT });
+    await refetch();
+  }
+  return { count: data ? (data.count ?? 0) : initial, refresh };
+}
+
+/** Spec §8. */
+function failure(error: unknown): string {
+  if (hasStatus(error, 409)) return COPY.ALREADY_LISTED;
+  if (hasStatus(error, 400)) return COPY.INVALID_EMAIL;
+  return COPY.FAILED;
+}
+
+function fail(text: string) {
+  toast({ title: COPY.ERROR_TITLE, text, variant: "destructive" });
+}

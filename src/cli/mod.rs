@@ -1,0 +1,39 @@
+//! The program's command line.
+
+mod serve;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::Config;
+
+/// Steward's site: the page and its waitlist.
+///
+/// Alone it serves, like `landing serve`. Every option is also an environment variable; the option
+/// wins.
+#[derive(Parser)]
+#[command(name = "landing", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    config: Config,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the site
+    Serve(Config),
+}
+
+/// Parses the command line and runs one command.
+///
+/// # Errors
+/// A sentence that says what failed and what to do. A wrong command line does not come back: it is
+/// told on standard error, with exit code 2.
+pub fn run() -> Result<(), String> {
+    let cli = Cli::parse();
+    match cli.command {
+        Some(Command::Serve(config)) => serve::run(&config),
+        None => serve::run(&cli.config),
+    }
+}

@@ -1,0 +1,43 @@
+//! `landing serve`: opens the list and serves the site until told to stop.
+
+use std::{error::Error, sync::Arc};
+
+use tokio::net::TcpListener;
+
+use crate::{
+    config::Config,
+    server::{AppState, serve},
+    waitlist::{SledWaitlist, Waitlist},
+};
+
+pub(super) fn run(config: &Config) -> Result<(), String> {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+    let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
+    let state = AppState::new(config, list).map_err(told)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime can't start: {error}"))?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(config.addr).await.map_err(|error| {
+            format!(
+                "can't listen on {}: {error}; stop what holds it, or choose another with --addr",
+                config.addr
+            )
+        })?;
+        let addr = listener.local_addr().map_err(told)?;
+        tracing::info!(
+            "serving on http://{addr}, the waitlist in {}",
+            config.data.display()
+        );
+        serve(listener, state).await.map_err(told)
+    })
+    // The runtime ends here and lets go of the list, which commits what was accepted.
+}
+
+fn told(error: impl Error) -> String {
+    error.to_string()
+}

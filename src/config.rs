@@ -1,0 +1,151 @@
+//! Command-line flags and environment, one documented struct. Every `--some-flag` is also
+//! `LANDING_SOME_FLAG`; the flag wins.
+
+use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+
+use url::Url;
+
+use crate::copy;
+
+/// How the site is served.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Config {
+    /// Address and port to listen on
+    #[arg(
+        long,
+        env = "LANDING_ADDR",
+        value_name = "IP:PORT",
+        default_value = "127.0.0.1:3000"
+    )]
+    pub addr: SocketAddr,
+
+    /// Directory of the waitlist; made when missing
+    #[arg(long, env = "LANDING_DATA", value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+
+    /// Directory of the site's files [default: `site` beside the program]
+    #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
+    pub site_root: Option<PathBuf>,
+
+    /// Public origin of the site, such as https://steward.example [default: http://ADDR]
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
+    pub origin: Option<Origin>,
+
+    /// The product's name
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
+          value_parser = product_name)]
+    pub product: String,
+
+    /// E-mail address of the contact link
+    #[arg(long, env = "LANDING_CONTACT", value_name = "EMAIL", default_value = copy::CONTACT,
+          value_parser = contact_address)]
+    pub contact: String,
+
+    /// URL of the social profile
+    #[arg(long, env = "LANDING_SOCIAL", value_name = "URL", default_value = copy::SOCIAL)]
+    pub social: Link,
+
+    /// Where Privacy leads [default: a placeholder without address]
+    #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]
+    pub privacy_url: Option<Link>,
+
+    /// Where Terms leads [default: a placeholder without address]
+    #[arg(long, env = "LANDING_TERMS_URL", value_name = "URL")]
+    pub terms_url: Option<Link>,
+
+    /// Where Support leads [default: a placeholder without address]
+    #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
+    pub support_url: Option<Link>,
+}
+
+impl Config {
+    /// The public origin, without a slash at the end.
+    pub fn origin(&self) -> String {
+        match &self.origin {
+            Some(Origin(origin)) => origin.clone(),
+            None => format!("http://{}", self.addr),
+        }
+    }
+}
+
+/// Scheme, host and port of an http or https URL, without a slash at the end.
+#[derive(Clone, Debug)]
+pub struct Origin(String);
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = web_url(text)?;
+        let bare = url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        if !bare {
+            return Err(
+                "an origin is a scheme, a host and perhaps a port, and nothing after \
+                        them: https://steward.example"
+                    .into(),
+            );
+        }
+        Ok(Self(url.origin().ascii_serialization()))
+    }
+}
+
+/// The address of a link: an absolute http or https URL.
+#[derive(Clone, Debug)]
+pub struct Link(Url);
+
+impl Link {
+    /// The address, for `href`.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The host part.
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+}
+
+impl FromStr for Link {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        web_url(text).map(Self)
+    }
+}
+
+fn web_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("{error}; write it as https://…"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(format!(
+            "it starts with {other}:, but must start with https: or http:"
+        )),
+    }
+}
+
+fn product_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err("a product's name is one line of visible text".into());
+    }
+    Ok(name.to_owned())
+}
+
+/// What may stand in a mailto link as it is. Not the waitlist's rule: an owner's typing error must
+/// be told at start, but nothing is stored under this address.
+fn contact_address(text: &str) -> Result<String, String> {
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || ".+-_".contains(c))
+    };
+    match text.split_once('@') {
+        Some((local, domain)) if plain(local) && plain(domain) => Ok(text.to_owned()),
+        _ => Err("write an address such as hello@steward.example".into()),
+    }
+}

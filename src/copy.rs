@@ -1,0 +1,321 @@
+//! Every sentence and link that a visitor reads, in the order of the page.
+//!
+//! `{product}` stands for the product's name ([`fill`] puts it in). What the islands say is in
+//! [`islands`]; a test writes it to `islands/bindings/copy.ts`.
+
+/// The product's name, unless the owner configures another.
+pub const PRODUCT: &str = "Steward";
+
+/// The address of the mailto link, unless the owner configures another.
+pub const CONTACT: &str = "hello@steward.example";
+
+/// The social profile, unless the owner configures another.
+pub const SOCIAL: &str = "https://social.example/@steward";
+
+/// Puts the product's name where a text says `{product}`.
+pub fn fill(text: &str, product: &str) -> String {
+    text.replace("{product}", product)
+}
+
+/// The document's head.
+pub mod head {
+    /// Title of the landing page.
+    pub const TITLE: &str = "{product} — the AI agent that runs your business";
+    /// What search engines and link previews show.
+    pub const DESCRIPTION: &str = "{product} writes the business plan, launches the website, runs \
+        the marketing and texts you when sales come in. Join the early-access waitlist.";
+}
+
+/// The fixed bar at the top.
+pub mod nav {
+    /// Accessible name of the navigation.
+    pub const LABEL: &str = "Main";
+    /// The skip link before it.
+    pub const SKIP: &str = "Skip to content";
+    /// Anchor and label, in order.
+    pub const LINKS: [(&str, &str); 4] = [
+        ("features", "Features"),
+        ("comparison", "vs ChatGPT"),
+        ("demo", "Demo"),
+        ("contact", "Contact"),
+    ];
+    /// Goes to the waitlist.
+    pub const START: &str = "Get Started";
+}
+
+/// The first screen.
+pub mod hero {
+    /// The one promise.
+    pub const TITLE: &str = "You have the idea. {product} runs the business.";
+    /// What that means.
+    pub const LEAD: &str = "{product} is an AI agent, not a chat window. It writes your business \
+        plan, launches your website, runs your marketing, and texts you when the sales come in.";
+    /// Goes to the waitlist.
+    pub const START: &str = "Launch Your AI Agent";
+    /// Goes to the demo.
+    pub const WATCH: &str = "Watch Demo";
+    /// What the agent does, step by step: name and sentence.
+    pub const STEPS: [(&str, &str); 4] = [
+        (
+            "Plan",
+            "A business plan with a market, a price and a first hundred customers.",
+        ),
+        (
+            "Launch",
+            "A website with your name on it, live the same day.",
+        ),
+        (
+            "Market",
+            "Campaigns written, scheduled, measured and improved.",
+        ),
+        (
+            "Earn",
+            "A text message on your phone each time a sale comes in.",
+        ),
+    ];
+}
+
+/// The agent against a chat assistant.
+pub mod comparison {
+    /// Heading.
+    pub const TITLE: &str = "A chat assistant tells you how. {product} gets it done.";
+    /// Below the heading.
+    pub const LEAD: &str = "Ask both for the same thing and look at what you are holding an hour \
+        later.";
+    /// Who hands you what: the assistant, the agent.
+    pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
+    /// What you ask for, what a chat assistant hands you, what the agent hands you.
+    pub const ROWS: [(&str, &str, &str); 6] = [
+        (
+            "A business plan",
+            "An outline to fill in yourself",
+            "A costed plan, and the work on it begun",
+        ),
+        (
+            "A website",
+            "Code to copy, paste and host somewhere",
+            "A live site on storage that you own",
+        ),
+        (
+            "Marketing",
+            "Ten ideas for a campaign",
+            "The campaign, running and measured",
+        ),
+        (
+            "News of a sale",
+            "Nothing: it cannot know",
+            "A text message with the amount",
+        ),
+        (
+            "Work overnight",
+            "Waits for your next prompt",
+            "Keeps working, 24 hours a day",
+        ),
+        (
+            "Your data",
+            "Lives in somebody's chat history",
+            "Lives in your own storage",
+        ),
+    ];
+}
+
+/// What is in the box.
+pub mod features {
+    /// Heading.
+    pub const TITLE: &str = "Everything it makes, you can open";
+    /// Below the heading.
+    pub const LEAD: &str = "An agent that works alone must be easy to look over. Every file, key \
+        and number it touches is in plain view.";
+    /// Title and text of each card.
+    pub const CARDS: [(&str, &str); 6] = [
+        (
+            "S3-compatible storage",
+            "Browse every bucket that {product} fills, with the tools you already use.",
+        ),
+        (
+            "File explorer",
+            "Plans, pages, invoices and images in one tree, to open, move and download.",
+        ),
+        (
+            "Built-in editor",
+            "Change a headline or a price yourself. The site updates as you save.",
+        ),
+        (
+            "Local credentials",
+            "Your keys stay on your device. They are used from there and never uploaded.",
+        ),
+        (
+            "Analytics",
+            "Visits, orders and revenue side by side, so you see what the agent's work earns.",
+        ),
+        (
+            "24/7 operation",
+            "It answers a customer at 3 a.m. and has the report ready when you wake up.",
+        ),
+    ];
+}
+
+/// What it is built on.
+pub mod infrastructure {
+    /// Heading.
+    pub const TITLE: &str = "Built where nobody can switch you off";
+    /// Below the heading.
+    pub const LEAD: &str = "{product} keeps your business on decentralized storage: many \
+        independent nodes instead of one company's servers.";
+    /// The three selling points.
+    pub const POINTS: [(&str, &str); 3] = [
+        (
+            "You own it",
+            "Site, data and customer list belong to you, under keys that only you hold.",
+        ),
+        (
+            "Unlimited scaling",
+            "Ten visitors or ten million: the network adds nodes, you add nothing.",
+        ),
+        (
+            "No platform shutdown",
+            "No landlord to change the rules, close the account or go out of business.",
+        ),
+    ];
+}
+
+/// Around the demo terminal.
+pub mod demo {
+    /// Heading.
+    pub const TITLE: &str = "From one command to the first customer";
+    /// Below the heading.
+    pub const LEAD: &str = "This is a whole launch, shortened to eight seconds.";
+    /// Goes to the waitlist.
+    pub const START: &str = "Start Your Agent Now";
+}
+
+/// Around the waitlist form.
+pub mod contact {
+    /// Heading.
+    pub const TITLE: &str = "Be among the first";
+    /// Below the heading.
+    pub const LEAD: &str = "{product} opens to a few founders at a time. Leave your address and \
+        we write to you once: when it is your turn.";
+}
+
+/// The last lines.
+pub mod footer {
+    /// Labels of the three links, in order: privacy, terms, support.
+    pub const PRIVACY: &str = "Privacy";
+    /// See [`PRIVACY`].
+    pub const TERMS: &str = "Terms";
+    /// See [`PRIVACY`].
+    pub const SUPPORT: &str = "Support";
+    /// Spec §2: the copyright line says 2024.
+    pub const COPYRIGHT: &str = "© 2024 {product}";
+}
+
+/// The page for every path that is no page.
+pub mod not_found {
+    /// Title and heading.
+    pub const TITLE: &str = "404 Page Not Found";
+    /// Below it.
+    pub const TEXT: &str = "Did you forget to add the page to the router?";
+    /// The way home.
+    pub const HOME: &str = "Go to the home page";
+}
+
+/// What the page says after the form posted itself (no JavaScript). The same words as the toasts
+/// of the form island: spec §8.
+pub mod reply {
+    pub use super::islands::{ALREADY_LISTED, EMPTY_EMAIL, ERROR_TITLE, FAILED, INVALID_EMAIL};
+    pub use super::islands::{JOINED, JOINED_TITLE};
+}
+
+/// What the islands say. TypeScript knows them as `COPY`.
+pub mod islands {
+    /// One line of the demo terminal: what kind of line it is (a CSS class), and its text.
+    pub type DemoLine = (&'static str, &'static str);
+
+    /// Spec §4: a deploy command, six progress checks, the SMS of a first customer with the sample
+    /// revenue of spec §9, and the live site.
+    pub const DEMO_LINES: [DemoLine; 9] = [
+        ("command", "agent deploy --idea \"small-batch hot sauce\""),
+        ("check", "Business plan written"),
+        ("check", "Brand and product photos ready"),
+        ("check", "Website built"),
+        ("check", "Payments connected"),
+        ("check", "Launch campaign running"),
+        ("check", "Customer support on duty"),
+        ("sms", "SMS: First customer! You earned $29.99"),
+        ("result", "Live at https://hot-sauce.example"),
+    ];
+    /// Accessible name of the terminal.
+    pub const DEMO_LABEL: &str = "A launch, line by line";
+
+    /// Label of the address field.
+    pub const EMAIL_LABEL: &str = "Email address";
+    /// Hint inside the empty field.
+    pub const EMAIL_PLACEHOLDER: &str = "you@company.com";
+    /// The button.
+    pub const SUBMIT: &str = "Join the Waitlist";
+    /// The button while a sign-up is under way (spec §4).
+    pub const SUBMITTING: &str = "Adding...";
+    /// Follows the number in the count line (spec §3).
+    pub const COUNT: &str = "entrepreneurs already on the list";
+
+    /// Spec §8, success.
+    pub const JOINED_TITLE: &str = "Success!";
+    /// Spec §8, success.
+    pub const JOINED: &str =
+        "You've been added to the waitlist. We'll notify you when {product} is ready.";
+    /// Spec §8, every failure.
+    pub const ERROR_TITLE: &str = "Error";
+    /// Spec §8, 409.
+    pub const ALREADY_LISTED: &str = "Email already on waitlist";
+    /// Spec §8, 400.
+    pub const INVALID_EMAIL: &str = "Please enter a valid email address";
+    /// Spec §8, nothing typed.
+    pub const EMPTY_EMAIL: &str = "Please enter your email address";
+    /// Spec §8, any other failure.
+    pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
+
+    /// The mailto link.
+    pub const CONTACT_LABEL: &str = "Write to us";
+    /// Its tooltip; the address follows.
+    pub const CONTACT_TIP: &str = "Opens your mail program:";
+    /// The social link.
+    pub const SOCIAL_LABEL: &str = "Follow the launch";
+    /// Its tooltip; the profile's host follows.
+    pub const SOCIAL_TIP: &str = "Our profile on";
+
+    /// Accessible name of the toast region; the library puts the hotkey for `{hotkey}`.
+    pub const TOASTS_LABEL: &str = "Notifications ({hotkey})";
+    /// Accessible name of a toast's close button.
+    pub const TOAST_CLOSE: &str = "Close";
+
+    /// Every constant above under its own name, for `islands/bindings/copy.ts`.
+    #[cfg(test)]
+    pub(crate) fn exported() -> serde_json::Value {
+        macro_rules! by_name {
+            ($($name:ident),* $(,)?) => { serde_json::json!({ $(stringify!($name): $name),* }) };
+        }
+        by_name!(
+            DEMO_LINES,
+            DEMO_LABEL,
+            EMAIL_LABEL,
+            EMAIL_PLACEHOLDER,
+            SUBMIT,
+            SUBMITTING,
+            COUNT,
+            JOINED_TITLE,
+            JOINED,
+            ERROR_TITLE,
+            ALREADY_LISTED,
+            INVALID_EMAIL,
+            EMPTY_EMAIL,
+            FAILED,
+            CONTACT_LABEL,
+            CONTACT_TIP,
+            SOCIAL_LABEL,
+            SOCIAL_TIP,
+            TOASTS_LABEL,
+            TOAST_CLOSE,
+        )
+    }
+}

@@ -1,0 +1,27 @@
+//! The last lines.
+
+use leptos::prelude::*;
+
+use crate::{
+    app::{page, say},
+    copy::footer,
+};
+
+/// The last lines. A link without an address is a placeholder: `<a>` without `href`.
+#[component]
+pub fn Footer() -> impl IntoView {
+    let site = page().site;
+    let links = [
+        (footer::PRIVACY, site.privacy_url),
+        (footer::TERMS, site.terms_url),
+        (footer::SUPPORT, site.support_url),
+    ];
+    view! {
+        <footer class="footer">
+            <p>{say(footer::COPYRIGHT)}</p>
+            <ul class="footer-links">
+                {links.map(|(label, url)| view! { <li><a href=url>{label}</a></li> }).collect_view()}
+            </ul>
+        </footer>
+    }
+}

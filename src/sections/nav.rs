@@ -1,0 +1,29 @@
+//! The fixed bar: four links and a button, at every width and without a menu.
+
+use leptos::prelude::*;
+
+use crate::{app::page, copy::nav};
+
+/// The fixed bar.
+#[component]
+pub fn Nav(
+    /// Before each anchor: nothing on the landing page, so that a query in its address stays; `/`
+    /// elsewhere.
+    base: &'static str,
+) -> impl IntoView {
+    view! {
+        <header class="nav">
+            <a class="nav-brand" href="/">{page().site.product}</a>
+            <nav aria-label=nav::LABEL>
+                <ul class="nav-links">
+                    {nav::LINKS
+                        .map(|(anchor, label)| {
+                            view! { <li><a href=format!("{base}#{anchor}")>{label}</a></li> }
+                        })
+                        .collect_view()}
+                </ul>
+            </nav>
+            <a class="button nav-start" href=format!("{base}#contact")>{nav::START}</a>
+        </header>
+    }
+}

@@ -1,0 +1,173 @@
+//! Every type that crosses the network or the border from Rust to TypeScript.
+//!
+//! The test below holds `islands/bindings/` to them; `make bindings` writes it anew.
+
+use serde::{Deserialize, Serialize};
+
+/// The mark of this build. The wasm host carries it too: the server compares the two at start.
+pub const BUILD: &str = env!("LANDING_BUILD");
+
+/// A waitlist entry (spec §3): what a sign-up sends, and what a 201 sends back.
+#[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Entry {
+    /// The address as typed, without the spaces around it.
+    pub email: String,
+}
+
+/// The answer of `GET /api/waitlist/count` (spec §3).
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Count {
+    /// People on the list.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub count: u64,
+}
+
+/// The body of every answer of the API that is not a success.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ErrorBody {
+    /// What is wrong and what to do, for a person.
+    pub error: String,
+}
+
+/// The islands of the page. Each has a folder of this name in `islands/` and a row in
+/// `islands/registry.ts`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum IslandName {
+    /// The scripted launch (spec §4).
+    DemoTerminal,
+    /// The form and the count line (spec §4).
+    WaitlistForm,
+    /// The mailto and social links with their tooltips (spec §2).
+    ContactLinks,
+    /// The toasts (spec §4).
+    Toaster,
+}
+
+impl IslandName {
+    /// Its name in the page and on disk.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DemoTerminal => "demo-terminal",
+            Self::WaitlistForm => "waitlist-form",
+            Self::ContactLinks => "contact-links",
+            Self::Toaster => "toaster",
+        }
+    }
+}
+
+/// When the host mounts an island. Touching one (pointer or focus) mounts it at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Start {
+    /// As soon as the host runs: the page is idle by then.
+    Idle,
+    /// When it is in view or about to be.
+    Visible,
+}
+
+impl Start {
+    /// Its name in the page.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Visible => "visible",
+        }
+    }
+}
+
+/// An island that needs nothing from the server.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct NoProps {}
+
+/// What the server tells the waitlist form.
+#[derive(Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct WaitlistFormProps {
+    /// The product's name, for the success toast.
+    pub product: String,
+    /// People on the list when the page was made.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub count: u64,
+    /// What the field holds: empty, or what was typed when the form posted itself and failed.
+    pub email: String,
+}
+
+/// What the server tells the contact links.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ContactLinksProps {
+    /// The owner's address, for the mailto link.
+    pub email: String,
+    /// URL of the social profile.
+    pub social: String,
+    /// Its host, for the tooltip.
+    pub social_host: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ts_rs::{Config, TS};
+
+    const DO_NOT_EDIT: &str = "// Written by `make bindings`; do not edit.\n";
+
+    fn wire_ts() -> String {
+        let config = Config::default();
+        [
+            Entry::decl(&config),
+            Count::decl(&config),
+            ErrorBody::decl(&config),
+            IslandName::decl(&config),
+            NoProps::decl(&config),
+            WaitlistFormProps::decl(&config),
+            ContactLinksProps::decl(&config),
+        ]
+        .iter()
+        .fold(DO_NOT_EDIT.to_owned(), |text, decl| {
+            text + "\nexport " + decl + "\n"
+        })
+    }
+
+    fn copy_ts() -> String {
+        let copy = serde_json::to_string_pretty(&crate::copy::islands::exported())
+            .expect("constants are JSON");
+        format!("{DO_NOT_EDIT}\nexport const COPY = {copy} as const;\n")
+    }
+
+    fn compare_or_write(file: &str, expected: &str) {
+        let path = format!("{}/islands/bindings/{file}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("WRITE_BINDINGS").is_some() {
+            std::fs::write(&path, expected).expect("islands/bindings is writable");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(committed, expected, "{file} is stale: run `make bindings`");
+    }
+
+    #[test]
+    fn the_typescript_types_are_those_of_this_file() {
+        compare_or_write("wire.ts", &wire_ts());
+    }
+
+    #[test]
+    fn the_typescript_copy_is_that_of_copy_rs() {
+        compare_or_write("copy.ts", &copy_ts());
+    }
+
+    #[test]
+    fn an_island_has_one_name_on_both_sides() {
+        for island in [
+            IslandName::DemoTerminal,
+            IslandName::WaitlistForm,
+            IslandName::ContactLinks,
+            IslandName::Toaster,
+        ] {
+            let serialized = serde_json::to_value(island).expect("a name is JSON");
+            assert_eq!(serialized, island.as_str());
+        }
+    }
+}

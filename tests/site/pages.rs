@@ -1,0 +1,341 @@
+//! The two pages and the files of the site, as bytes.
+
+use reqwest::Response;
+
+use crate::support::Site;
+
+fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
+    answer
+        .headers()
+        .get(name)
+        .map_or("", |value| value.to_str().expect("text"))
+}
+
+/// Posts the form as a browser without JavaScript does.
+async fn post_form(site: &Site, body: &'static str) -> Response {
+    let form = site
+        .post("/")
+        .header("content-type", "application/x-www-form-urlencoded");
+    form.body(body).send().await.expect("an answer")
+}
+
+#[tokio::test]
+async fn the_sections_stand_in_their_order() {
+    let page = Site::start().await.page().await;
+    let marks = [
+        "<header class=\"nav\"",
+        "class=\"hero\"",
+        "id=\"comparison\"",
+        "id=\"features\"",
+        "class=\"infrastructure\"",
+        "id=\"demo\"",
+        "id=\"contact\"",
+        "<footer",
+    ];
+    let places: Vec<_> = marks.map(|mark| page.find(mark).expect(mark)).into();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[tokio::test]
+async fn the_page_ends_with_html_and_has_no_inline_script() {
+    let page = Site::start().await.page().await;
+    assert!(
+        page.starts_with("<!DOCTYPE html><html lang=\"en\">"),
+        "{}",
+        &page[..60]
+    );
+    assert!(page.ends_with("</html>"));
+    let scripts: Vec<_> = page.match_indices("<script").collect();
+    assert_eq!(scripts.len(), 1);
+    let script = &page[scripts[0].0..];
+    assert!(script.contains("></script>") && script.contains("src=\"/islands/boot-"));
+    assert!(!page.contains(" style=\"") && !page.contains("<style"));
+}
+
+#[tokio::test]
+async fn the_islands_are_in_the_page_before_any_script_runs() {
+    let page = Site::start().await.page().await;
+    for island in ["demo-terminal", "waitlist-form", "contact-links", "toaster"] {
+        assert!(
+            page.contains(&format!("data-island=\"{island}\"")),
+            "{island}"
+        );
+    }
+    assert!(page.contains("0 entrepreneurs already on the list"));
+    assert!(page.contains("href=\"mailto:hello@steward.example\""));
+    assert!(!page.contains("{{"), "every placeholder is filled in");
+}
+
+#[tokio::test]
+async fn the_count_in_the_page_follows_the_list() {
+    let site = Site::start().await;
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    // The page by form is made for this answer alone, so it is never behind.
+    let page = post_form(&site, "email=ann%40example.com")
+        .await
+        .text()
+        .await
+        .expect("text");
+    assert!(page.contains("1 entrepreneurs already on the list"));
+}
+
+#[tokio::test]
+async fn any_other_path_is_the_not_found_page() {
+    let site = Site::start().await;
+    for (method, path) in [
+        ("GET", "/nothing"),
+        ("GET", "/index.html"),
+        ("GET", "/pkg"),
+        ("POST", "/nothing"),
+    ] {
+        let answer = site.request(method, path).send().await.expect("an answer");
+        assert_eq!(answer.status(), 404, "{method} {path}");
+        assert_eq!(header(&answer, "content-type"), "text/html; charset=utf-8");
+        let page = answer.text().await.expect("text");
+        assert!(page.contains("<title>404 Page Not Found</title>"), "{page}");
+        assert!(page.contains("Did you forget to add the page to the router?"));
+        assert!(page.contains("href=\"/\""), "a way home");
+    }
+}
+
+#[tokio::test]
+async fn footer_links_are_placeholders_until_their_address_is_configured() {
+    let page = Site::start().await.page().await;
+    for label in ["Privacy", "Terms", "Support"] {
+        assert!(page.contains(&format!("<a>{label}</a>")), "{label}");
+    }
+    assert!(page.contains("© 2024 Steward"));
+
+    let urls = [
+        "https://a.example/p",
+        "https://b.example/t",
+        "https://c.example/s",
+    ];
+    let page = Site::with(
+        &[
+            &["--privacy-url", urls[0], "--terms-url", urls[1]][..],
+            &["--support-url", urls[2]],
+        ]
+        .concat(),
+    )
+    .await
+    .page()
+    .await;
+    for (url, label) in urls.iter().zip(["Privacy", "Terms", "Support"]) {
+        assert!(
+            page.contains(&format!("<a href=\"{url}\">{label}</a>")),
+            "{label}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_owners_settings_are_in_the_page_and_escaped() {
+    let page = Site::with(
+        &[
+            &[
+                "--product",
+                "Ann & \"Bob\" <Ltd> {{email}}",
+                "--contact",
+                "ann@bob.example",
+            ][..],
+            &[
+                "--social",
+                "https://people.example/@ann?a=1&b=2",
+                "--origin",
+                "https://bob.example/",
+            ],
+        ]
+        .concat(),
+    )
+    .await
+    .page()
+    .await;
+    assert!(
+        page.contains("Ann &amp; \"Bob\" &lt;Ltd&gt; {{email}} runs the business."),
+        "{page}"
+    );
+    assert!(page.contains("href=\"mailto:ann@bob.example\""));
+    assert!(page.contains("href=\"https://people.example/@ann?a=1&amp;b=2\""));
+    assert!(page.contains("<link rel=\"canonical\" href=\"https://bob.example/\">"));
+    assert!(!page.contains("<Ltd>") && !page.contains("Steward"));
+}
+
+#[tokio::test]
+async fn a_form_that_posts_itself_gets_the_page_saying_what_happened() {
+    let site = Site::start().await;
+    let cases = [
+        (
+            "email=ann%40example.com",
+            201,
+            "Success!",
+            "You've been added to the waitlist.",
+        ),
+        (
+            "email=Ann%40Example.com",
+            409,
+            "Error",
+            "Email already on waitlist",
+        ),
+        (
+            "email=nonsense",
+            400,
+            "Error",
+            "Please enter a valid email address",
+        ),
+        ("email=+", 400, "Error", "Please enter your email address"),
+        ("", 400, "Error", "Please enter your email address"),
+    ];
+    for (body, status, title, text) in cases {
+        let answer = post_form(&site, body).await;
+        assert_eq!(answer.status(), status, "{body}");
+        assert_eq!(header(&answer, "cache-control"), "no-store");
+        let page = answer.text().await.expect("text");
+        let reply = page.split_once("role=\"status\"").expect("a reply").1;
+        assert!(
+            reply
+                .split_once("</p>")
+                .is_some_and(|(reply, _)| { reply.contains(title) && reply.contains(text) }),
+            "{body}"
+        );
+    }
+    assert_eq!(site.count().await, 1);
+}
+
+#[tokio::test]
+async fn a_form_that_failed_keeps_what_was_typed_and_one_that_worked_does_not() {
+    let site = Site::start().await;
+    let page = post_form(&site, "email=%3Cann%3E%22")
+        .await
+        .text()
+        .await
+        .expect("text");
+    assert!(
+        page.contains("value=\"&lt;ann&gt;&quot;\""),
+        "kept and escaped"
+    );
+    let page = post_form(&site, "email=ann%40example.com")
+        .await
+        .text()
+        .await
+        .expect("text");
+    assert!(page.contains("value=\"\""));
+}
+
+#[tokio::test]
+async fn a_form_of_more_than_4_kib_is_turned_away_with_a_page() {
+    let site = Site::start().await;
+    let form = site
+        .post("/")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let answer = form
+        .body(format!("email={}", "a".repeat(5000)))
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(answer.status(), 413);
+    assert!(
+        answer
+            .text()
+            .await
+            .expect("text")
+            .contains("Please try again.")
+    );
+}
+
+#[tokio::test]
+async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
+    let site = Site::start().await;
+    let page = site.page().await;
+    let boot = page
+        .split_once("src=\"")
+        .and_then(|(_, rest)| rest.split_once('"'));
+    let boot = boot.expect("the boot script").0;
+    for (path, content_type, cache) in [
+        (
+            "/pkg/landing.HASH.css",
+            "text/css; charset=utf-8",
+            "public, max-age=31536000, immutable",
+        ),
+        (
+            boot,
+            "text/javascript; charset=utf-8",
+            "public, max-age=31536000, immutable",
+        ),
+        (
+            "/pkg/landing.HASH.wasm",
+            "application/wasm",
+            "public, max-age=31536000, immutable",
+        ),
+        ("/robots.txt", "text/plain; charset=utf-8", "no-cache"),
+        ("/", "text/html; charset=utf-8", "no-cache"),
+    ] {
+        let answer = site.get(path).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
+        assert_eq!(header(&answer, "content-type"), content_type, "{path}");
+        assert_eq!(header(&answer, "cache-control"), cache, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_encoding_is_the_smallest_the_client_takes() {
+    let site = Site::start().await;
+    for (accepts, encoding) in [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("*", "br"),
+        ("identity", ""),
+        ("gzip;q=0, *;q=0", ""),
+    ] {
+        for path in ["/", "/pkg/landing.HASH.css"] {
+            let get = site.get(path).header("accept-encoding", accepts);
+            let answer = get.send().await.expect("an answer");
+            assert_eq!(
+                header(&answer, "content-encoding"),
+                encoding,
+                "{path} {accepts}"
+            );
+            assert_eq!(header(&answer, "vary"), "accept-encoding");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_has_not_changed_is_304_for_its_own_encoding_only() {
+    let site = Site::start().await;
+    for path in ["/", "/robots.txt"] {
+        let first = site.get(path).send().await.expect("an answer");
+        let etag = header(&first, "etag").to_owned();
+        let again = site
+            .get(path)
+            .header("if-none-match", &etag)
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(again.status(), 304, "{path}");
+        assert_eq!(header(&again, "etag"), etag);
+        assert_eq!(again.text().await.expect("text"), "");
+    }
+    let first = site.get("/").send().await.expect("an answer");
+    let other = site.get("/").header("accept-encoding", "br");
+    let other = other
+        .header("if-none-match", header(&first, "etag"))
+        .send()
+        .await;
+    assert_eq!(other.expect("an answer").status(), 200);
+}
+
+#[tokio::test]
+async fn a_head_has_the_headers_of_the_get_and_no_body() {
+    let site = Site::start().await;
+    for (path, status) in [("/", 200), ("/robots.txt", 200), ("/nothing", 404)] {
+        let get = site.get(path).send().await.expect("an answer");
+        let head = site.request("HEAD", path).send().await.expect("an answer");
+        assert_eq!(head.status(), status, "{path}");
+        for name in ["content-length", "content-type", "etag", "cache-control"] {
+            assert_eq!(header(&get, name), header(&head, name), "{path} {name}");
+        }
+        assert_eq!(head.text().await.expect("text"), "");
+    }
+}

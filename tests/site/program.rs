@@ -1,0 +1,338 @@
+//! The program itself: its command line, its life and its death.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use landing::wire::BUILD;
+use tempfile::TempDir;
+
+use crate::support::{parse, write_site};
+
+/// A directory with the program's site and data.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(TempDir::new().expect("a directory"));
+        write_site(&place.0.path().join("site"), BUILD);
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The program as it is called here, on a free port.
+    fn command(&self) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("landing"));
+        command.env_clear().current_dir(self.path()).args([
+            "--addr",
+            "127.0.0.1:0",
+            "--site-root",
+            "site",
+        ]);
+        command
+    }
+
+    fn serve(&self) -> Running {
+        Running::start(self.command())
+    }
+}
+
+/// A program that serves; killed at the end.
+struct Running {
+    child: Child,
+    addr: String,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let serving = lines.find_map(|line| {
+            let (_, rest) = line.split_once("serving on http://")?;
+            Some(rest.split(',').next().unwrap_or(rest).to_owned())
+        });
+        // Keeps reading, so that the program never waits for its log to be read.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self {
+            child,
+            addr: serving.expect("it says where it serves"),
+        }
+    }
+
+    /// Sends one request and returns the whole answer.
+    fn ask(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.addr).expect("it listens");
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("it reads");
+        std::io::read_to_string(stream).expect("it answers")
+    }
+
+    fn join(&self, email: &str) -> String {
+        let answer = self.ask(
+            "POST",
+            "/api/waitlist",
+            &format!(r#"{{"email":"{email}"}}"#),
+        );
+        answer.split(' ').nth(1).expect("a status").to_owned()
+    }
+
+    fn count(&self) -> String {
+        let answer = self.ask("GET", "/api/waitlist/count", "");
+        answer.rsplit("\r\n").next().expect("a body").to_owned()
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .expect("kill runs")
+                .success()
+        );
+    }
+
+    /// Waits for its end and returns its exit code.
+    fn ended(&mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn alone_it_serves_and_as_landing_serve_too() {
+    let place = Place::new();
+    assert_eq!(place.serve().count(), r#"{"count":0}"#);
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("landing"));
+    command
+        .current_dir(place.path())
+        .args(["serve", "--addr", "127.0.0.1:0"]);
+    command.args(["--site-root", "site", "--data", "other"]);
+    assert_eq!(Running::start(command).count(), r#"{"count":0}"#);
+    assert!(place.path().join("data/waitlist").is_dir());
+    assert!(place.path().join("other/waitlist").is_dir());
+}
+
+#[test]
+fn the_environment_says_the_same_as_the_options() {
+    let place = Place::new();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("landing"));
+    command.current_dir(place.path()).env_clear().envs([
+        ("LANDING_ADDR", "127.0.0.1:0"),
+        ("LANDING_SITE_ROOT", "site"),
+        ("LANDING_DATA", "by-environment"),
+        ("LANDING_PRODUCT", "Butler"),
+    ]);
+    let page = Running::start(command).ask("GET", "/", "");
+    assert!(page.contains("Butler runs the business."));
+    assert!(place.path().join("by-environment/waitlist").is_dir());
+}
+
+#[test]
+fn it_finds_its_files_beside_itself_from_any_folder() {
+    let place = Place::new();
+    let program = place.path().join("landing");
+    fs::copy(assert_cmd::cargo::cargo_bin!("landing"), &program).expect("it can be copied");
+    let elsewhere = TempDir::new().expect("a directory");
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .current_dir(elsewhere.path())
+        .args(["--addr", "127.0.0.1:0"]);
+    assert!(
+        Running::start(command)
+            .ask("GET", "/", "")
+            .starts_with("HTTP/1.1 200")
+    );
+}
+
+#[test]
+fn missing_files_and_files_of_another_build_are_told() {
+    let place = Place::new();
+    let output = place
+        .command()
+        .args(["--data", "d"])
+        .arg("--site-root=nowhere")
+        .output();
+    // The last of two --site-root is refused by name; so is a folder that is not there.
+    assert!(!output.expect("it runs").status.success());
+
+    let run = |place: &Place| {
+        let output = place.command().output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1));
+        told(&output)
+    };
+    fs::remove_dir_all(place.path().join("site")).expect("removable");
+    let missing = run(&place);
+    assert!(missing.contains("files are missing in site"), "{missing}");
+    assert!(missing.contains("--site-root"), "{missing}");
+
+    write_site(&place.path().join("site"), "landing-build-0000000000000000");
+    let other = run(&place);
+    assert!(other.contains("belong to another build"), "{other}");
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_kill_9() {
+    let place = Place::new();
+    for round in 0..5 {
+        let server = place.serve();
+        for number in 0..10 {
+            assert_eq!(server.join(&format!("{round}-{number}@example.com")), "201");
+        }
+        server.signal("-KILL");
+    }
+    let server = place.serve();
+    assert_eq!(server.count(), r#"{"count":50}"#);
+    for round in 0..5 {
+        for number in 0..10 {
+            assert_eq!(server.join(&format!("{round}-{number}@example.com")), "409");
+        }
+    }
+}
+
+#[test]
+fn a_second_server_on_the_same_data_says_so_and_exits() {
+    let place = Place::new();
+    let first = place.serve();
+    let output = place.command().output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let told = told(&output);
+    assert!(told.contains("data is in use by process"), "{told}");
+    assert!(told.contains(&first.child.id().to_string()), "{told}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_the_way_out() {
+    let place = Place::new();
+    let first = place.serve();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("landing"));
+    command
+        .current_dir(place.path())
+        .args(["--data", "other", "--site-root", "site"]);
+    let output = command
+        .args(["--addr", &first.addr])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        told(&output).contains("choose another with --addr"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn sigterm_and_ctrl_c_finish_the_request_under_way_and_exit_0() {
+    for signal in ["-TERM", "-INT"] {
+        let place = Place::new();
+        let mut server = place.serve();
+        let body = r#"{"email":"ann@example.com"}"#;
+        let mut half = TcpStream::connect(&server.addr).expect("it listens");
+        write!(
+            half,
+            "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+            body.len(),
+            &body[..10]
+        )
+        .expect("it reads");
+        // It has begun this request once it answers a later one.
+        server.count();
+        server.signal(signal);
+        // It no longer listens, but finishes what is under way.
+        while TcpStream::connect(&server.addr).is_ok() {
+            std::thread::yield_now();
+        }
+        write!(half, "{}", &body[10..]).expect("it still reads");
+        let answer = std::io::read_to_string(half).expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 201"), "{signal}: {answer}");
+        assert_eq!(server.ended(), Some(0), "{signal}");
+        assert_eq!(place.serve().count(), r#"{"count":1}"#, "{signal}");
+    }
+}
+
+#[test]
+fn a_wrong_value_is_refused_at_start_by_name() {
+    let wrong = [
+        ("--addr", "localhost"),
+        ("--addr", "127.0.0.1:99999"),
+        ("--origin", "steward.example"),
+        ("--origin", "https://steward.example/path"),
+        ("--origin", "ftp://steward.example"),
+        ("--product", " "),
+        ("--contact", "nobody"),
+        ("--contact", "a b@example.com"),
+        ("--social", "javascript:alert(1)"),
+        ("--privacy-url", "privacy.html"),
+        ("--terms-url", "mailto:"),
+        ("--support-url", ""),
+    ];
+    for (option, value) in wrong {
+        let error = parse(&[option, value])
+            .expect_err("it is wrong")
+            .to_string();
+        assert!(error.contains(option), "{option} {value}: {error}");
+
+        let variable = format!("LANDING_{}", option[2..].replace('-', "_").to_uppercase());
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("landing"))
+            .env_clear()
+            .env(&variable, value)
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{variable}={value}");
+        assert!(
+            told(&output).contains(option),
+            "{variable}={value}: {}",
+            told(&output)
+        );
+    }
+}
+
+#[test]
+fn help_names_every_option_with_its_variable() {
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("landing"))
+        .arg("--help")
+        .output();
+    let help = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
+    for option in [
+        "addr",
+        "data",
+        "site-root",
+        "origin",
+        "product",
+        "contact",
+        "social",
+        "privacy-url",
+        "terms-url",
+        "support-url",
+    ] {
+        assert!(help.contains(&format!("--{option} ")), "{option}: {help}");
+        let variable = format!("LANDING_{}", option.replace('-', "_").to_uppercase());
+        assert!(help.contains(&variable), "{variable}: {help}");
+    }
+}

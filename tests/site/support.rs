@@ -1,0 +1,142 @@
+//! A server of a test's own: the router that `main` serves, on a free port, with its own store.
+
+use std::{path::Path, sync::Arc};
+
+use clap::Parser;
+use landing::{
+    config::Config,
+    server::{AppState, router},
+    waitlist::{SledWaitlist, Waitlist},
+    wire::BUILD,
+};
+use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+/// A running site. Its directories go when it goes.
+pub(crate) struct Site {
+    origin: String,
+    client: Client,
+    _directory: TempDir,
+}
+
+impl Site {
+    /// A site with an empty list.
+    pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// A site with command-line options.
+    pub(crate) async fn with(options: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
+        Self::serve(directory, Arc::new(list), options).await
+    }
+
+    /// A site over a store of the test's making.
+    pub(crate) async fn over(list: impl Waitlist) -> Self {
+        Self::serve(
+            TempDir::new().expect("a temporary directory"),
+            Arc::new(list),
+            &[],
+        )
+        .await
+    }
+
+    async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
+        let site_root = directory.path().join("site");
+        write_site(&site_root, BUILD);
+        let mut config = parse(options).expect("valid options");
+        config.site_root = Some(site_root);
+        let state = AppState::new(&config, list).expect("the site's files are there");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
+        tokio::spawn(async move { axum::serve(listener, router(state)).await });
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .build()
+            .expect("a client");
+        Self {
+            origin,
+            client,
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.origin))
+    }
+
+    pub(crate) fn post(&self, path: &str) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.origin))
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = method.parse().expect("a method");
+        self.client
+            .request(method, format!("{}{path}", self.origin))
+    }
+
+    /// Signs up by the API.
+    pub(crate) async fn join(&self, email: &str) -> Response {
+        let body = serde_json::json!({ "email": email });
+        self.post("/api/waitlist")
+            .json(&body)
+            .send()
+            .await
+            .expect("an answer")
+    }
+
+    /// Posts a body to the API as JSON.
+    pub(crate) async fn post_json(&self, body: impl Into<reqwest::Body>) -> Response {
+        let post = self
+            .post("/api/waitlist")
+            .header("content-type", "application/json");
+        post.body(body).send().await.expect("an answer")
+    }
+
+    pub(crate) async fn count(&self) -> u64 {
+        let answer = self
+            .get("/api/waitlist/count")
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status(), 200);
+        let body: serde_json::Value = answer.json().await.expect("JSON");
+        body["count"].as_u64().expect("a number")
+    }
+
+    /// The landing page's HTML.
+    pub(crate) async fn page(&self) -> String {
+        self.get("/")
+            .send()
+            .await
+            .expect("an answer")
+            .text()
+            .await
+            .expect("text")
+    }
+}
+
+/// The files of a site as cargo-leptos leaves them.
+pub(crate) fn write_site(root: &Path, build: &str) {
+    let pkg = root.join("pkg");
+    std::fs::create_dir_all(&pkg).expect("a writable directory");
+    let write = |name: &str, body: &str| std::fs::write(pkg.join(name), body).expect("writable");
+    write("landing.HASH.css", &"body { margin: 0 } ".repeat(100));
+    write("landing.HASH.css.gz", "stands for gzip");
+    write("landing.HASH.css.br", "stands for brotli");
+    write("landing.HASH.js", "export default 1");
+    write("landing.HASH.wasm", &format!("…{build}…"));
+    std::fs::write(root.join("robots.txt"), "User-agent: *\n").expect("writable");
+}
+
+/// The configuration that a command line makes.
+pub(crate) fn parse(options: &[&str]) -> Result<Config, clap::Error> {
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        config: Config,
+    }
+    Ok(Cli::try_parse_from([&["landing"], options].concat())?.config)
+}

@@ -1,0 +1,292 @@
+//! `/api/waitlist`: a test for each row of the table of calls.
+
+use landing::waitlist::{Answer, Entry, Joined, StoreError, Waitlist};
+use reqwest::Response;
+
+use crate::support::Site;
+
+/// A JSON error of the API: its status and what it says.
+async fn error(answer: Response) -> (u16, String) {
+    let status = answer.status().as_u16();
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let body: serde_json::Value = answer.json().await.expect("a JSON body");
+    (
+        status,
+        body["error"].as_str().expect("an error member").to_owned(),
+    )
+}
+
+#[tokio::test]
+async fn the_count_of_an_empty_list_is_0() {
+    let site = Site::start().await;
+    let answer = site
+        .get("/api/waitlist/count")
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    assert_eq!(answer.headers()["cache-control"], "no-store");
+    assert_eq!(answer.text().await.expect("text"), r#"{"count":0}"#);
+}
+
+#[tokio::test]
+async fn a_new_address_is_created_and_counted() {
+    let site = Site::start().await;
+    let answer = site.join("  Ann@Example.com ").await;
+    assert_eq!(answer.status(), 201);
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let entry: serde_json::Value = answer.json().await.expect("JSON");
+    assert_eq!(entry, serde_json::json!({ "email": "Ann@Example.com" }));
+    assert_eq!(site.count().await, 1);
+}
+
+#[tokio::test]
+async fn the_same_address_in_any_spelling_conflicts() {
+    let site = Site::start().await;
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    for again in [
+        "ann@example.com",
+        "ANN@example.COM",
+        "  ann@example.com\t\n",
+    ] {
+        let (status, says) = error(site.join(again).await).await;
+        assert_eq!(
+            (status, says.as_str()),
+            (409, "Email already on waitlist."),
+            "{again:?}"
+        );
+    }
+    assert_eq!(site.count().await, 1);
+}
+
+#[tokio::test]
+async fn what_is_no_address_is_refused_with_the_reason() {
+    let site = Site::start().await;
+    let long_local = format!("{}@example.com", "a".repeat(65));
+    let too_long = format!("{}@{}com", "a".repeat(64), "b.".repeat(95));
+    let cases = [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("ann", "needs an @"),
+        ("@example.com", "before the @"),
+        ("a b@example.com", "before the @"),
+        ("ann@", "not a domain"),
+        ("ann@-example.com", "not a domain"),
+        ("ann@example..com", "not a domain"),
+        (long_local.as_str(), "longer than 64"),
+        (too_long.as_str(), "longer than 254"),
+    ];
+    for (typed, reason) in cases {
+        let (status, says) = error(site.join(typed).await).await;
+        assert_eq!(status, 400, "{typed:?}");
+        assert!(
+            says.starts_with("Please enter a valid email address: "),
+            "{typed:?}: {says}"
+        );
+        assert!(says.contains(reason), "{typed:?}: {says}");
+    }
+    assert_eq!(site.count().await, 0);
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_what_is_asked_for_is_refused_with_the_reason() {
+    let site = Site::start().await;
+    let cases = [
+        ("", "EOF"),
+        ("{", "EOF"),
+        ("nonsense", "expected"),
+        ("{}", "missing field `email`"),
+        (r#"{"email": 5}"#, "expected a string"),
+        (r#"{"email": null}"#, "expected a string"),
+        (r#"["a@b.co"#, "EOF"),
+    ];
+    for (body, reason) in cases {
+        let (status, says) = error(site.post_json(body).await).await;
+        assert_eq!(status, 400, "{body:?}");
+        assert!(
+            says.starts_with(r#"Send JSON such as {"email""#),
+            "{body:?}: {says}"
+        );
+        assert!(says.contains(reason), "{body:?}: {says}");
+    }
+    assert_eq!(site.count().await, 0);
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_by_content_type_is_415() {
+    let site = Site::start().await;
+    let body = r#"{"email": "ann@example.com"}"#;
+    for content_type in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+    ] {
+        let post = site
+            .post("/api/waitlist")
+            .header("content-type", content_type)
+            .body(body);
+        let (status, says) = error(post.send().await.expect("an answer")).await;
+        assert_eq!(status, 415, "{content_type}");
+        assert!(says.contains("Content-Type: application/json"), "{says}");
+    }
+    let bare = site
+        .post("/api/waitlist")
+        .body(body)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(error(bare).await.0, 415, "no content type at all");
+    assert_eq!(site.count().await, 0);
+}
+
+#[tokio::test]
+async fn parameters_and_case_of_the_content_type_do_not_matter() {
+    let site = Site::start().await;
+    let post = site
+        .post("/api/waitlist")
+        .header("content-type", "Application/JSON; charset=UTF-8");
+    let answer = post
+        .body(r#"{"email": "ann@example.com"}"#)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(answer.status(), 201);
+}
+
+#[tokio::test]
+async fn a_body_of_more_than_4_kib_is_413_and_one_of_4_kib_is_read() {
+    let site = Site::start().await;
+    let padded = |length: usize| {
+        let json = r#"{"email": "ann@example.com"}"#;
+        format!("{json}{}", " ".repeat(length - json.len()))
+    };
+    assert_eq!(error(site.post_json(padded(4097)).await).await.0, 413);
+    assert_eq!(site.count().await, 0);
+    assert_eq!(site.post_json(padded(4096)).await.status(), 201);
+}
+
+#[tokio::test]
+async fn another_method_is_405_with_allow() {
+    let site = Site::start().await;
+    let cases = [
+        ("GET", "/api/waitlist", "POST"),
+        ("PUT", "/api/waitlist", "POST"),
+        ("DELETE", "/api/waitlist", "POST"),
+        ("POST", "/api/waitlist/count", "GET,HEAD"),
+        ("PATCH", "/api/waitlist/count", "GET,HEAD"),
+    ];
+    for (method, path, allow) in cases {
+        let answer = site.request(method, path).send().await.expect("an answer");
+        assert_eq!(answer.headers()["allow"], allow, "{method} {path}");
+        assert_eq!(error(answer).await.0, 405, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_of_the_count_has_no_body() {
+    let site = Site::start().await;
+    let answer = site
+        .request("HEAD", "/api/waitlist/count")
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.text().await.expect("text"), "");
+}
+
+#[tokio::test]
+async fn any_other_path_under_api_is_404_as_json() {
+    let site = Site::start().await;
+    let paths = [
+        "/api",
+        "/api/",
+        "/api/nothing",
+        "/api/waitlist/",
+        "/api/waitlist/count/more",
+    ];
+    for (method, path) in paths
+        .iter()
+        .flat_map(|path| [("GET", path), ("POST", path)])
+    {
+        let answer = site.request(method, path).send().await.expect("an answer");
+        assert_eq!(error(answer).await.0, 404, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_browsers_headers_change_nothing_about_the_answer() {
+    let site = Site::start().await;
+    let post = site
+        .post("/api/waitlist")
+        .header("accept", "text/html")
+        .header("referer", "http://127.0.0.1/")
+        .json(&serde_json::json!({ "email": "ann@example.com" }));
+    let answer = post.send().await.expect("an answer");
+    assert_eq!(answer.status(), 201);
+    assert!(!answer.headers().contains_key("location"));
+}
+
+#[tokio::test]
+async fn no_answer_tells_what_the_server_is_made_of() {
+    let site = Site::start().await;
+    let answer = site.post_json("{").await;
+    assert_eq!(answer.status(), 400);
+    for header in ["server", "serverfnerror", "x-powered-by"] {
+        assert!(!answer.headers().contains_key(header), "{header}");
+    }
+}
+
+#[tokio::test]
+async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
+    let site = Site::start().await;
+    let spellings = [
+        "ann@example.com",
+        "Ann@Example.com",
+        " ann@example.com ",
+        "ANN@EXAMPLE.COM",
+    ];
+    let mut sign_ups = tokio::task::JoinSet::new();
+    for spelling in spellings.iter().cycle().take(64) {
+        let body = serde_json::json!({ "email": spelling });
+        let post = site.post("/api/waitlist").json(&body);
+        sign_ups.spawn(async move { post.send().await.expect("an answer").status().as_u16() });
+    }
+    let mut statuses = sign_ups.join_all().await;
+    statuses.sort_unstable();
+    assert_eq!(statuses[0], 201);
+    assert!(
+        statuses[1..].iter().all(|status| *status == 409),
+        "{statuses:?}"
+    );
+    assert_eq!(site.count().await, 1);
+}
+
+/// A store that has no answer.
+struct Down(StoreError);
+
+impl Waitlist for Down {
+    fn join(&self, _: Entry) -> Answer<'_, Joined> {
+        Box::pin(async { Err(self.0) })
+    }
+
+    fn count(&self) -> u64 {
+        7
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_can_not_answer_is_503_without_detail() {
+    for reason in [StoreError::Busy, StoreError::Stopped] {
+        let site = Site::over(Down(reason)).await;
+        let answer = site.join("ann@example.com").await;
+        assert_eq!(answer.headers()["retry-after"], "1");
+        let (status, says) = error(answer).await;
+        assert_eq!(status, 503);
+        assert_eq!(
+            says,
+            "The waitlist can't be reached. Try again in a moment."
+        );
+        assert_eq!(site.count().await, 7, "the count is still told");
+    }
+}
