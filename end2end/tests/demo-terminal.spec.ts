@@ -137,7 +137,9 @@ test("§4 a screen reader gets the nine lines once, as text", async ({ landing, 
       - listitem: /SMS/
       - listitem: /Live at/
   `);
-  const live = landing.section("demo").locator("[aria-live], [role=status], [role=alert], [role=log]");
+  const live = landing
+    .section("demo")
+    .locator("[aria-live], [role=status], [role=alert], [role=log]");
   await expect(live).toHaveCount(0);
   await expect(page.getByText("Business plan written")).toHaveCount(1);
 });

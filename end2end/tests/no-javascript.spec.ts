@@ -38,9 +38,7 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
     test("§8 400: the page says so and keeps the field", async ({ landing, page }) => {
       const email = `${"a".repeat(65)}@example.com`;
       await landing.join(email);
-      await expect(page.getByRole("status")).toHaveText(
-        "Error Please enter a valid email address",
-      );
+      await expect(page.getByRole("status")).toHaveText("Error Please enter a valid email address");
       await expect(landing.email).toHaveValue(email);
     });
 

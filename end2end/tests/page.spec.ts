@@ -62,7 +62,8 @@ test.describe("§2 landing page", { tag: "@everybody" }, () => {
       "Demo",
       "Contact",
     ]);
-    for (const link of await landing.bar.getByRole("link").all()) await expect(link).toBeInViewport();
+    for (const link of await landing.bar.getByRole("link").all())
+      await expect(link).toBeInViewport();
     await expect(page.getByRole("button", { name: /menu/i })).toHaveCount(0);
     await expect(page.getByRole("menu")).toHaveCount(0);
   });

@@ -99,9 +99,7 @@ test.describe("§8 error catalogue", () => {
       await landing.openForm();
       const email = freshAddress();
       await landing.join(email);
-      await expect(landing.toasts).toHaveText(
-        "ErrorFailed to add to waitlist. Please try again.",
-      );
+      await expect(landing.toasts).toHaveText("ErrorFailed to add to waitlist. Please try again.");
       await expect(landing.email).toHaveValue(email);
       await expect(landing.submit).toBeEnabled();
     });
@@ -139,9 +137,9 @@ test("§5 the browser's own check stays", async ({ landing }) => {
   await expect(landing.email).toHaveAttribute("type", "email");
   await landing.join("nonsense");
   await expect(landing.email).toBeFocused();
-  expect(await landing.email.evaluate((input: HTMLInputElement) => input.validity.typeMismatch)).toBe(
-    true,
-  );
+  expect(
+    await landing.email.evaluate((input: HTMLInputElement) => input.validity.typeMismatch),
+  ).toBe(true);
   await expect(landing.toasts).toHaveCount(0);
 });
 

@@ -223,6 +223,34 @@ describe("a failure", () => {
     await waitFor(() => expect(join).toHaveBeenCalledTimes(2));
     await waitFor(() => expect(document.activeElement).toBe(field()));
   });
+
+  test("the field has the focus after an empty submit", async () => {
+    const user = setup();
+    await user.click(button());
+    expect(document.activeElement).toBe(field());
+  });
+
+  test("the focus of a visitor who has moved on meanwhile stays where it is", async () => {
+    let refuse = () => {};
+    join.mockImplementation(
+      () => new Promise((resolve) => (refuse = () => resolve(new Response("", { status: 500 })))),
+    );
+    const elsewhere = document.body.appendChild(document.createElement("a"));
+    elsewhere.href = "#";
+    await submit();
+    elsewhere.focus();
+    refuse();
+    await waitForToast("Error");
+    await waitFor(() => expect(field().disabled).toBe(false));
+    expect(document.activeElement).toBe(elsewhere);
+    elsewhere.remove();
+  });
+});
+
+test("after a success the button has the focus, so that no keyboard covers the toast", async () => {
+  await submit();
+  await waitForToast("Success!");
+  await waitFor(() => expect(document.activeElement).toBe(button()));
 });
 
 describe("the count", () => {

@@ -22,6 +22,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
 function Form({ product, count, email }: WaitlistFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   const people = usePeople(form, count);
   const signUp = useMutation({
@@ -37,19 +38,30 @@ function Form({ product, count, email }: WaitlistFormProps) {
     onError: (error) => fail(failure(error)),
   });
 
-  // What was disabled has lost the focus.
+  // What was disabled has lost the focus. It goes to the field after a failure, and after a success
+  // to the button: in the field it would open a phone's keyboard over the toast.
+  const { status, error, isPending } = signUp;
   useEffect(() => {
-    if (signUp.error) input.current?.focus();
-  }, [signUp.error]);
+    const active = document.activeElement;
+    const hasMovedOn = active !== document.body && !form.current?.contains(active);
+    if (hasMovedOn) return;
+    if (status === "error") input.current?.focus();
+    if (status === "success") button.current?.focus();
+    // Each failure is an error of its own, also when the second follows the first in one render.
+  }, [status, error]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
     // What the server said about an earlier try, without JavaScript, is out of date.
     form.current?.closest("section")?.querySelector(".reply")?.remove();
     const email = input.current?.value.trim() ?? "";
-    if (email === "") fail(COPY.EMPTY_EMAIL);
+    if (email === "") {
+      fail(COPY.EMPTY_EMAIL);
+      input.current?.focus();
+      return;
+    }
     // Not `isPending`: that is of the last render, and two submits can come before the next.
-    else if (queryClient.isMutating() === 0) signUp.mutate({ email });
+    if (queryClient.isMutating() === 0) signUp.mutate({ email });
   }
 
   return (
@@ -59,7 +71,7 @@ function Form({ product, count, email }: WaitlistFormProps) {
       method="post"
       action="/#contact"
       onSubmit={submit}
-      aria-busy={signUp.isPending}
+      aria-busy={isPending}
     >
       <label htmlFor={id}>{COPY.EMAIL_LABEL}</label>
       {/* Uncontrolled: what was typed before hydration stays. */}
@@ -72,10 +84,10 @@ function Form({ product, count, email }: WaitlistFormProps) {
         inputMode="email"
         placeholder={COPY.EMAIL_PLACEHOLDER}
         defaultValue={email}
-        disabled={signUp.isPending}
+        disabled={isPending}
       />
-      <button type="submit" className="button" disabled={signUp.isPending}>
-        {signUp.isPending ? COPY.SUBMITTING : COPY.SUBMIT}
+      <button ref={button} type="submit" className="button" disabled={isPending}>
+        {isPending ? COPY.SUBMITTING : COPY.SUBMIT}
       </button>
       <p className="waitlist-count">{`${people.count} ${COPY.COUNT}`}</p>
     </form>
