@@ -1,10 +1,8 @@
 import { existsSync } from "node:fs";
 import { defineConfig } from "@playwright/test";
 
-/** A browser that is installed, in the order of .ci/setup; else Playwright's own. */
-const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
-  (path) => existsSync(path),
-);
+/** Debian's Chromium where it is installed, else the one that Playwright brings; see .ci/setup. */
+const debians = "/usr/bin/chromium";
 
 const desktop = { viewport: { width: 1280, height: 800 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -24,7 +22,7 @@ export default defineConfig({
   use: {
     screenshot: "only-on-failure",
     launchOptions: {
-      ...(installed ? { executablePath: installed } : {}),
+      ...(existsSync(debians) ? { executablePath: debians } : {}),
       // Chromium refuses its sandbox to root, as in containers.
       args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
     },
