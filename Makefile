@@ -1,8 +1,8 @@
 # The commands of this project. `make` alone lists them.
 
 # Where the site is served, and the directory of its waitlist.
-ADDR ?= 127.0.0.1:3000
-DATA ?= data
+ADDR ?= $(or $(LANDING_ADDR),127.0.0.1:3000)
+DATA ?= $(or $(LANDING_DATA),data)
 
 # .ci/setup puts there what it had to build; wasm-opt comes with the npm packages.
 export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/node_modules/.bin:$(PATH)
@@ -12,27 +12,38 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test fmt build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end fmt build setup bindings
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
 
-run: build ## set up, build, serve: make run ADDR=127.0.0.1:3000 DATA=data
-	exec target/release/landing --addr $(ADDR) --data $(DATA)
+run: build ## set up, build the release, serve it: make run ADDR=127.0.0.1:3000 DATA=data
+	exec target/release/landing --addr "$(ADDR)" --data "$(DATA)"
 
-watch: setup ## serve while you work; a change reaches the open page by itself
-	LANDING_ADDR=$(ADDR) LANDING_DATA=$(DATA) LEPTOS_SITE_ADDR=$(ADDR) cargo leptos watch
+watch: setup ## serve while you work: a change reaches the open page by itself
+	LANDING_ADDR="$(ADDR)" LANDING_DATA="$(DATA)" LEPTOS_SITE_ADDR="$(ADDR)" cargo leptos watch
 
 test: ## set up, then every check and test there is
 	@.ci/setup test
+	@$(MAKE) --no-print-directory --keep-going lint test-rust test-islands test-end2end
+
+lint:
 	cargo fmt --check
 	$(PRETTIER) --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
+	cd islands && npx tsc
+	cd end2end && npx tsc
+
+test-rust:
 	cargo test
-	cd islands && npx tsc && npx vitest run
+
+test-islands:
+	cd islands && npx vitest run
+
+test-end2end:
 	$(RELEASE)
-	cd end2end && npx tsc && npx playwright test
+	cd end2end && npx playwright test
 
 fmt: setup ## format everything
 	cargo fmt

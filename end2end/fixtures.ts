@@ -27,11 +27,13 @@ export class Site {
     const data = await mkdtemp(join(tmpdir(), "landing-"));
     const args = ["--addr", "127.0.0.1:0", "--data", data, ...options];
     const program = spawn(PROGRAM, args, { stdio: ["ignore", "inherit", "pipe"], env: {} });
+    const said: string[] = [];
     for await (const line of createInterface({ input: program.stderr })) {
+      said.push(line);
       const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
       if (origin) return new Site(origin, program, data);
     }
-    throw new Error(`${PROGRAM} does not serve; \`make run\` builds it`);
+    throw new Error(`${PROGRAM} does not serve: ${said.join("\n")}`);
   }
 
   /** Signs up by the API and returns the status. */

@@ -88,7 +88,7 @@ export class LandingPage {
     }
   }
 
-  /** Where a section's top lies below the bar, in pixels; about 0 to 40 after a jump to it. */
+  /** Where a section's top lies below the bar, in pixels; about 0 after a jump to it. */
   async distanceBelowBar(anchor: Anchor): Promise<number> {
     const bar = await this.bar.boundingBox();
     const section = await this.section(anchor).boundingBox();

@@ -42,8 +42,20 @@ function beginIfTouched({ target }: Event) {
 }
 
 for (const touch of TOUCHES) addEventListener(touch, beginIfTouched);
-// Safari has no requestIdleCallback.
-if ("requestIdleCallback" in globalThis) requestIdleCallback(begin, { timeout: PATIENCE });
-else setTimeout(begin, PATIENCE / 10);
+afterFirstPaint(() => {
+  // Safari has no requestIdleCallback.
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(begin, { timeout: PATIENCE });
+  else setTimeout(begin, PATIENCE / 10);
+});
 // Focus may have been there before this script.
 if (document.activeElement?.closest("[data-island]")) begin();
+
+/** An idle moment can come before the first paint, and what is loaded then delays it. */
+function afterFirstPaint(then: () => void) {
+  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return then();
+  new PerformanceObserver((entries, observer) => {
+    if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
+    observer.disconnect();
+    then();
+  }).observe({ type: "paint", buffered: true });
+}

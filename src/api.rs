@@ -1,6 +1,6 @@
-//! The server functions of `/api/waitlist` (spec §7), and the one sign-up behind both doors.
+//! The server functions of `/api/waitlist` (spec §7).
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use leptos::{
     prelude::*,
@@ -8,8 +8,8 @@ use leptos::{
 };
 
 use crate::{
-    server::ApiError,
-    waitlist::{Email, Entry, Joined, Waitlist},
+    server::{ApiError, sign_up},
+    waitlist::Waitlist,
     wire,
 };
 
@@ -35,20 +35,6 @@ pub async fn join(
     Ok(wire::Entry {
         email: email.as_typed().to_owned(),
     })
-}
-
-/// Puts what was typed on the list. The API and the form that posts itself both come here.
-pub(crate) async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, ApiError> {
-    let email = Email::parse(typed).map_err(ApiError::InvalidEmail)?;
-    let entry = Entry {
-        email: email.clone(),
-        joined_at: SystemTime::now(),
-    };
-    match list.join(entry).await {
-        Ok(Joined::New) => Ok(email),
-        Ok(Joined::AlreadyListed) => Err(ApiError::AlreadyListed),
-        Err(error) => Err(ApiError::Unavailable(error)),
-    }
 }
 
 /// `server/mod.rs` provides it to every server function.

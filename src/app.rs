@@ -5,70 +5,9 @@ use leptos::prelude::*;
 use crate::{
     copy,
     island::{ReactIsland, Toaster},
+    page::Page,
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
 };
-
-/// What the owner has configured of the page.
-#[derive(Clone, Debug)]
-pub struct Site {
-    /// Public origin, without a slash at the end.
-    pub origin: String,
-    /// The product's name.
-    pub product: String,
-    /// Address of the mailto link.
-    pub contact: String,
-    /// URL of the social profile.
-    pub social: String,
-    /// Its host.
-    pub social_host: String,
-    /// Privacy, Terms, Support: real links where an address is configured.
-    pub privacy_url: Option<String>,
-    /// See `privacy_url`.
-    pub terms_url: Option<String>,
-    /// See `privacy_url`.
-    pub support_url: Option<String>,
-}
-
-/// URL paths of the files that a page asks for.
-#[derive(Clone, Debug)]
-pub struct Files {
-    /// The style sheet.
-    pub css: String,
-    /// The one script of the page.
-    pub boot: String,
-    /// The wasm host's glue, which the script loads.
-    pub host_js: String,
-    /// The wasm host.
-    pub host_wasm: String,
-}
-
-/// All that a page is made of.
-#[derive(Clone, Debug)]
-pub struct Page {
-    /// What the owner has configured.
-    pub site: Site,
-    /// The files to ask for.
-    pub files: Files,
-    /// People on the list.
-    pub count: u64,
-    /// What the page answers to a form that posted itself.
-    pub reply: Option<Reply>,
-    /// `cargo leptos watch` is at work: add its reload script.
-    pub watch: bool,
-}
-
-/// What became of a form that posted itself.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// Whether the address is on the list now.
-    pub ok: bool,
-    /// A toast's title (spec §8).
-    pub title: &'static str,
-    /// A toast's text (spec §8).
-    pub text: &'static str,
-    /// What stays in the field.
-    pub email: String,
-}
 
 /// The landing page as HTML.
 pub fn landing_page(page: Page) -> String {
@@ -94,16 +33,6 @@ pub fn not_found_page(page: Page) -> String {
     )
 }
 
-/// The page of this render. Every component may ask for it.
-pub fn page() -> Page {
-    expect_context()
-}
-
-/// A sentence of [`copy`] with the product's name in it.
-pub fn say(text: &str) -> String {
-    copy::fill(text, &page().site.product)
-}
-
 /// `lively`: the page has islands, and search engines may list it.
 fn render<V: IntoView>(
     page: Page,
@@ -118,7 +47,7 @@ fn render<V: IntoView>(
         } = page.clone();
         let title = copy::fill(title, &site.product);
         let description = copy::fill(copy::head::DESCRIPTION, &site.product);
-        let address = format!("{}/", site.origin);
+        let address = site.origin.map(|origin| format!("{origin}/"));
         provide_context(page);
         view! {
             <!DOCTYPE html>
@@ -130,7 +59,7 @@ fn render<V: IntoView>(
                     {if lively {
                         view! {
                             <meta name="description" content=description/>
-                            <link rel="canonical" href=address/>
+                            {address.map(|address| view! { <link rel="canonical" href=address/> })}
                         }.into_any()
                     } else {
                         view! { <meta name="robots" content="noindex"/> }.into_any()
@@ -157,6 +86,9 @@ fn render<V: IntoView>(
             </html>
         }
         .to_html()
+        // Markers for a Leptos that would hydrate; to a browser they are malformed comments. Text
+        // is escaped, so nothing else reads like this.
+        .replace("<!>", "")
     })
 }
 

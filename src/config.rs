@@ -27,7 +27,7 @@ pub struct Config {
     #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
     pub site_root: Option<PathBuf>,
 
-    /// Public origin of the site, such as https://steward.example [default: http://ADDR]
+    /// Public origin of the site, such as https://steward.example, for the canonical link
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
     pub origin: Option<Origin>,
 
@@ -58,19 +58,16 @@ pub struct Config {
     pub support_url: Option<Link>,
 }
 
-impl Config {
-    /// The public origin, without a slash at the end.
-    pub fn origin(&self) -> String {
-        match &self.origin {
-            Some(Origin(origin)) => origin.clone(),
-            None => format!("http://{}", self.addr),
-        }
-    }
-}
-
 /// Scheme, host and port of an http or https URL, without a slash at the end.
 #[derive(Clone, Debug)]
 pub struct Origin(String);
+
+impl Origin {
+    /// The origin as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 impl FromStr for Origin {
     type Err = String;

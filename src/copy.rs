@@ -45,8 +45,8 @@ pub mod nav {
 
 /// The first screen.
 pub mod hero {
-    /// The one promise.
-    pub const TITLE: &str = "You have the idea. {product} runs the business.";
+    /// The one promise, in two lines.
+    pub const TITLE: [&str; 2] = ["You have the idea.", "{product} runs the business."];
     /// What that means.
     pub const LEAD: &str = "{product} is an AI agent, not a chat window. It writes your business \
         plan, launches your website, runs your marketing, and texts you when the sales come in.";

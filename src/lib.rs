@@ -1,22 +1,23 @@
 //! Steward's site: a one-page marketing site and its early-access waitlist.
 //!
 //! Leptos renders the page on the server, a small wasm host mounts React islands in it, and an
-//! embedded store keeps the sign-ups. The map, from the bottom up (a module uses only what stands
-//! above it in this list; `tests/architecture.rs` holds it to that):
+//! embedded store keeps the sign-ups. The map, from the bottom up: a module uses modules of its own
+//! layer and of those above it in this table, and `tests/architecture.rs` holds it to that.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`copy`] | every sentence and link that a visitor reads |
-//! | [`wire`] | every type that crosses the network or the border to TypeScript |
-//! | `config` | command-line flags and environment |
-//! | `waitlist` | the list: an address, the trait of a store, the sled store |
-//! | `island` | what the server writes for an island |
-//! | `sections` | one component for each section of the page |
-//! | `app` | the pages: the head, and the sections in their order |
-//! | `api` | the server functions of `/api/waitlist` |
-//! | `server` | routes, pages in memory, assets, errors |
-//! | `cli` | the program's commands |
-//! | `host` | the browser's half: finds islands, decides when each starts, mounts it |
+//! | layer | module | holds |
+//! |---|---|---|
+//! | words | [`copy`] | every sentence and link that a visitor reads |
+//! | | [`wire`] | every type that crosses the network or the border to TypeScript |
+//! | | `config` | command-line flags and environment |
+//! | list | `waitlist` | an address, the trait of a store, the sled store |
+//! | page | `page` | what a page is made of |
+//! | | `island` | what the server writes for an island |
+//! | | `sections` | one component for each section |
+//! | | `app` | the pages: the head, and the sections in their order |
+//! | site | `server` | routes, pages in memory, assets, errors |
+//! | | `api` | the server functions of `/api/waitlist` |
+//! | program | `cli` | the commands |
+//! | browser | `host` | finds islands, decides when each starts, mounts it |
 #![forbid(unsafe_code)]
 
 pub mod copy;
@@ -32,6 +33,8 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "ssr")]
 pub mod island;
+#[cfg(feature = "ssr")]
+pub mod page;
 #[cfg(feature = "ssr")]
 pub mod sections;
 #[cfg(feature = "ssr")]

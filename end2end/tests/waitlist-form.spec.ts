@@ -187,7 +187,7 @@ test.describe("§7 calls", () => {
     const sent = page.waitForRequest((request) => request.method() === "POST");
     await landing.openForm();
     const email = freshAddress();
-    await landing.join(`${email}`);
+    await landing.join(email);
     const request = await sent;
     expect(new URL(request.url()).pathname).toBe("/api/waitlist");
     expect(request.headers()["content-type"]).toBe("application/json");

@@ -33,11 +33,15 @@ function Hinted({ hint, children }: { hint: string; children: React.ReactNode })
   return (
     <Tooltip.Root>
       <Tooltip.Trigger asChild>{children}</Tooltip.Trigger>
-      <Tooltip.Portal>
-        <Tooltip.Content className="tooltip" sideOffset={OFFSET} collisionPadding={OFFSET}>
-          {hint}
-        </Tooltip.Content>
-      </Tooltip.Portal>
+      {/* No portal: at the end of the body it would stand outside every landmark. */}
+      <Tooltip.Content
+        className="tooltip"
+        align="start"
+        sideOffset={OFFSET}
+        collisionPadding={OFFSET}
+      >
+        {hint}
+      </Tooltip.Content>
     </Tooltip.Root>
   );
 }

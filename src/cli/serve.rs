@@ -1,6 +1,6 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, io::IsTerminal, sync::Arc};
 
 use tokio::net::TcpListener;
 
@@ -13,6 +13,7 @@ use crate::{
 pub(super) fn run(config: &Config) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
     let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{app::say, copy::comparison};
+use crate::{copy::comparison, page::say};
 
 /// Two columns of evidence under each thing one may ask for.
 #[component]

@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 
 use crate::{
-    app::{Reply, page, say},
     copy::contact,
     island::{ContactLinks, ReactIsland, WaitlistForm},
+    page::{Reply, page, say},
     wire::{ContactLinksProps, WaitlistFormProps},
 };
 

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{app::say, copy::features};
+use crate::{copy::features, page::say};
 
 /// Six cards.
 #[component]

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    app::{page, say},
     copy::footer,
+    page::{page, say},
 };
 
 /// The last lines. A link without an address is a placeholder: `<a>` without `href`.

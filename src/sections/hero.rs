@@ -2,14 +2,15 @@
 
 use leptos::prelude::*;
 
-use crate::{app::say, copy::hero};
+use crate::{copy::hero, page::say};
 
 /// The first screen.
 #[component]
 pub fn Hero() -> impl IntoView {
+    let [first, second] = hero::TITLE.map(say);
     view! {
         <section class="hero" aria-labelledby="hero-title">
-            <h1 id="hero-title">{say(hero::TITLE)}</h1>
+            <h1 id="hero-title"><span>{first}</span>" "<span>{second}</span></h1>
             <p class="lead">{say(hero::LEAD)}</p>
             <p class="actions">
                 <a class="button" href="#contact">{hero::START}</a>

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{app::say, copy::infrastructure};
+use crate::{copy::infrastructure, page::say};
 
 /// Three selling points.
 #[component]

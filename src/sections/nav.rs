@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{app::page, copy::nav};
+use crate::{copy::nav, page::page};
 
 /// The fixed bar.
 #[component]

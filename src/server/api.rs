@@ -1,12 +1,15 @@
 //! What stands before the server functions: content type, size, and what leptos would do with a
 //! browser's headers.
 
+use std::error::Error;
+
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Request, State},
     http::{HeaderMap, Method, header},
     response::{IntoResponse, Response},
 };
+use http_body_util::LengthLimitError;
 use leptos::{prelude::provide_context, server_fn::error::SERVER_FN_ERROR_HEADER};
 
 use super::{ApiError, AppState, error::dress, limits::BODY_MAX_BYTES};
@@ -21,6 +24,12 @@ pub(super) async fn server_function(
         return Err(ApiError::NotJson);
     }
     let body = read_body(body).await?;
+    // serde would take an array of one string for a struct of one string.
+    if parts.method == Method::POST && body.trim_ascii_start().starts_with(b"[") {
+        return Err(ApiError::BadBody(
+            "expected an object, found an array".into(),
+        ));
+    }
     // A server function has one method; axum leaves the body of a HEAD away.
     if parts.method == Method::HEAD {
         parts.method = Method::GET;
@@ -51,10 +60,16 @@ pub(super) async fn method_not_allowed() -> ApiError {
 
 /// A sign-up's body, counted while it arrives.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
-    // The only other failure is a client that went away, whom no answer reaches.
-    to_bytes(body, BODY_MAX_BYTES)
-        .await
-        .map_err(|_| ApiError::TooLarge)
+    to_bytes(body, BODY_MAX_BYTES).await.map_err(|error| {
+        let too_large = error
+            .source()
+            .is_some_and(|source| source.is::<LengthLimitError>());
+        if too_large {
+            ApiError::TooLarge
+        } else {
+            ApiError::BadBody("the body broke off".into())
+        }
+    })
 }
 
 /// `application/json`, with any parameters (RFC 9110, 8.3.1).

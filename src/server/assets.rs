@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::app::Files;
+use crate::page::Files;
 
 // `ISLANDS`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));

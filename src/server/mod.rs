@@ -5,6 +5,7 @@ mod assets;
 mod error;
 mod limits;
 mod page;
+mod sign_up;
 
 use std::{io, ops::Deref, path::PathBuf, sync::Arc};
 
@@ -16,10 +17,11 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 
 pub use assets::{Assets, AssetsError};
 pub use error::ApiError;
+pub use sign_up::sign_up;
 
 use crate::{
-    app::{Page, Site},
     config::{Config, Link},
+    page::{Page, Site},
     waitlist::Waitlist,
 };
 
@@ -167,7 +169,10 @@ fn beside_the_program() -> PathBuf {
 fn site(config: &Config) -> Site {
     let url = |link: &Option<Link>| link.as_ref().map(|link| link.as_str().to_owned());
     Site {
-        origin: config.origin(),
+        origin: config
+            .origin
+            .as_ref()
+            .map(|origin| origin.as_str().to_owned()),
         product: config.product.clone(),
         contact: config.contact.clone(),
         social: config.social.as_str().to_owned(),

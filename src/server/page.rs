@@ -16,11 +16,12 @@ use super::{
     api::read_body,
     assets::{HTML, Resource},
     limits::COUNT_MAX_AGE,
+    sign_up,
 };
 use crate::{
-    api::sign_up,
-    app::{self, Page, Reply},
+    app,
     copy::reply,
+    page::{Page, Reply},
 };
 
 /// The landing page of this second, and the not-found page.

@@ -99,7 +99,8 @@ async fn a_body_that_is_not_what_is_asked_for_is_refused_with_the_reason() {
         ("{}", "missing field `email`"),
         (r#"{"email": 5}"#, "expected a string"),
         (r#"{"email": null}"#, "expected a string"),
-        (r#"["a@b.co"#, "EOF"),
+        (r#"["a@b.co"#, "found an array"),
+        (r#" ["a@b.co"]"#, "found an array"),
     ];
     for (body, reason) in cases {
         let (status, says) = error(site.post_json(body).await).await;

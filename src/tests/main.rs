@@ -1,6 +1,4 @@
 //! The site from outside: over HTTP, through the public types, and as a program.
-//!
-//! One binary, because each would link the whole program again.
 
 mod architecture;
 mod email;

@@ -1,6 +1,10 @@
 //! What every store of the list promises, run over each of them.
 
-use std::{fs, path::Path, time::SystemTime};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use landing::waitlist::{Email, Entry, Joined, OpenError, SledWaitlist, Waitlist};
 use tempfile::TempDir;
@@ -41,6 +45,36 @@ async fn one_joins_and_is_there_once() {
     assert_eq!(join(&list, "ANN@EXAMPLE.COM").await, Joined::AlreadyListed);
     assert_eq!(join(&list, "bob@example.com").await, Joined::New);
     assert_eq!(list.count(), 2);
+}
+
+#[tokio::test]
+async fn the_address_is_kept_as_typed_with_the_time_of_joining() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    let joined_at = UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
+    let email = Email::parse("Ann@Example.com").expect("valid");
+    list.join(Entry { email, joined_at })
+        .await
+        .expect("an answer");
+    drop(list);
+
+    let database = sled::open(directory.path().join("waitlist")).expect("sled opens");
+    let value = database
+        .get("ann@example.com")
+        .expect("readable")
+        .expect("it is there");
+    assert_eq!(value[..8], 1_700_000_000_123u64.to_be_bytes());
+    assert_eq!(&value[8..], b"Ann@Example.com");
+}
+
+#[tokio::test]
+async fn the_list_is_private_also_in_a_directory_that_was_open_to_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = TempDir::new().expect("a directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    drop(open(directory.path()));
+    let store = fs::metadata(directory.path().join("waitlist")).expect("it is there");
+    assert_eq!(store.permissions().mode() & 0o777, 0o700);
 }
 
 #[tokio::test]

@@ -45,6 +45,7 @@ async fn the_page_ends_with_html_and_has_no_inline_script() {
         &page[..60]
     );
     assert!(page.ends_with("</html>"));
+    assert!(!page.contains("<!>"), "no markers of Leptos");
     let scripts: Vec<_> = page.match_indices("<script").collect();
     assert_eq!(scripts.len(), 1);
     let script = &page[scripts[0].0..];
@@ -159,6 +160,11 @@ async fn the_owners_settings_are_in_the_page_and_escaped() {
     assert!(page.contains("href=\"https://people.example/@ann?a=1&amp;b=2\""));
     assert!(page.contains("<link rel=\"canonical\" href=\"https://bob.example/\">"));
     assert!(!page.contains("<Ltd>") && !page.contains("Steward"));
+}
+
+#[tokio::test]
+async fn only_a_configured_origin_is_told_as_the_canonical_address() {
+    assert!(!Site::start().await.page().await.contains("canonical"));
 }
 
 #[tokio::test]

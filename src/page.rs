@@ -1,0 +1,78 @@
+//! What a page is made of, and how its components get at it.
+
+use leptos::prelude::*;
+
+use crate::copy;
+
+/// What the owner has configured of the page.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Public origin, without a slash at the end, where it is configured: an address that was only
+    /// guessed must not be told to search engines.
+    pub origin: Option<String>,
+    /// The product's name.
+    pub product: String,
+    /// Address of the mailto link.
+    pub contact: String,
+    /// URL of the social profile.
+    pub social: String,
+    /// Its host.
+    pub social_host: String,
+    /// Privacy, Terms, Support: real links where an address is configured.
+    pub privacy_url: Option<String>,
+    /// See `privacy_url`.
+    pub terms_url: Option<String>,
+    /// See `privacy_url`.
+    pub support_url: Option<String>,
+}
+
+/// URL paths of the files that a page asks for.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// The style sheet.
+    pub css: String,
+    /// The one script of the page.
+    pub boot: String,
+    /// The wasm host's glue, which the script loads.
+    pub host_js: String,
+    /// The wasm host.
+    pub host_wasm: String,
+}
+
+/// All that a page is made of.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// What the owner has configured.
+    pub site: Site,
+    /// The files to ask for.
+    pub files: Files,
+    /// People on the list.
+    pub count: u64,
+    /// What the page answers to a form that posted itself.
+    pub reply: Option<Reply>,
+    /// `cargo leptos watch` is at work: add its reload script.
+    pub watch: bool,
+}
+
+/// What became of a form that posted itself.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Whether the address is on the list now.
+    pub ok: bool,
+    /// A toast's title (spec §8).
+    pub title: &'static str,
+    /// A toast's text (spec §8).
+    pub text: &'static str,
+    /// What stays in the field.
+    pub email: String,
+}
+
+/// The page of this render. Every component may ask for it.
+pub fn page() -> Page {
+    expect_context()
+}
+
+/// A sentence of [`copy`] with the product's name in it.
+pub fn say(text: &str) -> String {
+    copy::fill(text, &page().site.product)
+}

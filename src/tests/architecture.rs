@@ -1,0 +1,195 @@
+//! Who may use whom: the layers of the code, held.
+
+use std::{fs, path::Path};
+
+use regex::Regex;
+
+/// The modules from the bottom layer up, as `lib.rs` lists them. A module is a file or a folder of
+/// `src`, and may use its own layer and those below.
+const LAYERS: [&[&str]; 5] = [
+    &["copy", "wire", "config"],
+    &["waitlist"],
+    &["page", "island", "sections", "app"],
+    &["server", "api"],
+    &["cli"],
+];
+
+/// What a module may not use although it lies below, and the libraries that are not its business.
+const NEVER: [(&str, &[&str]); 13] = [
+    ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
+    ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
+    ("config", &["leptos", "axum", "sled", "tokio"]),
+    ("waitlist", &["crate::", "leptos", "axum", "clap"]),
+    (
+        "page",
+        &["crate::waitlist", "crate::config", "axum", "sled"],
+    ),
+    (
+        "island",
+        &["crate::waitlist", "crate::config", "axum", "sled"],
+    ),
+    (
+        "sections",
+        &[
+            "crate::waitlist",
+            "crate::config",
+            "crate::app",
+            "axum",
+            "sled",
+        ],
+    ),
+    ("app", &["crate::waitlist", "crate::config", "axum", "sled"]),
+    (
+        "server",
+        &["crate::api", "sled", "Sled", "postgres", "clap"],
+    ),
+    ("api", &["sled", "Sled", "postgres", "clap"]),
+    ("cli", &["sled::"]),
+    (
+        "host",
+        &[
+            "leptos",
+            "crate::app",
+            "crate::copy",
+            "crate::config",
+            "crate::page",
+        ],
+    ),
+    ("main", &["leptos", "axum", "sled"]),
+];
+
+/// The files of `folder` with their code, comments left out.
+fn code(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("readable").flatten() {
+        let path = entry.path();
+        if path.ends_with("node_modules") {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(code(&path, extensions));
+        } else if extensions
+            .iter()
+            .any(|end| path.to_string_lossy().ends_with(end))
+        {
+            let text = fs::read_to_string(&path).expect("readable");
+            let lines = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            found.push((
+                path.display().to_string(),
+                lines.collect::<Vec<_>>().join("\n"),
+            ));
+        }
+    }
+    found
+}
+
+/// Whether `code` names a library, or a module of ours as `crate::module`.
+fn names(code: &str, name: &str) -> bool {
+    match name.strip_prefix("crate::") {
+        Some("") => code.contains("crate::"),
+        Some(module) => modules_used(code).iter().any(|used| used == module),
+        None => Regex::new(&format!(r"\b{name}"))
+            .expect("a word")
+            .is_match(code),
+    }
+}
+
+/// The modules of this crate that `code` names, alone or in a group.
+fn modules_used(code: &str) -> Vec<String> {
+    let alone = Regex::new(r"\bcrate::(\w+)").expect("valid");
+    let group = Regex::new(r"\bcrate::\{([^;]*)\};").expect("valid");
+    let inner = Regex::new(r"\{[^{}]*\}").expect("valid");
+    let mut used: Vec<String> = alone
+        .captures_iter(code)
+        .map(|found| found[1].into())
+        .collect();
+    for found in group.captures_iter(code) {
+        let mut list = found[1].to_owned();
+        while inner.is_match(&list) {
+            list = inner.replace_all(&list, "").into_owned();
+        }
+        used.extend(
+            list.split(',')
+                .map(|item| item.trim().split("::").next().unwrap_or("").into()),
+        );
+    }
+    used
+}
+
+#[test]
+fn uses_are_found_alone_and_in_groups() {
+    let code = "use crate::{\n    app,\n    page::{Page, Site, deep::{A, b}},\n};\nuse crate::wire::Count;";
+    assert_eq!(modules_used(code), ["wire", "app", "page", ""]);
+}
+
+/// The code of a module, file by file.
+fn module(name: &str) -> Vec<(String, String)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let file = source.join(format!("{name}.rs")).display().to_string();
+    let folder = source.join(name).display().to_string() + "/";
+    let mut files = code(&source, &[".rs"]);
+    files.retain(|(path, _)| *path == file || path.starts_with(&folder));
+    assert!(
+        !files.is_empty(),
+        "there is no module {name}; the tables are out of date"
+    );
+    files
+}
+
+#[test]
+fn a_module_uses_no_layer_above_its_own() {
+    for (height, layer) in LAYERS.iter().enumerate() {
+        let above: Vec<_> = LAYERS[height + 1..].concat();
+        for (path, code) in layer.iter().flat_map(|name| module(name)) {
+            for name in &above {
+                assert!(
+                    !names(&code, &format!("crate::{name}")),
+                    "{path} uses {name}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_module_names_only_what_is_its_business() {
+    for (name, never) in NEVER {
+        for (path, code) in module(name) {
+            for word in never {
+                assert!(!names(&code, word), "{path} names {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_island_uses_no_other_island_and_neither_boot_nor_registry() {
+    let islands = Path::new(env!("CARGO_MANIFEST_DIR")).join("islands");
+    for folder in ["demo-terminal", "waitlist-form", "contact-links", "toaster"] {
+        for (path, code) in code(&islands.join(folder), &[".ts", ".tsx"]) {
+            for line in code.lines().filter(|line| line.contains(" from \"..")) {
+                let allowed = ["bindings/", "query", "toast-store", "visible", "test/"];
+                let from = line.rsplit("../").next().unwrap_or_default();
+                assert!(
+                    allowed.iter().any(|name| from.starts_with(name)),
+                    "{path}: {line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_to_end_tests_know_the_site_only_from_outside() {
+    let end2end = Path::new(env!("CARGO_MANIFEST_DIR")).join("end2end");
+    for (path, code) in code(&end2end, &[".ts"]) {
+        for name in ["/src/", "/islands/"] {
+            assert!(
+                !code.contains(&format!("..{name}")),
+                "{path} imports from {name}"
+            );
+        }
+    }
+}

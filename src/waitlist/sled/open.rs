@@ -1,0 +1,276 @@
+//! Opening the list's directory: the lock, the first creation, and what must be synced before
+//! anything is built upon it.
+
+use std::{
+    fmt,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    process,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::COUNT_KEY;
+
+/// sled's page cache, in bytes. Its own default is 1 GiB.
+const CACHE_BYTES: u64 = 64 << 20;
+/// The lock of a handle that was just dropped lingers for milliseconds.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// A damaged log can make `open()` hang; a million entries open in about a second.
+const OPEN_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The store's own directory inside the data directory.
+const STORE: &str = "waitlist";
+/// Where a new store is made before it gets its name.
+const STORE_IN_MAKING: &str = "waitlist.new";
+/// Locked while a process uses the data directory; holds its id.
+const LOCK: &str = "lock";
+
+/// Version of what is stored, see `super::encode`.
+const FORMAT_KEY: &[u8] = b"\0format";
+const FORMAT: &[u8] = b"1";
+
+/// An open list.
+pub(super) struct Opened {
+    pub(super) database: ::sled::Db,
+    /// sled's log, opened once more to sync it.
+    pub(super) log: File,
+    /// People on the list.
+    pub(super) count: u64,
+    /// The data directory is this process's for as long as this is open.
+    pub(super) lock: File,
+}
+
+/// Opens the list in the data directory `data`, making both when missing (mode 0700).
+pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
+    let io = |error| OpenError::Io(data.to_owned(), error);
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data)
+        .map_err(io)?;
+    let lock = lock(data)?;
+    let store = data.join(STORE);
+    if !store.try_exists().map_err(io)? {
+        create(data).map_err(|error| io(io_error(error)))?;
+    }
+    let (database, count) = open_in_time(&store)?;
+    let log = File::open(store.join("db")).map_err(io)?;
+    Ok(Opened {
+        database,
+        log,
+        count,
+        lock,
+    })
+}
+
+/// Takes the data directory for this process, until the file is closed.
+fn lock(data: &Path) -> Result<File, OpenError> {
+    let io = |error| OpenError::Io(data.to_owned(), error);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(data.join(LOCK))
+        .map_err(io)?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder).map_err(io)?;
+                return Err(OpenError::Held(data.to_owned(), holder.trim().to_owned()));
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+    }
+    file.set_len(0).map_err(io)?;
+    file.rewind().map_err(io)?;
+    writeln!(file, "{}", process::id()).map_err(io)?;
+    Ok(file)
+}
+
+/// Makes a store beside its final place, syncs all of it, and renames it: after a power cut it is
+/// there whole or not at all.
+fn create(data: &Path) -> ::sled::Result<()> {
+    let making = data.join(STORE_IN_MAKING);
+    if making.try_exists()? {
+        fs::remove_dir_all(&making)?;
+    }
+    // The data directory may have been there, open to others; sled makes its files by umask.
+    fs::DirBuilder::new().mode(0o700).create(&making)?;
+    let database = config(&making).open()?;
+    let mut batch = ::sled::Batch::default();
+    batch.insert(FORMAT_KEY, FORMAT);
+    batch.insert(COUNT_KEY, &0u64.to_be_bytes());
+    database.apply_batch(batch)?;
+    database.flush()?;
+    drop(database);
+    sync_tree(&making)?;
+    fs::rename(&making, data.join(STORE))?;
+    File::open(data)?.sync_all()?;
+    Ok(sync_ancestors(data)?)
+}
+
+/// Syncs the names of directories that may just have been made.
+fn sync_ancestors(directory: &Path) -> io::Result<()> {
+    for ancestor in directory.canonicalize()?.ancestors().skip(1) {
+        match File::open(ancestor).and_then(|open| open.sync_all()) {
+            // What we may not read, and what can't be synced, we did not make.
+            Err(error) if is_not_ours(&error) => break,
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
+fn is_not_ours(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
+fn sync_tree(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sync_tree(&path)?;
+        } else {
+            File::open(&path)?.sync_all()?;
+        }
+    }
+    File::open(directory)?.sync_all()
+}
+
+fn config(store: &Path) -> ::sled::Config {
+    ::sled::Config::new()
+        .path(store)
+        .cache_capacity(CACHE_BYTES)
+        // Nothing is written outside the committer's own rhythm.
+        .flush_every_ms(None)
+}
+
+/// Opens a store that exists, on a thread of its own: an `open()` that hangs must be told.
+fn open_in_time(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
+    let (sender, opened) = mpsc::channel();
+    let path = store.to_owned();
+    thread::spawn(move || {
+        // Nobody listens any more once the time is up.
+        let _ = sender.send(open_store(&path));
+    });
+    opened.recv_timeout(OPEN_PATIENCE).unwrap_or_else(|error| {
+        let told = match error {
+            RecvTimeoutError::Timeout => {
+                format!("opening took more than {} s", OPEN_PATIENCE.as_secs())
+            }
+            RecvTimeoutError::Disconnected => "it is damaged (see above)".to_owned(),
+        };
+        Err(OpenError::Store(store.to_owned(), told))
+    })
+}
+
+fn open_store(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
+    let failed = |error: ::sled::Error| OpenError::Store(store.to_owned(), error.to_string());
+    let damaged = |what: &str| OpenError::Store(store.to_owned(), what.to_owned());
+    // What an earlier life left in the page cache must not be built upon.
+    let log = File::open(store.join("db")).map_err(|_| damaged("it holds no database"))?;
+    log.sync_all().map_err(|error| failed(error.into()))?;
+    remove_half_written_snapshots(store).map_err(|error| failed(error.into()))?;
+
+    let begun = Instant::now();
+    let database = loop {
+        match config(store).open() {
+            Ok(database) => break database,
+            Err(::sled::Error::Io(error))
+                if error.kind() == io::ErrorKind::Other && begun.elapsed() < LOCK_PATIENCE =>
+            {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    };
+    match database.get(FORMAT_KEY).map_err(failed)? {
+        Some(format) if format == FORMAT => {}
+        Some(_) => return Err(damaged("it was written by a newer version of this program")),
+        None => return Err(damaged("it is not a waitlist")),
+    }
+    let count = database.get(COUNT_KEY).map_err(failed)?;
+    let count = count
+        .and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)))
+        .ok_or_else(|| damaged("its count is missing"))?;
+
+    database.flush().map_err(failed)?;
+    sync_tree(store).map_err(|error| failed(error.into()))?;
+    let parent = store.parent().unwrap_or(store);
+    let synced = File::open(parent).and_then(|data| data.sync_all());
+    synced.map_err(|error| failed(error.into()))?;
+    Ok((database, count))
+}
+
+fn io_error(error: ::sled::Error) -> io::Error {
+    match error {
+        ::sled::Error::Io(error) => error,
+        other => io::Error::other(other),
+    }
+}
+
+/// A snapshot whose writing was cut off; sled never removes it.
+fn remove_half_written_snapshots(store: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(store)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("snap.") && name.ends_with(".generating") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Why the list can't be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process, of this id, uses the data directory.
+    Held(PathBuf, String),
+    /// The data directory can't be read or written.
+    Io(PathBuf, io::Error),
+    /// What is in it can't be used.
+    Store(PathBuf, String),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held(data, holder) => write!(
+                f,
+                "the data directory {} is in use by process {holder}; stop that one first, or \
+                 name another with --data",
+                data.display()
+            ),
+            Self::Io(data, error) => write!(
+                f,
+                "the data directory {} can't be used: {error}; see to its owner and rights, or \
+                 name another with --data",
+                data.display()
+            ),
+            Self::Store(store, what) => write!(
+                f,
+                "the waitlist in {} can't be opened: {what}; nothing was changed. Restore it from \
+                 a copy, or name another place with --data",
+                store.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
