@@ -130,7 +130,7 @@ test.describe("§2 links scroll to their section", { tag: "@everybody" }, () => 
       const within = place ? landing.nav : page;
       await within.getByRole("link", { name, exact: true }).click();
       await expect(page).toHaveURL(`/#${anchor}`);
-      await expect.poll(() => landing.distanceBelowBar(anchor)).toBeGreaterThanOrEqual(-2);
+      await expect.poll(() => landing.distanceBelowBar(anchor)).toBeGreaterThanOrEqual(-4);
       await expect.poll(() => landing.distanceBelowBar(anchor)).toBeLessThan(40);
       await expect(landing.section(anchor)).toBeFocused();
     });
@@ -179,7 +179,7 @@ test("§2 every anchor can be opened directly @everybody", async ({ landing, pag
     // From elsewhere: within the page it would be a link's jump.
     await page.goto("about:blank");
     await page.goto(`/#${anchor}`);
-    await expect.poll(() => landing.distanceBelowBar(anchor)).toBeGreaterThanOrEqual(-2);
+    await expect.poll(() => landing.distanceBelowBar(anchor)).toBeGreaterThanOrEqual(-4);
     await expect.poll(() => landing.distanceBelowBar(anchor)).toBeLessThan(40);
   }
 });
