@@ -45,8 +45,9 @@ function Form({ product, count, email }: WaitlistFormProps) {
     const active = document.activeElement;
     const hasMovedOn = active !== document.body && !form.current?.contains(active);
     if (hasMovedOn) return;
-    if (status === "error") input.current?.focus();
-    if (status === "success") button.current?.focus();
+    // Who has scrolled on meanwhile is not pulled back.
+    if (status === "error") input.current?.focus({ preventScroll: true });
+    if (status === "success") button.current?.focus({ preventScroll: true });
     // Each failure is an error of its own, also when the second follows the first in one render.
   }, [status, error]);
 
