@@ -44,8 +44,7 @@ pub(super) async fn server_function(
     let answer = leptos_axum::handle_server_fns_with_context(provide, request).await;
     let mut response = answer.into_response();
     response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
-    dress(response.headers_mut());
-    Ok(response)
+    Ok(dress(response))
 }
 
 /// Any other path under `/api`.

@@ -103,15 +103,19 @@ impl From<ErrorBody> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
-        let mut response = (self.status(), Json(ErrorBody::from(self))).into_response();
-        dress(response.headers_mut());
-        response
+        dress((self.status(), Json(ErrorBody::from(self))).into_response())
     }
 }
 
-/// Headers of every answer of the API.
-pub(super) fn dress(headers: &mut axum::http::HeaderMap) {
+/// Adds the headers of every answer to a sign-up or a question for the count.
+pub(super) fn dress(mut response: Response) -> Response {
+    let unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
+    let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if unavailable {
+        headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+    }
+    response
 }
 
 /// For answers of server functions. leptos would make every error a 500; the status of ours goes
@@ -132,9 +136,6 @@ impl FromServerFnError for ApiError {
         self.log();
         if let Some(options) = use_context::<ResponseOptions>() {
             options.set_status(self.status());
-            if self.status() == StatusCode::SERVICE_UNAVAILABLE {
-                options.insert_header(header::RETRY_AFTER, RETRY_AFTER_SECONDS.into());
-            }
         }
         serde_json::to_vec(self).unwrap_or_default().into()
     }

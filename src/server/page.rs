@@ -15,6 +15,7 @@ use super::{
     ApiError, AppState,
     api::read_body,
     assets::{HTML, Resource},
+    error::dress,
     limits::COUNT_MAX_AGE,
     sign_up,
 };
@@ -133,14 +134,7 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
         reply: Some(reply),
         ..state.page()
     });
-    let headers = [
-        (header::CONTENT_TYPE, HTML),
-        (
-            header::CACHE_CONTROL,
-            axum::http::HeaderValue::from_static("no-store"),
-        ),
-    ];
-    (status, headers, html).into_response()
+    dress((status, [(header::CONTENT_TYPE, HTML)], html).into_response())
 }
 
 /// The form's one field, as browsers send it.

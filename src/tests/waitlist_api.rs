@@ -289,5 +289,15 @@ async fn a_store_that_can_not_answer_is_503_without_detail() {
             "The waitlist can't be reached. Try again in a moment."
         );
         assert_eq!(site.count().await, 7, "the count is still told");
+
+        let form = site
+            .post("/")
+            .header("content-type", "application/x-www-form-urlencoded");
+        let page = form.body("email=ann%40example.com").send().await;
+        let page = page.expect("an answer");
+        assert_eq!(page.status(), 503);
+        assert_eq!(page.headers()["retry-after"], "1");
+        let page = page.text().await.expect("text");
+        assert!(page.contains("Failed to add to waitlist. Please try again."));
     }
 }
