@@ -8,12 +8,11 @@ use std::{
 };
 
 /// What the files of the site are made from.
-const SITE_SOURCES: [&str; 8] = [
+const SITE_SOURCES: [&str; 7] = [
     "Cargo.lock",
     "Cargo.toml",
     "public",
     "style",
-    "src/copy.rs",
     "src/host.rs",
     "src/lib.rs",
     "src/wire.rs",

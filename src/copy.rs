@@ -3,6 +3,8 @@
 //! `{product}` stands for the product's name ([`fill`] puts it in). What the islands say is in
 //! [`islands`]; a test writes it to `islands/bindings/copy.ts`.
 
+pub mod islands;
+
 /// The product's name, unless the owner configures another.
 pub const PRODUCT: &str = "Steward";
 
@@ -225,97 +227,4 @@ pub mod not_found {
 pub mod reply {
     pub use super::islands::{ALREADY_LISTED, EMPTY_EMAIL, ERROR_TITLE, FAILED, INVALID_EMAIL};
     pub use super::islands::{JOINED, JOINED_TITLE};
-}
-
-/// What the islands say. TypeScript knows them as `COPY`.
-pub mod islands {
-    /// One line of the demo terminal: what kind of line it is (a CSS class), and its text.
-    pub type DemoLine = (&'static str, &'static str);
-
-    /// Spec §4: a deploy command, six progress checks, the SMS of a first customer with the sample
-    /// revenue of spec §9, and the live site.
-    pub const DEMO_LINES: [DemoLine; 9] = [
-        ("command", "agent deploy --idea \"small-batch hot sauce\""),
-        ("check", "Business plan written"),
-        ("check", "Brand and product photos ready"),
-        ("check", "Website built"),
-        ("check", "Payments connected"),
-        ("check", "Launch campaign running"),
-        ("check", "Customer support on duty"),
-        ("sms", "SMS: First customer! You earned $29.99"),
-        ("result", "Live at https://hot-sauce.example"),
-    ];
-    /// Accessible name of the terminal.
-    pub const DEMO_LABEL: &str = "A launch, line by line";
-
-    /// Label of the address field.
-    pub const EMAIL_LABEL: &str = "Email address";
-    /// Hint inside the empty field.
-    pub const EMAIL_PLACEHOLDER: &str = "you@company.com";
-    /// The button.
-    pub const SUBMIT: &str = "Join the Waitlist";
-    /// The button while a sign-up is under way (spec §4).
-    pub const SUBMITTING: &str = "Adding...";
-    /// Follows the number in the count line (spec §3).
-    pub const COUNT: &str = "entrepreneurs already on the list";
-
-    /// Spec §8, success.
-    pub const JOINED_TITLE: &str = "Success!";
-    /// Spec §8, success.
-    pub const JOINED: &str =
-        "You've been added to the waitlist. We'll notify you when {product} is ready.";
-    /// Spec §8, every failure.
-    pub const ERROR_TITLE: &str = "Error";
-    /// Spec §8, 409.
-    pub const ALREADY_LISTED: &str = "Email already on waitlist";
-    /// Spec §8, 400.
-    pub const INVALID_EMAIL: &str = "Please enter a valid email address";
-    /// Spec §8, nothing typed.
-    pub const EMPTY_EMAIL: &str = "Please enter your email address";
-    /// Spec §8, any other failure.
-    pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
-
-    /// The mailto link.
-    pub const CONTACT_LABEL: &str = "Write to us";
-    /// Its tooltip; the address follows.
-    pub const CONTACT_TIP: &str = "Opens your mail program:";
-    /// The social link.
-    pub const SOCIAL_LABEL: &str = "Follow the launch";
-    /// Its tooltip; the profile's host follows.
-    pub const SOCIAL_TIP: &str = "Our profile on";
-
-    /// Accessible name of the toast region; the library puts the hotkey for `{hotkey}`.
-    pub const TOASTS_LABEL: &str = "Notifications ({hotkey})";
-    /// Accessible name of a toast's close button.
-    pub const TOAST_CLOSE: &str = "Close";
-
-    /// Every constant above under its own name, for `islands/bindings/copy.ts`.
-    #[cfg(test)]
-    pub(crate) fn exported() -> serde_json::Value {
-        macro_rules! by_name {
-            ($($name:ident),* $(,)?) => { serde_json::json!({ $(stringify!($name): $name),* }) };
-        }
-        by_name!(
-            DEMO_LINES,
-            DEMO_LABEL,
-            EMAIL_LABEL,
-            EMAIL_PLACEHOLDER,
-            SUBMIT,
-            SUBMITTING,
-            COUNT,
-            JOINED_TITLE,
-            JOINED,
-            ERROR_TITLE,
-            ALREADY_LISTED,
-            INVALID_EMAIL,
-            EMPTY_EMAIL,
-            FAILED,
-            CONTACT_LABEL,
-            CONTACT_TIP,
-            SOCIAL_LABEL,
-            SOCIAL_TIP,
-            TOASTS_LABEL,
-            TOAST_CLOSE,
-        )
-    }
 }
