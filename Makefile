@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end fmt build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts build setup bindings
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -32,7 +32,7 @@ lint:
 	$(PRETTIER) --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
-	cd islands && npx tsc
+	cd islands && npx tsc && node fonts.mjs --check
 	cd end2end && npx tsc
 
 test-rust:
@@ -51,6 +51,9 @@ fmt: setup ## format everything
 
 bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy.rs
 	WRITE_BINDINGS=1 cargo test --lib --no-default-features wire
+
+fonts: setup ## make public/fonts and style/fonts.css anew, after a change in islands/fonts.mjs
+	node islands/fonts.mjs
 
 build: setup
 	$(RELEASE)

@@ -66,6 +66,15 @@ fn render<V: IntoView>(
                     }}
                     <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
                     <link rel="stylesheet" href=files.css/>
+                    {files
+                        .fonts
+                        .into_iter()
+                        .map(|font| {
+                            view! {
+                                <link rel="preload" href=font r#as="font" type="font/woff2" crossorigin/>
+                            }
+                        })
+                        .collect_view()}
                     {lively.then(|| view! {
                         <script
                             type="module"

@@ -56,6 +56,8 @@ pub mod hero {
     pub const START: &str = "Launch Your AI Agent";
     /// Goes to the demo.
     pub const WATCH: &str = "Watch Demo";
+    /// The picture of the phone it lies on: the hour, the sender's hour, the message.
+    pub const PHONE: [&str; 3] = ["3:12", "now", "First customer! You earned $29.99"];
     /// What the agent does, step by step: name and sentence.
     pub const STEPS: [(&str, &str); 4] = [
         (
@@ -79,11 +81,13 @@ pub mod hero {
 
 /// The agent against a chat assistant.
 pub mod comparison {
-    /// Heading.
-    pub const TITLE: &str = "A chat assistant tells you how. {product} gets it done.";
+    /// Heading, in two lines.
+    pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
     pub const LEAD: &str = "Ask both for the same thing and look at what you are holding an hour \
         later.";
+    /// What stands over the first column: what both are asked for.
+    pub const ASK: &str = "You ask for";
     /// Who hands you what: the assistant, the agent.
     pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
     /// What you ask for, what a chat assistant hands you, what the agent hands you.
@@ -155,6 +159,46 @@ pub mod features {
             "It answers a customer at 3 a.m. and has the report ready when you wake up.",
         ),
     ];
+
+    /// What the drawn scenes beside the cards show. Pictures: nobody is read them aloud.
+    pub mod scenes {
+        /// The bucket, and its objects with their sizes.
+        pub const BUCKET: &str = "s3://hot-sauce";
+        /// See [`BUCKET`].
+        pub const OBJECTS: [(&str, &str); 5] = [
+            ("site/index.html", "14 KB"),
+            ("media/label.webp", "88 KB"),
+            ("plan/business-plan.pdf", "212 KB"),
+            ("orders/week-1.csv", "6 KB"),
+            ("reports/week-1.md", "3 KB"),
+        ];
+        /// Depth and name of each row of the file explorer.
+        pub const TREE: [(usize, &str); 11] = [
+            (0, "hot-sauce"),
+            (1, "plan"),
+            (2, "business-plan.pdf"),
+            (2, "first-customers.csv"),
+            (1, "site"),
+            (2, "index.html"),
+            (2, "order.html"),
+            (1, "media"),
+            (2, "label.webp"),
+            (1, "invoices"),
+            (2, "0001.pdf"),
+        ];
+        /// The lines in the editor; the last is being typed.
+        pub const EDITOR: [&str; 3] = [
+            "<h1>Heat with a story</h1>",
+            "<p>Small batches.</p>",
+            "<b>$12.00",
+        ];
+        /// The editor's status.
+        pub const SAVED: &str = "Saved. Live.";
+        /// The chart's series: bars, dashes, line.
+        pub const SERIES: [&str; 3] = ["visits", "orders", "revenue"];
+        /// The hour the clock shows.
+        pub const HOUR: &str = "03:00";
+    }
 }
 
 /// What it is built on.
@@ -164,6 +208,9 @@ pub mod infrastructure {
     /// Below the heading.
     pub const LEAD: &str = "{product} keeps your business on decentralized storage: many \
         independent nodes instead of one company's servers.";
+    /// Under the drawing of the network.
+    pub const CAPTION: &str = "One node goes dark. The traffic takes another way, and your \
+        business stays up.";
     /// The three selling points.
     pub const POINTS: [(&str, &str); 3] = [
         (
@@ -218,6 +265,8 @@ pub mod not_found {
     pub const TITLE: &str = "404 Page Not Found";
     /// Below it.
     pub const TEXT: &str = "Did you forget to add the page to the router?";
+    /// The picture: the routes there are, and the one that is missing.
+    pub const ROUTES: [&str; 5] = ["/", "#features", "#comparison", "#demo", "#contact"];
     /// The way home.
     pub const HOME: &str = "Go to the home page";
 }

@@ -31,6 +31,8 @@ pub struct Site {
 pub struct Files {
     /// The style sheet.
     pub css: String,
+    /// The fonts, to be asked for at once.
+    pub fonts: Vec<String>,
     /// The one script of the page.
     pub boot: String,
     /// The wasm host's glue, which the script loads.

@@ -5,6 +5,7 @@ export const COPY = {
   "CONTACT_LABEL": "Write to us",
   "CONTACT_TIP": "Opens your mail program:",
   "COUNT": "entrepreneurs already on the list",
+  "DEMO_DIRECTORY": "~/hot-sauce",
   "DEMO_LABEL": "A launch, line by line",
   "DEMO_LINES": [
     [

@@ -17,15 +17,13 @@ export default function DemoTerminal() {
   const revealed = useRun(ref);
   return (
     <div className="terminal">
-      <div className="terminal-bar" aria-hidden="true">
-        <i />
-        <i />
-        <i />
-      </div>
+      <p className="terminal-bar" aria-hidden="true">
+        {COPY.DEMO_DIRECTORY}
+      </p>
       <ol ref={ref} className="terminal-lines" aria-label={COPY.DEMO_LABEL}>
         {LINES.map(([kind, text], index) => (
           <li key={text} data-kind={kind} data-state={index < revealed ? "shown" : "dimmed"}>
-            {text}
+            <span>{text}</span>
           </li>
         ))}
       </ol>

@@ -25,17 +25,23 @@ function Form({ product, count, email }: WaitlistFormProps) {
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   const people = usePeople(form, count);
+  // What became of the last try, until something else is typed.
+  const [outcome, setOutcome] = useState<"joined" | "invalid">();
   const signUp = useMutation({
     // Nothing in the answer is used, but what is not JSON is not an answer of the API.
     mutationFn: async (entry: Entry): Promise<unknown> =>
       (await request("POST", WAITLIST, entry)).json(),
     onSuccess: () => {
       if (input.current) input.current.value = "";
+      setOutcome("joined");
       const text = COPY.JOINED.replace("{product}", () => product);
       toast({ title: COPY.JOINED_TITLE, text, variant: "default" });
       void people.refresh();
     },
-    onError: (error) => fail(failure(error)),
+    onError: (error) => {
+      if (hasStatus(error, 400)) setOutcome("invalid");
+      fail(failure(error));
+    },
   });
 
   // What was disabled has lost the focus. It goes to the field after a failure, and after a success
@@ -57,6 +63,7 @@ function Form({ product, count, email }: WaitlistFormProps) {
     form.current?.closest("section")?.querySelector(".reply")?.remove();
     const email = input.current?.value.trim() ?? "";
     if (email === "") {
+      setOutcome("invalid");
       fail(COPY.EMPTY_EMAIL);
       input.current?.focus();
       return;
@@ -72,7 +79,9 @@ function Form({ product, count, email }: WaitlistFormProps) {
       method="post"
       action="/#contact"
       onSubmit={submit}
+      onInput={() => setOutcome(undefined)}
       aria-busy={isPending}
+      data-outcome={outcome}
     >
       <label htmlFor={id}>{COPY.EMAIL_LABEL}</label>
       {/* Uncontrolled: what was typed before hydration stays. */}
@@ -86,11 +95,21 @@ function Form({ product, count, email }: WaitlistFormProps) {
         placeholder={COPY.EMAIL_PLACEHOLDER}
         defaultValue={email}
         disabled={isPending}
+        aria-invalid={outcome === "invalid" || undefined}
       />
-      <button ref={button} type="submit" className="button" disabled={isPending}>
+      {/* The label holds the button's width while it says something shorter. */}
+      <button
+        ref={button}
+        type="submit"
+        className="button"
+        disabled={isPending}
+        data-label={COPY.SUBMIT}
+      >
         {isPending ? COPY.SUBMITTING : COPY.SUBMIT}
       </button>
-      <p className="waitlist-count">{`${people.count} ${COPY.COUNT}`}</p>
+      <p className="waitlist-count" aria-live="polite" aria-atomic="true">
+        {`${people.count} ${COPY.COUNT}`}
+      </p>
     </form>
   );
 }

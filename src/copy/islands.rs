@@ -19,6 +19,9 @@ pub const DEMO_LINES: [DemoLine; 9] = [
 /// Accessible name of the terminal.
 pub const DEMO_LABEL: &str = "A launch, line by line";
 
+/// What stands in the terminal's title bar.
+pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
+
 /// Label of the address field.
 pub const EMAIL_LABEL: &str = "Email address";
 /// Hint inside the empty field.
@@ -69,6 +72,7 @@ pub(crate) fn exported() -> serde_json::Value {
     by_name!(
         DEMO_LINES,
         DEMO_LABEL,
+        DEMO_DIRECTORY,
         EMAIL_LABEL,
         EMAIL_PLACEHOLDER,
         SUBMIT,

@@ -31,11 +31,15 @@ pub fn Contact() -> impl IntoView {
     });
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
-            <h2 id="contact-title">{contact::TITLE}</h2>
-            <p class="lead">{say(contact::LEAD)}</p>
-            {page.reply.map(reply_notice)}
-            <ReactIsland island=form/>
-            <ReactIsland island=links/>
+            <div>
+                <h2 id="contact-title">{contact::TITLE}</h2>
+                <p class="lead">{say(contact::LEAD)}</p>
+            </div>
+            <div>
+                {page.reply.map(reply_notice)}
+                <ReactIsland island=form/>
+                <ReactIsland island=links/>
+            </div>
         </section>
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 #[component]
 pub fn Demo() -> impl IntoView {
     view! {
-        <section id="demo" class="demo" tabindex="-1" aria-labelledby="demo-title">
+        <section id="demo" class="demo stage" tabindex="-1" aria-labelledby="demo-title">
             <h2 id="demo-title">{demo::TITLE}</h2>
             <p class="lead">{demo::LEAD}</p>
             <ReactIsland island=DemoTerminal/>

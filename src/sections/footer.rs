@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::Mark;
 use crate::{
     copy::footer,
     page::{page, say},
@@ -18,7 +19,7 @@ pub fn Footer() -> impl IntoView {
     ];
     view! {
         <footer class="footer">
-            <p>{say(footer::COPYRIGHT)}</p>
+            <p><Mark/>{say(footer::COPYRIGHT)}</p>
             <ul class="footer-links">
                 {links.map(|(label, url)| view! { <li><a href=url>{label}</a></li> }).collect_view()}
             </ul>

@@ -2,7 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::{copy::hero, page::say};
+use super::Mark;
+use crate::{
+    copy::hero,
+    page::{page, say},
+};
 
 /// The first screen.
 #[component]
@@ -11,16 +15,36 @@ pub fn Hero() -> impl IntoView {
     view! {
         <section class="hero" aria-labelledby="hero-title">
             <h1 id="hero-title"><span>{first}</span>" "<span>{second}</span></h1>
-            <p class="lead">{say(hero::LEAD)}</p>
-            <p class="actions">
-                <a class="button" href="#contact">{hero::START}</a>
-                <a class="button quiet" href="#demo">{hero::WATCH}</a>
-            </p>
+            <div class="hero-body">
+                <div>
+                    <p class="lead">{say(hero::LEAD)}</p>
+                    <p class="actions">
+                        <a class="button" href="#contact">{hero::START}</a>
+                        <a class="button quiet" href="#demo">{hero::WATCH}</a>
+                    </p>
+                </div>
+                <Phone/>
+            </div>
             <ol class="hero-steps">
                 {hero::STEPS
                     .map(|(name, text)| view! { <li><b>{name}</b>" "<span>{say(text)}</span></li> })
                     .collect_view()}
             </ol>
         </section>
+    }
+}
+
+/// A picture of what it comes down to: the message about a sale.
+#[component]
+fn Phone() -> impl IntoView {
+    let [hour, ago, message] = hero::PHONE;
+    view! {
+        <div class="phone" aria-hidden="true">
+            <p class="phone-hour">{hour}</p>
+            <div class="phone-message">
+                <p class="phone-sender"><Mark/><span>{page().site.product}</span><span>{ago}</span></p>
+                <p>{message}</p>
+            </div>
+        </div>
     }
 }

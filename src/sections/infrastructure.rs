@@ -4,18 +4,113 @@ use leptos::prelude::*;
 
 use crate::{copy::infrastructure, page::say};
 
-/// Three selling points.
+/// Three selling points, and the network that carries them.
 #[component]
 pub fn Infrastructure() -> impl IntoView {
     view! {
         <section class="infrastructure" aria-labelledby="infrastructure-title">
             <h2 id="infrastructure-title">{infrastructure::TITLE}</h2>
             <p class="lead">{say(infrastructure::LEAD)}</p>
+            <figure class="network">
+                <Network/>
+                <figcaption>{infrastructure::CAPTION}</figcaption>
+            </figure>
             <ul class="infrastructure-points">
                 {infrastructure::POINTS
                     .map(|(title, text)| view! { <li><h3>{title}</h3><p>{text}</p></li> })
                     .collect_view()}
             </ul>
         </section>
+    }
+}
+
+/// Where the nodes stand.
+const NODES: [(i32, i32); 35] = [
+    (140, 35),
+    (214, 38),
+    (292, 36),
+    (392, 44),
+    (463, 31),
+    (89, 100),
+    (185, 124),
+    (262, 115),
+    (334, 99),
+    (432, 101),
+    (509, 105),
+    (26, 187),
+    (125, 197),
+    (215, 192),
+    (301, 192),
+    (387, 182),
+    (490, 201),
+    (572, 193),
+    (78, 257),
+    (164, 253),
+    (265, 261),
+    (355, 261),
+    (445, 273),
+    (504, 256),
+    (52, 339),
+    (141, 337),
+    (201, 343),
+    (309, 334),
+    (376, 336),
+    (489, 347),
+    (72, 405),
+    (179, 408),
+    (259, 415),
+    (335, 422),
+    (420, 420),
+];
+/// Neighbours are nearer than this.
+const REACH: i32 = 112;
+/// The node that has gone dark.
+const DARK: usize = 14;
+/// The way that the traffic takes around it.
+const ROUTE: [usize; 8] = [11, 12, 13, 20, 21, 15, 16, 17];
+
+/// Many nodes that keep standing when one goes dark.
+#[component]
+fn Network() -> impl IntoView {
+    let pairs = (0..NODES.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let near = pairs.filter(|&(a, b)| {
+        let ((ax, ay), (bx, by)) = (NODES[a], NODES[b]);
+        (ax - bx).pow(2) + (ay - by).pow(2) < REACH.pow(2)
+    });
+    let (cut, links): (Vec<_>, Vec<_>) = near.partition(|&(a, b)| a == DARK || b == DARK);
+    let lines = |links: Vec<(usize, usize)>| -> String {
+        links
+            .into_iter()
+            .map(|(a, b)| {
+                format!(
+                    "M{} {}L{} {}",
+                    NODES[a].0, NODES[a].1, NODES[b].0, NODES[b].1
+                )
+            })
+            .collect()
+    };
+    // A line without length has round ends, and those are a dot.
+    let dots = |nodes: &[usize]| -> String {
+        nodes
+            .iter()
+            .map(|&node| format!("M{} {}h0", NODES[node].0, NODES[node].1))
+            .collect()
+    };
+    let alive: Vec<usize> = (0..NODES.len())
+        .filter(|node| *node != DARK && !ROUTE.contains(node))
+        .collect();
+    let route = ROUTE
+        .map(|node| format!("{} {}", NODES[node].0, NODES[node].1))
+        .join("L");
+    let (x, y) = NODES[DARK];
+    view! {
+        <svg viewBox="0 0 600 456" aria-hidden="true">
+            <path class="links" d=lines(links)/>
+            <path class="links cut" d=lines(cut)/>
+            <path class="nodes" d=dots(&alive)/>
+            <path class="live" d=format!("M{route}")/>
+            <path class="nodes live" d=dots(&ROUTE)/>
+            <circle class="dark" cx=x cy=y r="9"/>
+        </svg>
     }
 }

@@ -7,6 +7,7 @@ pub mod features;
 pub mod footer;
 pub mod hero;
 pub mod infrastructure;
+pub mod mark;
 pub mod nav;
 pub mod not_found;
 
@@ -17,5 +18,6 @@ pub use features::Features;
 pub use footer::Footer;
 pub use hero::Hero;
 pub use infrastructure::Infrastructure;
+pub use mark::Mark;
 pub use nav::Nav;
 pub use not_found::NotFound;

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::Mark;
 use crate::{copy::nav, page::page};
 
 /// The fixed bar.
@@ -13,7 +14,7 @@ pub fn Nav(
 ) -> impl IntoView {
     view! {
         <header class="nav">
-            <a class="nav-brand" href="/">{page().site.product}</a>
+            <a class="nav-brand" href="/"><Mark/>{page().site.product}</a>
             <nav aria-label=nav::LABEL>
                 <ul class="nav-links">
                     {nav::LINKS

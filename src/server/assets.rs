@@ -63,7 +63,14 @@ impl Assets {
                 (Some(_), Some(_)) => Err(AssetsError::OtherBuild(root.clone())),
             }
         };
+        let mut fonts: Vec<_> = by_path
+            .keys()
+            .filter(|path| path.ends_with(".woff2"))
+            .cloned()
+            .collect();
+        fonts.sort();
         let files = Files {
+            fonts,
             css: only(".css")?,
             boot: format!("/islands/{BOOT}"),
             host_js: only(".js")?,
@@ -235,9 +242,11 @@ fn read_directory(
     Ok(())
 }
 
-/// cargo-leptos names hashed files `landing.HASH.css`.
+/// cargo-leptos names hashed files `landing.HASH.css`, and islands/fonts.mjs likewise.
 fn is_hashed(path: &str) -> bool {
-    path.strip_prefix("/pkg/")
+    ["/pkg/", "/fonts/"]
+        .iter()
+        .find_map(|folder| path.strip_prefix(folder))
         .is_some_and(|name| name.split('.').count() == 3)
 }
 

@@ -1,0 +1,14 @@
+//! The mark of the product: a prompt. `public/favicon.svg` is the same drawing.
+
+use leptos::prelude::*;
+
+/// The mark, as high as a capital letter is wide; it takes the colours of its surroundings.
+#[component]
+pub fn Mark() -> impl IntoView {
+    view! {
+        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+            <rect width="32" height="32" rx="7"/>
+            <path d="M9 11l6 5-6 5M17 22h7"/>
+        </svg>
+    }
+}
