@@ -47,7 +47,7 @@ fn render<V: IntoView>(
         } = page.clone();
         let title = copy::fill(title, &site.product);
         let description = copy::fill(copy::head::DESCRIPTION, &site.product);
-        let address = site.origin.map(|origin| format!("{origin}/"));
+        let address = format!("{}/", site.origin);
         provide_context(page);
         view! {
             <!DOCTYPE html>
@@ -59,7 +59,7 @@ fn render<V: IntoView>(
                     {if lively {
                         view! {
                             <meta name="description" content=description/>
-                            {address.map(|address| view! { <link rel="canonical" href=address/> })}
+                            <link rel="canonical" href=address/>
                         }.into_any()
                     } else {
                         view! { <meta name="robots" content="noindex"/> }.into_any()

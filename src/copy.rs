@@ -8,6 +8,9 @@ pub mod islands;
 /// The product's name, unless the owner configures another.
 pub const PRODUCT: &str = "Steward";
 
+/// Where the public finds the site, unless the owner configures another place.
+pub const ORIGIN: &str = "https://steward.example";
+
 /// The address of the mailto link, unless the owner configures another.
 pub const CONTACT: &str = "hello@steward.example";
 

@@ -169,10 +169,7 @@ fn beside_the_program() -> PathBuf {
 fn site(config: &Config) -> Site {
     let url = |link: &Option<Link>| link.as_ref().map(|link| link.as_str().to_owned());
     Site {
-        origin: config
-            .origin
-            .as_ref()
-            .map(|origin| origin.as_str().to_owned()),
+        origin: config.origin.as_str().to_owned(),
         product: config.product.clone(),
         contact: config.contact.clone(),
         social: config.social.as_str().to_owned(),

@@ -163,11 +163,6 @@ async fn the_owners_settings_are_in_the_page_and_escaped() {
 }
 
 #[tokio::test]
-async fn only_a_configured_origin_is_told_as_the_canonical_address() {
-    assert!(!Site::start().await.page().await.contains("canonical"));
-}
-
-#[tokio::test]
 async fn a_form_that_posts_itself_gets_the_page_saying_what_happened() {
     let site = Site::start().await;
     let cases = [
