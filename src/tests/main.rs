@@ -2,6 +2,7 @@
 
 mod architecture;
 mod email;
+mod metadata;
 mod pages;
 mod program;
 mod store;

@@ -2,14 +2,7 @@
 
 use reqwest::Response;
 
-use crate::support::Site;
-
-fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
-    answer
-        .headers()
-        .get(name)
-        .map_or("", |value| value.to_str().expect("text"))
-}
+use crate::support::{Site, header};
 
 /// Posts the form as a browser without JavaScript does.
 async fn post_form(site: &Site, body: &'static str) -> Response {
@@ -37,7 +30,7 @@ async fn the_sections_stand_in_their_order() {
 }
 
 #[tokio::test]
-async fn the_page_ends_with_html_and_has_no_inline_script() {
+async fn the_page_ends_with_html_and_runs_one_script_from_a_file() {
     let page = Site::start().await.page().await;
     assert!(
         page.starts_with("<!DOCTYPE html><html lang=\"en\">"),
@@ -46,10 +39,18 @@ async fn the_page_ends_with_html_and_has_no_inline_script() {
     );
     assert!(page.ends_with("</html>"));
     assert!(!page.contains("<!>"), "no markers of Leptos");
-    let scripts: Vec<_> = page.match_indices("<script").collect();
-    assert_eq!(scripts.len(), 1);
-    let script = &page[scripts[0].0..];
-    assert!(script.contains("></script>") && script.contains("src=\"/islands/boot-"));
+    let scripts: Vec<_> = page.split("<script ").skip(1).collect();
+    let [data, script] = scripts[..] else {
+        panic!("a data block and a script: {scripts:?}");
+    };
+    let data = data.strip_prefix("type=\"application/ld+json\">");
+    let data = data.and_then(|data| data.split_once("</script>"));
+    serde_json::from_str::<serde_json::Value>(data.expect("it ends").0).expect("JSON");
+    let (attributes, rest) = script.split_once('>').expect("a tag");
+    assert!(attributes.starts_with("type=\"module\" src=\"/islands/boot-"));
+    assert!(rest.starts_with("</script>"), "nothing inside");
+    assert_eq!(page.matches("<script").count(), 2, "no other");
+    assert_eq!(page.matches("</script").count(), 2);
     assert!(!page.contains(" style=\"") && !page.contains("<style"));
 }
 
