@@ -32,6 +32,8 @@ pub mod head {
     /// The picture of a shared link, for those who can't see it.
     pub const CARD_ALT: &str = "A terminal with a whole launch in nine lines: from the deploy \
         command to the text message of the first sale and the live site.";
+    /// Above the links of `/llms.txt`.
+    pub const LINKS: &str = "Links";
 }
 
 /// The fixed bar at the top.

@@ -1,9 +1,12 @@
-//! What search engines and previews read: the head's metadata, and its pictures.
+//! What search engines and previews read: the head's metadata, and the texts beside the page.
 
 mod graph;
+mod texts;
 mod theme;
 
 use leptos::{html, prelude::*};
+
+pub use texts::{llms, manifest, robots, sitemap};
 
 use crate::{
     copy::head,
@@ -22,8 +25,12 @@ mod picture {
     pub(super) const FAVICON_SVG: &str = "/favicon.svg";
     /// For the home screen of an iPhone.
     pub(super) const TOUCH: &str = "/apple-touch-icon.png";
-    /// For a list of apps, 512 pixels wide.
+    /// For a list of apps, 192 pixels wide.
+    pub(super) const SMALL: &str = "/icon-192.png";
+    /// The same, 512 pixels wide.
     pub(super) const LARGE: &str = "/icon-512.png";
+    /// With room around it for a system that cuts its own shape.
+    pub(super) const MASKABLE: &str = "/icon-maskable-512.png";
 }
 
 /// The absolute address of a path: previews and search engines take no other.
@@ -74,7 +81,7 @@ pub fn Preview() -> impl IntoView {
     }
 }
 
-/// How browsers mark a page of this site: colours and icons.
+/// How browsers mark a page of this site: colours, icons, the manifest.
 #[component]
 pub fn Marks() -> impl IntoView {
     let colours = theme::paper().map(|(scheme, paper)| {
@@ -89,5 +96,6 @@ pub fn Marks() -> impl IntoView {
         <link rel="icon" href=picture::FAVICON_ICO sizes="32x32"/>
         <link rel="icon" href=picture::FAVICON_SVG type="image/svg+xml"/>
         <link rel="apple-touch-icon" href=picture::TOUCH/>
+        <link rel="manifest" href="/site.webmanifest"/>
     }
 }

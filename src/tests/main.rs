@@ -7,4 +7,5 @@ mod pages;
 mod program;
 mod store;
 mod support;
+mod texts;
 mod waitlist_api;

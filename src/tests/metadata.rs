@@ -87,6 +87,7 @@ async fn both_pages_have_icons_and_reach_under_the_notch() {
             "<link rel=\"icon\" href=\"/favicon.ico\" sizes=\"32x32\">",
             "<link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">",
             "<link rel=\"apple-touch-icon\" href=\"/apple-touch-icon.png\">",
+            "<link rel=\"manifest\" href=\"/site.webmanifest\">",
         ] {
             assert!(head(&page).contains(link), "{link} {}", head(&page));
         }
@@ -128,6 +129,10 @@ async fn the_browser_around_the_page_has_the_colour_of_its_paper() {
         assert_eq!([colour("light"), colour("dark")], [&light, &dark]);
         assert!(tokens.contains(&format!("color-scheme: {};", metas["color-scheme"])));
     }
+    let manifest = site.text("/site.webmanifest").await;
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["theme_color"], light);
+    assert_eq!(manifest["background_color"], light);
 }
 
 #[tokio::test]

@@ -269,7 +269,7 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
             "application/wasm",
             "public, max-age=31536000, immutable",
         ),
-        ("/robots.txt", "text/plain; charset=utf-8", "no-cache"),
+        ("/favicon.svg", "image/svg+xml", "no-cache"),
         ("/", "text/html; charset=utf-8", "no-cache"),
     ] {
         let answer = site.get(path).send().await.expect("an answer");
@@ -306,7 +306,7 @@ async fn the_encoding_is_the_smallest_the_client_takes() {
 #[tokio::test]
 async fn what_has_not_changed_is_304_for_its_own_encoding_only() {
     let site = Site::start().await;
-    for path in ["/", "/robots.txt"] {
+    for path in ["/", "/favicon.svg"] {
         let first = site.get(path).send().await.expect("an answer");
         let etag = header(&first, "etag").to_owned();
         let again = site
@@ -331,7 +331,7 @@ async fn what_has_not_changed_is_304_for_its_own_encoding_only() {
 #[tokio::test]
 async fn a_head_has_the_headers_of_the_get_and_no_body() {
     let site = Site::start().await;
-    for (path, status) in [("/", 200), ("/robots.txt", 200), ("/nothing", 404)] {
+    for (path, status) in [("/", 200), ("/favicon.svg", 200), ("/nothing", 404)] {
         let get = site.get(path).send().await.expect("an answer");
         let head = site.request("HEAD", path).send().await.expect("an answer");
         assert_eq!(head.status(), status, "{path}");

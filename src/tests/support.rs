@@ -129,7 +129,7 @@ pub(crate) fn write_site(root: &Path, build: &str) {
     write("landing.HASH.css.br", "stands for brotli");
     write("landing.HASH.js", "export default 1");
     write("landing.HASH.wasm", &format!("…{build}…"));
-    std::fs::write(root.join("robots.txt"), "User-agent: *\n").expect("writable");
+    std::fs::write(root.join("favicon.svg"), "<svg/>").expect("writable");
 }
 
 /// A header of an answer, or nothing.
