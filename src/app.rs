@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     copy,
     island::{ReactIsland, Toaster},
+    metadata::{Marks, Preview},
     page::Page,
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
 };
@@ -46,25 +47,23 @@ fn render<V: IntoView>(
             site, files, watch, ..
         } = page.clone();
         let title = copy::fill(title, &site.product);
-        let description = copy::fill(copy::head::DESCRIPTION, &site.product);
-        let address = site.origin.map(|origin| format!("{origin}/"));
         provide_context(page);
         view! {
             <!DOCTYPE html>
             <html lang="en">
                 <head>
                     <meta charset="utf-8"/>
-                    <meta name="viewport" content="width=device-width, initial-scale=1"/>
+                    <meta
+                        name="viewport"
+                        content="width=device-width, initial-scale=1, viewport-fit=cover"
+                    />
                     <title>{title}</title>
                     {if lively {
-                        view! {
-                            <meta name="description" content=description/>
-                            {address.map(|address| view! { <link rel="canonical" href=address/> })}
-                        }.into_any()
+                        view! { <Preview/> }.into_any()
                     } else {
                         view! { <meta name="robots" content="noindex"/> }.into_any()
                     }}
-                    <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
+                    <Marks/>
                     <link rel="stylesheet" href=files.css/>
                     {files
                         .fonts
@@ -101,7 +100,7 @@ fn render<V: IntoView>(
     })
 }
 
-/// Reloads the page after a rebuild; the one inline script, and never in a delivered page.
+/// Reloads the page after a rebuild; the one script that runs inline, and never in a delivered page.
 fn reload_script() -> impl IntoView {
     let port = std::env::var("LEPTOS_RELOAD_PORT")
         .ok()

@@ -27,9 +27,9 @@ pub struct Config {
     #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
     pub site_root: Option<PathBuf>,
 
-    /// Public origin of the site, such as https://steward.example, for the canonical link
-    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
-    pub origin: Option<Origin>,
+    /// Public origin of the site, with which links, previews and the sitemap begin
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", default_value = copy::ORIGIN)]
+    pub origin: Origin,
 
     /// The product's name
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,

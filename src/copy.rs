@@ -8,6 +8,9 @@ pub mod islands;
 /// The product's name, unless the owner configures another.
 pub const PRODUCT: &str = "Steward";
 
+/// Where the public finds the site, unless the owner configures another place.
+pub const ORIGIN: &str = "https://steward.example";
+
 /// The address of the mailto link, unless the owner configures another.
 pub const CONTACT: &str = "hello@steward.example";
 
@@ -19,13 +22,18 @@ pub fn fill(text: &str, product: &str) -> String {
     text.replace("{product}", product)
 }
 
-/// The document's head.
+/// The document's head, and what stands for the page where it is not seen.
 pub mod head {
     /// Title of the landing page.
     pub const TITLE: &str = "{product} — the AI agent that runs your business";
     /// What search engines and link previews show.
     pub const DESCRIPTION: &str = "{product} writes the business plan, launches the website, runs \
         the marketing and texts you when sales come in. Join the early-access waitlist.";
+    /// The picture of a shared link, for those who can't see it.
+    pub const CARD_ALT: &str = "A terminal with a whole launch in nine lines: from the deploy \
+        command to the text message of the first sale and the live site.";
+    /// Above the links of `/llms.txt`.
+    pub const LINKS: &str = "Links";
 }
 
 /// The fixed bar at the top.

@@ -11,6 +11,7 @@
 //! | | `config` | command-line flags and environment |
 //! | list | `waitlist` | an address, the trait of a store, the sled store |
 //! | page | `page` | what a page is made of |
+//! | | `metadata` | what search engines and previews read |
 //! | | `island` | what the server writes for an island |
 //! | | `sections` | one component for each section |
 //! | | `app` | the pages: the head, and the sections in their order |
@@ -33,6 +34,8 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "ssr")]
 pub mod island;
+#[cfg(feature = "ssr")]
+pub mod metadata;
 #[cfg(feature = "ssr")]
 pub mod page;
 #[cfg(feature = "ssr")]

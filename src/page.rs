@@ -7,9 +7,9 @@ use crate::copy;
 /// What the owner has configured of the page.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Public origin, without a slash at the end, where it is configured: an address that was only
-    /// guessed must not be told to search engines.
-    pub origin: Option<String>,
+    /// Public origin, without a slash at the end. Every absolute address of the site begins with
+    /// it.
+    pub origin: String,
     /// The product's name.
     pub product: String,
     /// Address of the mailto link.

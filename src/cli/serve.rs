@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     config::Config,
+    copy,
     server::{AppState, serve},
     waitlist::{SledWaitlist, Waitlist},
 };
@@ -18,6 +19,13 @@ pub(super) fn run(config: &Config) -> Result<(), String> {
         .init();
     let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
     let state = AppState::new(config, list).map_err(told)?;
+    if config.origin.as_str() == copy::ORIGIN {
+        tracing::warn!(
+            "--origin is not set: links, previews and the sitemap lead to {}; name the address \
+             under which the public finds this site",
+            copy::ORIGIN
+        );
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -143,12 +143,12 @@ impl Resource {
         }
     }
 
-    /// A page that was just made; compressed here, so not for the request path.
-    pub fn page(html: String) -> Self {
-        let identity = Bytes::from(html);
+    /// A text that was just made; compressed here, so not for the request path.
+    pub fn made(content_type: HeaderValue, text: String) -> Self {
+        let identity = Bytes::from(text);
         let gzip = gzip(&identity).ok();
         let brotli = brotli(&identity).ok();
-        Self::new(HTML, REVALIDATE, identity, gzip, brotli)
+        Self::new(content_type, REVALIDATE, identity, gzip, brotli)
     }
 
     /// Answers with the encoding that the request prefers, or 304.

@@ -6,6 +6,7 @@ mod error;
 mod limits;
 mod page;
 mod sign_up;
+mod texts;
 
 use std::{io, ops::Deref, path::PathBuf, sync::Arc};
 
@@ -29,6 +30,10 @@ use crate::{
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/", get(page::landing).post(page::sign_up_by_form))
+        .route("/robots.txt", texts::get(|texts| &texts.robots))
+        .route("/sitemap.xml", texts::get(|texts| &texts.sitemap))
+        .route("/llms.txt", texts::get(|texts| &texts.llms))
+        .route("/site.webmanifest", texts::get(|texts| &texts.manifest))
         .route("/api/waitlist", post(api::server_function))
         .route("/api/waitlist/count", get(api::server_function))
         .route("/api", any(api::not_found))
@@ -44,6 +49,7 @@ pub fn router(state: AppState) -> Router {
 pub struct AppState {
     shared: Arc<Shared>,
     pages: Arc<page::Pages>,
+    texts: Arc<texts::Texts>,
 }
 
 /// The half that the pages are made of.
@@ -73,9 +79,11 @@ impl AppState {
             watch,
         };
         let pages = Arc::new(page::Pages::new(&shared));
+        let texts = Arc::new(texts::Texts::new(&shared.site));
         Ok(Self {
             shared: Arc::new(shared),
             pages,
+            texts,
         })
     }
 }
@@ -169,10 +177,7 @@ fn beside_the_program() -> PathBuf {
 fn site(config: &Config) -> Site {
     let url = |link: &Option<Link>| link.as_ref().map(|link| link.as_str().to_owned());
     Site {
-        origin: config
-            .origin
-            .as_ref()
-            .map(|origin| origin.as_str().to_owned()),
+        origin: config.origin.as_str().to_owned(),
         product: config.product.clone(),
         contact: config.contact.clone(),
         social: config.social.as_str().to_owned(),

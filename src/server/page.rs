@@ -36,7 +36,7 @@ impl Pages {
     pub(super) fn new(state: &super::Shared) -> Self {
         Self {
             landing: RwLock::new(Arc::new(render_landing(state.page()))),
-            not_found: Resource::page(app::not_found_page(state.page())),
+            not_found: Resource::made(HTML, app::not_found_page(state.page())),
         }
     }
 
@@ -51,7 +51,7 @@ impl Pages {
 }
 
 fn render_landing(page: Page) -> Resource {
-    Resource::page(app::landing_page(page))
+    Resource::made(HTML, app::landing_page(page))
 }
 
 /// Keeps the count in the page at most a second old, for as long as the server runs.

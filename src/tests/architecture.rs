@@ -9,13 +9,13 @@ use regex::Regex;
 const LAYERS: [&[&str]; 5] = [
     &["copy", "wire", "config"],
     &["waitlist"],
-    &["page", "island", "sections", "app"],
+    &["page", "metadata", "island", "sections", "app"],
     &["server", "api"],
     &["cli"],
 ];
 
 /// What a module may not use although it lies below, and the libraries that are not its business.
-const NEVER: [(&str, &[&str]); 13] = [
+const NEVER: [(&str, &[&str]); 14] = [
     ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("config", &["leptos", "axum", "sled", "tokio"]),
@@ -23,6 +23,18 @@ const NEVER: [(&str, &[&str]); 13] = [
     (
         "page",
         &["crate::waitlist", "crate::config", "axum", "sled"],
+    ),
+    (
+        "metadata",
+        &[
+            "crate::waitlist",
+            "crate::config",
+            "crate::island",
+            "crate::sections",
+            "crate::app",
+            "axum",
+            "sled",
+        ],
     ),
     (
         "island",

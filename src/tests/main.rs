@@ -2,8 +2,10 @@
 
 mod architecture;
 mod email;
+mod metadata;
 mod pages;
 mod program;
 mod store;
 mod support;
+mod texts;
 mod waitlist_api;

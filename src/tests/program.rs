@@ -48,6 +48,8 @@ impl Place {
 struct Running {
     child: Child,
     addr: String,
+    /// What it said before it served.
+    said: Vec<String>,
 }
 
 impl Running {
@@ -55,8 +57,12 @@ impl Running {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let log = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut lines = log.lines().map_while(Result::ok);
+        let mut said = Vec::new();
         let serving = lines.find_map(|line| {
-            let (_, rest) = line.split_once("serving on http://")?;
+            let Some((_, rest)) = line.split_once("serving on http://") else {
+                said.push(line);
+                return None;
+            };
             Some(rest.split(',').next().unwrap_or(rest).to_owned())
         });
         // Keeps reading, so that the program never waits for its log to be read.
@@ -64,6 +70,7 @@ impl Running {
         Self {
             child,
             addr: serving.expect("it says where it serves"),
+            said,
         }
     }
 
@@ -162,6 +169,23 @@ fn an_option_wins_over_the_environment() {
     command.args(["--product", "Valet"]);
     let page = Running::start(command).ask("GET", "/", "");
     assert!(page.contains("Valet runs the business.") && !page.contains("Butler"));
+}
+
+#[test]
+fn an_origin_that_is_not_set_is_warned_of_once() {
+    let place = Place::new();
+    let said = place.serve().said.clone();
+    let [warning] = &said[..] else {
+        panic!("one line: {said:?}");
+    };
+    assert!(warning.contains("WARN"), "{warning}");
+    assert!(warning.contains("--origin is not set"), "{warning}");
+    assert!(warning.contains("https://steward.example"), "{warning}");
+
+    let mut command = place.command();
+    command.args(["--origin", "https://bob.example"]);
+    let said = Running::start(command).said.clone();
+    assert!(said.is_empty(), "{said:?}");
 }
 
 #[test]

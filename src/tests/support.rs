@@ -108,13 +108,14 @@ impl Site {
 
     /// The landing page's HTML.
     pub(crate) async fn page(&self) -> String {
-        self.get("/")
-            .send()
-            .await
-            .expect("an answer")
-            .text()
-            .await
-            .expect("text")
+        self.text("/").await
+    }
+
+    /// What stands at a path.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let answer = self.get(path).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
+        answer.text().await.expect("text")
     }
 }
 
@@ -128,7 +129,15 @@ pub(crate) fn write_site(root: &Path, build: &str) {
     write("landing.HASH.css.br", "stands for brotli");
     write("landing.HASH.js", "export default 1");
     write("landing.HASH.wasm", &format!("…{build}…"));
-    std::fs::write(root.join("robots.txt"), "User-agent: *\n").expect("writable");
+    std::fs::write(root.join("favicon.svg"), "<svg/>").expect("writable");
+}
+
+/// A header of an answer, or nothing.
+pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
+    answer
+        .headers()
+        .get(name)
+        .map_or("", |value| value.to_str().expect("text"))
 }
 
 /// The configuration that a command line makes.

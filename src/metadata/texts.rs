@@ -1,0 +1,119 @@
+//! The texts beside the page, for crawlers, language models and browsers.
+
+use serde_json::json;
+
+use super::{absolute, picture, theme};
+use crate::{
+    copy::{comparison, contact, demo, features, fill, head, hero, infrastructure, islands},
+    page::Site,
+};
+
+/// `/robots.txt`: everything may be read but the API, which has nothing to find.
+pub fn robots(site: &Site) -> String {
+    let sitemap = absolute(site, "/sitemap.xml");
+    format!("User-agent: *\nAllow: /\nDisallow: /api/\n\nSitemap: {sitemap}\n")
+}
+
+/// `/sitemap.xml`: the one page. Without `lastmod`: nobody here knows when a sentence changed, and
+/// a date that is wrong makes search engines distrust the others.
+pub fn sitemap(site: &Site) -> String {
+    let page = xml(&absolute(site, "/"));
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n  \
+         <url><loc>{page}</loc></url>\n\
+         </urlset>\n"
+    )
+}
+
+/// `/site.webmanifest`: name, colours and icons for a bookmark or a home screen. The display is
+/// the browser's own: this is a page to read, and not an app to install.
+pub fn manifest(site: &Site) -> String {
+    // A manifest has one colour; the light scheme is what browsers assume too.
+    let [(_, paper), _] = theme::paper();
+    let icon = |path, sizes, purpose| json!({ "src": path, "sizes": sizes, "type": "image/png", "purpose": purpose });
+    let manifest = json!({
+        "name": site.product,
+        "short_name": site.product,
+        "description": fill(head::DESCRIPTION, &site.product),
+        "lang": "en",
+        "start_url": "/",
+        "scope": "/",
+        "display": "browser",
+        "background_color": paper,
+        "theme_color": paper,
+        "icons": [
+            icon(picture::SMALL, "192x192", "any"),
+            icon(picture::LARGE, "512x512", "any"),
+            icon(picture::MASKABLE, "512x512", "maskable"),
+        ],
+    });
+    format!("{manifest:#}\n")
+}
+
+/// `/llms.txt`: the page's own sentences for language models, in the form of llmstxt.org. By that
+/// form what stands under a heading is a list of links, and parsers insist on it; so the sections
+/// before the links begin with a line in bold.
+pub fn llms(site: &Site) -> String {
+    let say = |text: &str| markdown(&fill(text, &site.product));
+    let section = |title: &str, lead: &str, body: String| {
+        format!("**{}**\n\n{}\n\n{body}\n", say(title), say(lead))
+    };
+    let list = |items: &[(&str, &str)]| -> String {
+        let item = |(name, text): &(&str, &str)| format!("- **{}**: {}\n", say(name), say(text));
+        items.iter().map(item).collect()
+    };
+    let row = |ask: &str, assistant: &str, agent: &str| {
+        format!("| {} | {} | {} |\n", say(ask), say(assistant), say(agent))
+    };
+    let [assistant, agent] = comparison::COLUMNS;
+    let rows = comparison::ROWS.map(|(ask, assistant, agent)| row(ask, assistant, agent));
+    let table = row("", assistant, agent) + "| --- | --- | --- |\n" + &rows.concat();
+    let link = |label: &str, url: &str, note: &str| {
+        // Of what a URL may hold, only these would end the link.
+        let url = url.replace('(', "%28").replace(')', "%29");
+        format!("- [{}]({url}): {}\n", say(label), say(note))
+    };
+    [
+        format!("# {}\n\n> {}\n\n", say("{product}"), say(head::DESCRIPTION)),
+        section(&hero::TITLE.join(" "), hero::LEAD, list(&hero::STEPS)),
+        section(comparison::TITLE, comparison::LEAD, table),
+        section(features::TITLE, features::LEAD, list(&features::CARDS)),
+        section(
+            infrastructure::TITLE,
+            infrastructure::LEAD,
+            list(&infrastructure::POINTS),
+        ),
+        format!("## {}\n\n", say(head::LINKS)),
+        link(islands::SUBMIT, &absolute(site, "/#contact"), contact::LEAD),
+        link(hero::WATCH, &absolute(site, "/#demo"), demo::TITLE),
+        link(
+            islands::CONTACT_LABEL,
+            &format!("mailto:{}", site.contact),
+            &site.contact,
+        ),
+        link(islands::SOCIAL_LABEL, &site.social, &site.social_host),
+    ]
+    .concat()
+}
+
+fn xml(text: &str) -> String {
+    // The ampersand first: the others bring new ones.
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&apos;")
+}
+
+/// Text in which Markdown finds nothing to format.
+fn markdown(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if r"\`*_[]<>&#|~".contains(character) {
+            plain.push('\\');
+        }
+        plain.push(character);
+    }
+    plain
+}

@@ -1,0 +1,188 @@
+//! What search engines, previews and browsers read in the head of a page.
+
+use std::collections::HashMap;
+
+use landing::copy::{self, fill};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::support::Site;
+
+/// A sentence as the page of this product says it.
+pub(crate) fn say(text: &str) -> String {
+    fill(text, "Steward")
+}
+
+/// The head of a page.
+pub(crate) fn head(page: &str) -> &str {
+    page.split_once("</head>").expect("a head").0
+}
+
+/// What the `<meta>` elements say, by name or property; with the medium, where they are for one.
+fn metas(page: &str) -> HashMap<String, String> {
+    let meta = r#"<meta (?:name|property)="([^"]+)" content="([^"]*)"(?: media="([^"]+)")?>"#;
+    let meta = Regex::new(meta).expect("valid");
+    let found: Vec<_> = meta.captures_iter(head(page)).collect();
+    let metas: HashMap<_, _> = found
+        .iter()
+        .map(|meta| {
+            let medium = meta.get(3).map_or("", |medium| medium.as_str());
+            (format!("{}{medium}", &meta[1]), meta[2].to_owned())
+        })
+        .collect();
+    assert_eq!(metas.len(), found.len(), "nothing is said twice");
+    metas
+}
+
+/// The page's data block.
+fn graph(page: &str) -> Value {
+    let (_, rest) = page
+        .split_once("<script type=\"application/ld+json\">")
+        .expect("a data block");
+    let json = rest.split_once("</script>").expect("it ends").0;
+    serde_json::from_str(json).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_shared_link_shows_title_text_and_picture() {
+    let page = Site::start().await.page().await;
+    let metas = metas(&page);
+    let title: &str = &say(copy::head::TITLE);
+    let description: &str = &say(copy::head::DESCRIPTION);
+    let card = "https://steward.example/social-card.png";
+    for (name, content) in [
+        ("description", description),
+        ("og:type", "website"),
+        ("og:site_name", "Steward"),
+        ("og:title", title),
+        ("og:description", description),
+        ("og:url", "https://steward.example/"),
+        ("og:image", card),
+        ("og:image:alt", copy::head::CARD_ALT),
+        ("og:image:type", "image/png"),
+        ("og:image:width", "1200"),
+        ("og:image:height", "630"),
+        ("og:locale", "en_US"),
+        ("twitter:card", "summary_large_image"),
+        ("twitter:title", title),
+        ("twitter:description", description),
+        ("twitter:image", card),
+        ("twitter:image:alt", copy::head::CARD_ALT),
+    ] {
+        assert_eq!(metas[name], content, "{name}");
+    }
+    assert!(page.contains(&format!("<title>{title}</title>")));
+    assert!(page.contains("<link rel=\"canonical\" href=\"https://steward.example/\">"));
+    // Open Graph is by property, everything else by name.
+    assert_eq!(page.matches("<meta property=\"og:").count(), 11);
+    assert!(!page.contains("name=\"og:") && !page.contains("property=\"twitter:"));
+}
+
+#[tokio::test]
+async fn both_pages_have_icons_and_reach_under_the_notch() {
+    let site = Site::start().await;
+    let nothing = site.get("/nothing").send().await.expect("an answer");
+    for page in [site.page().await, nothing.text().await.expect("text")] {
+        for link in [
+            "<link rel=\"icon\" href=\"/favicon.ico\" sizes=\"32x32\">",
+            "<link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">",
+            "<link rel=\"apple-touch-icon\" href=\"/apple-touch-icon.png\">",
+            "<link rel=\"manifest\" href=\"/site.webmanifest\">",
+        ] {
+            assert!(head(&page).contains(link), "{link} {}", head(&page));
+        }
+        let viewport = "width=device-width, initial-scale=1, viewport-fit=cover";
+        assert_eq!(metas(&page)["viewport"], viewport);
+    }
+}
+
+#[tokio::test]
+async fn the_not_found_page_is_neither_listed_nor_shared() {
+    let site = Site::start().await;
+    let answer = site.get("/nothing").send().await.expect("an answer");
+    let page = answer.text().await.expect("text");
+    assert_eq!(metas(&page)["robots"], "noindex");
+    for absent in ["canonical", "og:", "twitter:", "ld+json", "description"] {
+        assert!(!head(&page).contains(absent), "{absent}");
+    }
+    assert!(!metas(&site.page().await).contains_key("robots"));
+}
+
+#[tokio::test]
+async fn the_browser_around_the_page_has_the_colour_of_its_paper() {
+    let tokens = include_str!("../../style/tokens.css");
+    let paper = Regex::new(r"--paper:\s*light-dark\(\s*(\w+\([^)]+\)|#\w+),\s*(\w+\([^)]+\)|#\w+)")
+        .expect("valid")
+        .captures(tokens)
+        .expect("the paper is declared");
+    let [light, dark] = [1, 2].map(|scheme| {
+        let [red, green, blue, _] = csscolorparser::parse(&paper[scheme])
+            .expect("a colour")
+            .to_rgba8();
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    });
+    let site = Site::start().await;
+    let nothing = site.get("/nothing").send().await.expect("an answer");
+    for page in [site.page().await, nothing.text().await.expect("text")] {
+        let metas = metas(&page);
+        let colour = |scheme| &metas[&format!("theme-color(prefers-color-scheme: {scheme})")];
+        assert_eq!([colour("light"), colour("dark")], [&light, &dark]);
+        assert!(tokens.contains(&format!("color-scheme: {};", metas["color-scheme"])));
+    }
+    let manifest = site.text("/site.webmanifest").await;
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["theme_color"], light);
+    assert_eq!(manifest["background_color"], light);
+}
+
+#[tokio::test]
+async fn the_graph_says_who_offers_what() {
+    let page = Site::start().await.page().await;
+    let graph = graph(&page);
+    assert_eq!(graph["@context"], "https://schema.org");
+    let things = graph["@graph"].as_array().expect("a list");
+    let types: Vec<_> = things.iter().map(|thing| &thing["@type"]).collect();
+    assert_eq!(types, ["Organization", "WebSite", "SoftwareApplication"]);
+    let [organization, website, software] = [0, 1, 2].map(|index| &things[index]);
+    for thing in things {
+        assert_eq!(thing["name"], "Steward");
+        assert_eq!(thing["url"], "https://steward.example/");
+    }
+
+    let id = &organization["@id"];
+    assert_eq!(id, "https://steward.example/#organization");
+    let logo = &organization["logo"]["url"];
+    assert_eq!(logo, "https://steward.example/icon-512.png");
+    assert_eq!(organization["email"], "hello@steward.example");
+    let social = serde_json::json!(["https://social.example/@steward"]);
+    assert_eq!(organization["sameAs"], social);
+    assert_eq!(&website["publisher"]["@id"], id);
+
+    assert_eq!(&software["publisher"]["@id"], id);
+    assert_eq!(software["description"], say(copy::head::DESCRIPTION));
+    assert_eq!(software["applicationCategory"], "BusinessApplication");
+    assert_eq!(software["operatingSystem"], "Web");
+    let card = "https://steward.example/social-card.png";
+    assert_eq!(software["image"], card);
+    let features = copy::features::CARDS.map(|(title, _)| say(title));
+    assert_eq!(software["featureList"], serde_json::json!(features));
+    for invented in ["offers", "aggregateRating", "review"] {
+        assert_eq!(software[invented], Value::Null, "{invented}");
+    }
+}
+
+#[tokio::test]
+async fn no_name_breaks_out_of_the_head_or_the_data() {
+    let name = "</script>\u{2028}<b>&\"'";
+    let page = Site::with(&["--product", name]).await.page().await;
+    assert_eq!(graph(&page)["@graph"][0]["name"], name);
+    let (_, data) = page.split_once("ld+json\">").expect("a data block");
+    let data = data.split_once("</script>").expect("it ends").0;
+    for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
+        assert!(!data.contains(character), "{character:?}");
+    }
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!head(&page).contains("<b>"));
+    let shown = "&lt;/script&gt;\u{2028}&lt;b&gt;&amp;&quot;'";
+    assert_eq!(metas(&page)["og:site_name"], shown);
+}
