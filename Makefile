@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts pictures build setup bindings
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -54,6 +54,10 @@ bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/c
 
 fonts: setup ## make public/fonts and style/fonts.css anew, after a change in islands/fonts.mjs
 	node islands/fonts.mjs
+
+pictures: build ## make icons, social card and README picture anew, after a change of name or design
+	.ci/setup test
+	node end2end/pictures.mjs
 
 build: setup
 	$(RELEASE)

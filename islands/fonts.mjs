@@ -100,6 +100,17 @@ function face(properties) {
   return `@font-face {\n${lines.join("")}}\n`;
 }
 
+/** A sentence that changes must not leave the typeface behind. */
+async function expectWritable() {
+  const sentences = ["src/copy.rs", "src/copy/islands.rs"].map((path) =>
+    readFile(join(root, path)),
+  );
+  const written = (await Promise.all(sentences)).join("");
+  const missing = [...new Set(written)].filter((char) => !`${NEWSREADER.text}\n§`.includes(char));
+  if (missing.length > 0) throw new Error(`islands/fonts.mjs leaves out ${missing.join(" ")}`);
+}
+
+await expectWritable();
 const made = await make();
 if (process.argv.includes("--check")) {
   for (const [path, bytes] of made) {

@@ -30,8 +30,8 @@ pub mod head {
     pub const DESCRIPTION: &str = "{product} writes the business plan, launches the website, runs \
         the marketing and texts you when sales come in. Join the early-access waitlist.";
     /// The picture of a shared link, for those who can't see it.
-    pub const CARD_ALT: &str = "A terminal with a whole launch in nine lines: from the deploy \
-        command to the text message of the first sale and the live site.";
+    pub const CARD_ALT: &str = "A terminal with a launch: the deploy command, the text message \
+        of the first sale, and the live site.";
     /// Above the links of `/llms.txt`.
     pub const LINKS: &str = "Links";
 }

@@ -77,7 +77,7 @@ pub fn llms(site: &Site) -> String {
     [
         format!("# {}\n\n> {}\n\n", say("{product}"), say(head::DESCRIPTION)),
         section(&hero::TITLE.join(" "), hero::LEAD, list(&hero::STEPS)),
-        section(comparison::TITLE, comparison::LEAD, table),
+        section(&comparison::TITLE.join(" "), comparison::LEAD, table),
         section(features::TITLE, features::LEAD, list(&features::CARDS)),
         section(
             infrastructure::TITLE,

@@ -6,6 +6,7 @@ mod metadata;
 mod pages;
 mod program;
 mod store;
+mod style;
 mod support;
 mod texts;
 mod waitlist_api;

@@ -186,3 +186,43 @@ async fn no_name_breaks_out_of_the_head_or_the_data() {
     let shown = "&lt;/script&gt;\u{2028}&lt;b&gt;&amp;&quot;'";
     assert_eq!(metas(&page)["og:site_name"], shown);
 }
+
+/// Width and height in pixels, from a PNG's first chunk (PNG specification, 11.2.1).
+fn png_size(bytes: &[u8]) -> (u32, u32) {
+    assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    (number(16), number(20))
+}
+
+#[tokio::test]
+async fn every_picture_that_is_named_is_there_in_the_size_that_is_told() {
+    let public = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("public");
+    let read = |path: &str| {
+        std::fs::read(public.join(path.trim_start_matches('/')))
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let site = Site::start().await;
+    let page = site.page().await;
+    assert!(
+        page.contains("/social-card.png\"")
+            && page.contains("\"1200\"")
+            && page.contains("\"630\"")
+    );
+    assert_eq!(png_size(&read("/social-card.png")), (1200, 630));
+    assert!(page.contains("href=\"/apple-touch-icon.png\""));
+    assert_eq!(png_size(&read("/apple-touch-icon.png")), (180, 180));
+
+    let manifest: serde_json::Value =
+        serde_json::from_str(&site.text("/site.webmanifest").await).expect("JSON");
+    for icon in manifest["icons"].as_array().expect("icons") {
+        let (width, height) = png_size(&read(icon["src"].as_str().expect("a path")));
+        assert_eq!(icon["sizes"], format!("{width}x{height}"));
+    }
+
+    // One entry of an ICO file: its width stands at 6, and its PNG begins after 22 bytes.
+    assert!(page.contains("href=\"/favicon.ico\" sizes=\"32x32\""));
+    let ico = read("/favicon.ico");
+    assert_eq!((ico[6], png_size(&ico[22..])), (32, (32, 32)));
+    let svg = String::from_utf8(read("/favicon.svg")).expect("text");
+    assert!(svg.contains("prefers-color-scheme: dark"));
+}

@@ -74,7 +74,7 @@ async fn language_models_read_the_pages_own_sentences() {
 
     let headed = [
         (hero::TITLE.join(" "), hero::LEAD),
-        (comparison::TITLE.into(), comparison::LEAD),
+        (comparison::TITLE.join(" "), comparison::LEAD),
         (features::TITLE.into(), features::LEAD),
         (infrastructure::TITLE.into(), infrastructure::LEAD),
     ];

@@ -1,0 +1,105 @@
+//! The style sheets: where their values may stand.
+
+use std::{fs, path::Path};
+
+use regex::Regex;
+
+/// The style sheets by name, comments left out.
+fn sheets() -> Vec<(String, String)> {
+    let comment = Regex::new(r"(?s)/\*.*?\*/").expect("valid");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("style");
+    let files = fs::read_dir(folder).expect("readable").flatten();
+    files
+        .map(|file| {
+            let css = fs::read_to_string(file.path()).expect("readable");
+            let name = file.file_name().to_string_lossy().into_owned();
+            (name, comment.replace_all(&css, "").into_owned())
+        })
+        .collect()
+}
+
+/// The declarations of a sheet, one after the other: what stands between `:` and `;`. Conditions,
+/// where custom properties are not allowed, are left out.
+fn declarations(css: &str) -> Vec<String> {
+    let condition = Regex::new(r"(?s)@(media|container|import|layer)[^{;]*[{;]").expect("valid");
+    let declaration = Regex::new(r"(?s)[\w-]+\s*:\s[^;{}]*;").expect("valid");
+    let css = condition.replace_all(css, "");
+    declaration
+        .find_iter(&css)
+        .map(|found| found.as_str().into())
+        .collect()
+}
+
+/// What only the tokens may say: absolute lengths, lengths of the page's scale, times, colours.
+fn raw_value() -> Regex {
+    Regex::new(
+        r"(?ix) \d(px|pt|rem|vw|vi|vh|ms|s)\b | \#[0-9a-f]{3,8}\b
+        | \b(oklch|oklab|lch|lab|rgba?|hsla?|hwb|color|color-mix|light-dark|cubic-bezier|steps)\(
+        | [\s,(](white|black|gr[ae]y|red|green|blue|canvas|canvastext)[\s,;)]",
+    )
+    .expect("valid")
+}
+
+#[test]
+fn a_raw_value_is_recognized() {
+    for css in [
+        "margin: 2px;",
+        "margin: calc(1rem + 3em);",
+        "transition: opacity 0.2s;",
+        "color: #fff;",
+        "color: oklch(50% 0 0);",
+        "border: var(--hair) solid black;",
+    ] {
+        assert!(raw_value().is_match(css), "{css}");
+    }
+    for css in [
+        "margin: 0.5em;",
+        "padding: 0 0 2ch 100%;",
+        "color: var(--white);",
+        "transition: opacity var(--quick);",
+        "white-space: nowrap;",
+        "grid-template: 1fr auto / 1fr;",
+    ] {
+        assert!(!raw_value().is_match(css), "{css}");
+    }
+}
+
+#[test]
+fn every_colour_size_and_duration_is_a_token() {
+    let sheets = sheets();
+    assert!(sheets.len() > 15, "the sheets are found");
+    for (name, css) in sheets {
+        // The typefaces have measures of their own, and are made by a program.
+        if name == "tokens.css" || name == "fonts.css" {
+            continue;
+        }
+        for declaration in declarations(&css) {
+            assert!(
+                !raw_value().is_match(&declaration),
+                "{name}: {declaration} belongs into tokens.css"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_token_is_there_and_is_used() {
+    let all: String = sheets().into_iter().map(|(_, css)| css).collect();
+    let names = |pattern: &str| -> Vec<String> {
+        let regex = Regex::new(pattern).expect("valid");
+        let mut found: Vec<String> = regex
+            .captures_iter(&all)
+            .map(|name| name[1].into())
+            .collect();
+        found.sort();
+        found.dedup();
+        // Radix sets its own.
+        found.retain(|name| !name.starts_with("--radix"));
+        found
+    };
+    assert_eq!(
+        names(r"(--[\w-]+)\s*:"),
+        names(r"var\((--[\w-]+)"),
+        "declared on the left, used on the right"
+    );
+}
