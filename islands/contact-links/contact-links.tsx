@@ -36,6 +36,7 @@ function Hinted({ hint, children }: { hint: string; children: React.ReactNode })
       {/* No portal: at the end of the body it would stand outside every landmark. */}
       <Tooltip.Content
         className="tooltip"
+        side="bottom"
         align="start"
         sideOffset={OFFSET}
         collisionPadding={OFFSET}
