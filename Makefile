@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts pictures build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -49,7 +49,7 @@ fmt: setup ## format everything
 	cargo fmt
 	$(PRETTIER) --write
 
-bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy.rs
+bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy/islands.rs
 	WRITE_BINDINGS=1 cargo test --lib --no-default-features wire
 
 fonts: setup ## make public/fonts and style/fonts.css anew, after a change in islands/fonts.mjs
@@ -58,6 +58,10 @@ fonts: setup ## make public/fonts and style/fonts.css anew, after a change in is
 pictures: build ## make icons, social card and README picture anew, after a change of name or design
 	.ci/setup test
 	node end2end/pictures.mjs
+
+snapshots: build ## take the pictures anew that the tests compare the page with
+	.ci/setup test
+	cd end2end && npx playwright test visual --update-snapshots
 
 build: setup
 	$(RELEASE)

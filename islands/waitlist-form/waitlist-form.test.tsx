@@ -247,6 +247,52 @@ describe("a failure", () => {
   });
 });
 
+describe("what became of the last try", () => {
+  test("an empty field is marked as invalid until something is typed", async () => {
+    const user = setup();
+    expect(field().getAttribute("aria-invalid")).toBeNull();
+    await user.click(button());
+    expect(field().getAttribute("aria-invalid")).toBe("true");
+    await user.type(field(), "a");
+    expect(field().getAttribute("aria-invalid")).toBeNull();
+  });
+
+  test("an address that the server does not take is marked until the next try", async () => {
+    join.mockResolvedValueOnce(new Response("no address", { status: 400 }));
+    const user = await submit();
+    await waitForToast("Error");
+    expect(field().getAttribute("aria-invalid")).toBe("true");
+    const answer = answerLater();
+    await waitFor(() => expect(button().disabled).toBe(false));
+    await user.click(button());
+    await waitFor(() => expect(button().disabled).toBe(true));
+    expect(field().getAttribute("aria-invalid")).toBeNull();
+    answer(Response.json({}));
+    await waitForToast("Success!");
+  });
+
+  test.each([409, 500])("after a %d nothing is wrong with the address", async (status) => {
+    join.mockResolvedValue(new Response("no", { status }));
+    await submit();
+    await waitForToast("Error");
+    expect(field().getAttribute("aria-invalid")).toBeNull();
+  });
+
+  test("a success is marked until something is typed", async () => {
+    const user = await submit();
+    await waitForToast("Success!");
+    expect(form().dataset["outcome"]).toBe("joined");
+    await waitFor(() => expect(field().disabled).toBe(false));
+    await user.type(field(), "b");
+    expect(form().dataset["outcome"]).toBeUndefined();
+  });
+
+  test("the button's own label holds its width while it says something shorter", async () => {
+    setup();
+    expect(button().dataset["label"]).toBe(button().textContent);
+  });
+});
+
 test("after a success the button has the focus, so that no keyboard covers the toast", async () => {
   await submit();
   await waitForToast("Success!");
@@ -328,6 +374,10 @@ function field() {
 
 function button() {
   return screen.getByRole<HTMLButtonElement>("button");
+}
+
+function form() {
+  return field().closest("form") ?? document.body;
 }
 
 function openToasts() {

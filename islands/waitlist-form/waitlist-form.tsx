@@ -69,7 +69,9 @@ function Form({ product, count, email }: WaitlistFormProps) {
       return;
     }
     // Not `isPending`: that is of the last render, and two submits can come before the next.
-    if (queryClient.isMutating() === 0) signUp.mutate({ email });
+    if (queryClient.isMutating() > 0) return;
+    setOutcome(undefined);
+    signUp.mutate({ email });
   }
 
   return (

@@ -269,6 +269,11 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
             "application/wasm",
             "public, max-age=31536000, immutable",
         ),
+        (
+            "/fonts/prose.HASH.woff2",
+            "font/woff2",
+            "public, max-age=31536000, immutable",
+        ),
         ("/favicon.svg", "image/svg+xml", "no-cache"),
         ("/", "text/html; charset=utf-8", "no-cache"),
     ] {
@@ -276,6 +281,18 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
         assert_eq!(answer.status(), 200, "{path}");
         assert_eq!(header(&answer, "content-type"), content_type, "{path}");
         assert_eq!(header(&answer, "cache-control"), cache, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn both_pages_ask_for_the_typefaces_at_once() {
+    let site = Site::start().await;
+    let preload = "<link rel=\"preload\" href=\"/fonts/prose.HASH.woff2\" as=\"font\" \
+                   type=\"font/woff2\" crossorigin";
+    for path in ["/", "/nothing"] {
+        let answer = site.get(path).send().await.expect("an answer");
+        let page = answer.text().await.expect("text");
+        assert!(page.contains(preload), "{path}: {page}");
     }
 }
 

@@ -121,15 +121,17 @@ impl Site {
 
 /// The files of a site as cargo-leptos leaves them.
 pub(crate) fn write_site(root: &Path, build: &str) {
-    let pkg = root.join("pkg");
-    std::fs::create_dir_all(&pkg).expect("a writable directory");
-    let write = |name: &str, body: &str| std::fs::write(pkg.join(name), body).expect("writable");
-    write("landing.HASH.css", &"body { margin: 0 } ".repeat(100));
-    write("landing.HASH.css.gz", "stands for gzip");
-    write("landing.HASH.css.br", "stands for brotli");
-    write("landing.HASH.js", "export default 1");
-    write("landing.HASH.wasm", &format!("…{build}…"));
-    std::fs::write(root.join("favicon.svg"), "<svg/>").expect("writable");
+    for folder in ["pkg", "fonts"] {
+        std::fs::create_dir_all(root.join(folder)).expect("a writable directory");
+    }
+    let write = |name: &str, body: &str| std::fs::write(root.join(name), body).expect("writable");
+    write("pkg/landing.HASH.css", &"body { margin: 0 } ".repeat(100));
+    write("pkg/landing.HASH.css.gz", "stands for gzip");
+    write("pkg/landing.HASH.css.br", "stands for brotli");
+    write("pkg/landing.HASH.js", "export default 1");
+    write("pkg/landing.HASH.wasm", &format!("…{build}…"));
+    write("fonts/prose.HASH.woff2", "stands for a typeface");
+    write("favicon.svg", "<svg/>");
 }
 
 /// A header of an answer, or nothing.
