@@ -25,7 +25,7 @@ const NEWSREADER = {
   family: "Newsreader",
   file: "@fontsource-variable/newsreader/files/newsreader-latin-opsz-normal.woff2",
   text: ASCII + PUNCTUATION,
-  variationAxes: { opsz: 28, wght: { min: 400, max: 600 } },
+  variationAxes: { opsz: 44, wght: { min: 400, max: 600 } },
   weight: "400 600",
   // Measures of the system's serifs, from the tables of @capsizecss/metrics 4.3.0 (a package too
   // large to depend on). Georgia: macOS, iOS, Windows; Noto Serif: Android; the others: Linux.

@@ -181,7 +181,7 @@ pub mod features {
             ("reports/week-1.md", "3 KB"),
         ];
         /// Depth and name of each row of the file explorer.
-        pub const TREE: [(usize, &str); 11] = [
+        pub const TREE: [(usize, &str); 13] = [
             (0, "hot-sauce"),
             (1, "plan"),
             (2, "business-plan.pdf"),
@@ -193,13 +193,17 @@ pub mod features {
             (2, "label.webp"),
             (1, "invoices"),
             (2, "0001.pdf"),
+            (1, "orders"),
+            (2, "week-1.csv"),
         ];
-        /// The lines in the editor; the last is being typed.
+        /// The lines in the editor.
         pub const EDITOR: [&str; 3] = [
-            "<h1>Heat with a story</h1>",
-            "<p>Small batches.</p>",
-            "<b>$12.00",
+            "<h1>Heat, bottled</h1>",
+            "<p>Small batches</p>",
+            "<b>$12.00</b>",
         ];
+        /// Row and column of the caret, counted from 0.
+        pub const CARET: (usize, usize) = (2, 9);
         /// The editor's status.
         pub const SAVED: &str = "Saved. Live.";
         /// The chart's series: bars, dashes, line.

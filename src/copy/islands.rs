@@ -1,6 +1,6 @@
 //! What the islands say. TypeScript knows it as `COPY`.
 
-/// One line of the demo terminal: what kind of line it is (a CSS class), and its text.
+/// One line of the demo terminal: what kind of line it is, and its text.
 pub type DemoLine = (&'static str, &'static str);
 
 /// Spec §4: a deploy command, six progress checks, the SMS of a first customer with the sample

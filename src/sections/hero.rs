@@ -16,14 +16,16 @@ pub fn Hero() -> impl IntoView {
         <section class="hero" aria-labelledby="hero-title">
             <h1 id="hero-title"><span>{first}</span>" "<span>{second}</span></h1>
             <div class="hero-body">
-                <div>
-                    <p class="lead">{say(hero::LEAD)}</p>
-                    <p class="actions">
-                        <a class="button" href="#contact">{hero::START}</a>
-                        <a class="button quiet" href="#demo">{hero::WATCH}</a>
-                    </p>
+                <div class="hero-columns">
+                    <div>
+                        <p class="lead">{say(hero::LEAD)}</p>
+                        <p class="actions">
+                            <a class="button" href="#contact">{hero::START}</a>
+                            <a class="button quiet" href="#demo">{hero::WATCH}</a>
+                        </p>
+                    </div>
+                    <Phone/>
                 </div>
-                <Phone/>
             </div>
             <ol class="hero-steps">
                 {hero::STEPS

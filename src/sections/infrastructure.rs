@@ -104,7 +104,7 @@ fn Network() -> impl IntoView {
         .join("L");
     let (x, y) = NODES[DARK];
     view! {
-        <svg viewBox="0 0 600 456" aria-hidden="true">
+        <svg viewBox="14 20 572 416" aria-hidden="true">
             <path class="links" d=lines(links)/>
             <path class="links cut" d=lines(cut)/>
             <path class="nodes" d=dots(&alive)/>

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// The mark, as high as a capital letter is wide; it takes the colours of its surroundings.
+/// The mark, in the size and the colours of the text around it.
 #[component]
 pub fn Mark() -> impl IntoView {
     view! {

@@ -30,11 +30,14 @@ fn declarations(css: &str) -> Vec<String> {
         .collect()
 }
 
-/// What only the tokens may say: absolute lengths, lengths of the page's scale, times, colours.
+/// What only the tokens may say: absolute lengths, lengths of the page's scale, times, colours, and
+/// how type is set. (`em`, `ch`, `fr` and percent are proportions of the thing itself.)
 fn raw_value() -> Regex {
     Regex::new(
         r"(?ix) \d(px|pt|rem|vw|vi|vh|ms|s)\b | \#[0-9a-f]{3,8}\b
         | \b(oklch|oklab|lch|lab|rgba?|hsla?|hwb|color|color-mix|light-dark|cubic-bezier|steps)\(
+        | \b(line-height|letter-spacing|font-weight):\s*-?[\d.]*[1-9]\d*(em)?;
+        | \bopacity:\s*0?\.\d+;
         | [\s,(](white|black|gr[ae]y|red|green|blue|canvas|canvastext)[\s,;)]",
     )
     .expect("valid")
@@ -49,6 +52,9 @@ fn a_raw_value_is_recognized() {
         "color: #fff;",
         "color: oklch(50% 0 0);",
         "border: var(--hair) solid black;",
+        "line-height: 1.4;",
+        "letter-spacing: -0.02em;",
+        "opacity: 0.62;",
     ] {
         assert!(raw_value().is_match(css), "{css}");
     }
@@ -58,6 +64,8 @@ fn a_raw_value_is_recognized() {
         "color: var(--white);",
         "transition: opacity var(--quick);",
         "white-space: nowrap;",
+        "opacity: 0;",
+        "line-height: var(--leading-snug);",
         "grid-template: 1fr auto / 1fr;",
     ] {
         assert!(!raw_value().is_match(css), "{css}");

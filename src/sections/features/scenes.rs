@@ -71,25 +71,25 @@ pub(super) fn tree() -> impl IntoView {
     }
 }
 
-/// An editor: numbered lines, one being typed, saved as it is.
+/// An editor: numbered lines, one of them being changed.
 pub(super) fn editor() -> impl IntoView {
-    let typed = scenes::EDITOR.len() - 1;
-    // A letter of the machine's typeface is 0.6 em wide.
-    let caret = 2.5 + 0.6 * scenes::EDITOR[typed].len() as f64;
+    /// Where the lines begin, and how wide a letter of the machine's typeface is, in em.
+    const START: f64 = 2.5;
+    const LETTER: f64 = 0.6;
+    let (row, column) = scenes::CARET;
     let rows = scenes::EDITOR.iter().enumerate().map(|(index, line)| {
         let y = em(baseline(index));
         view! {
             <text class="quiet" x="0.75em" y=y.clone()>{index + 1}</text>
-            <text x="2.5em" y=y>
-                {*line}
-            </text>
+            <text x=em(START) y=y>{*line}</text>
         }
     });
+    let (top, left) = (ROW * row as f64, START + LETTER * column as f64);
     view! {
         <svg class="scene" height=em(ROW * 4.5) aria-hidden="true">
-            <rect class="wash" width="100%" height=em(ROW) y=em(ROW * typed as f64)/>
+            <rect class="wash" width="100%" height=em(ROW) y=em(top)/>
             {rows.collect_view()}
-            <rect class="caret" x=em(caret) y=em(ROW * typed as f64 + 0.5) width="0.6em" height="1.25em"/>
+            <rect class="caret" x=em(left) y=em(top + 0.45) width="0.15em" height="1.4em"/>
             <text class="live" x="100%" y=em(ROW * 4.0) text-anchor="end">{scenes::SAVED}</text>
         </svg>
     }
@@ -160,7 +160,7 @@ pub(super) fn clock() -> impl IntoView {
     });
     view! {
         <svg class="scene drawn clock" viewBox="0 0 160 160" aria-hidden="true">
-            <path class="night" d="M80 80V20A60 60 0 0 1 140 80zM80 80V20A60 60 0 0 0 37.6 37.6z"/>
+            <path class="wash" d="M80 80V20A60 60 0 0 1 140 80zM80 80V20A60 60 0 0 0 37.6 37.6z"/>
             {ticks.collect_view()}
             <path class="live" d="M80 80L125 35"/>
             <path class="live dot" d="M80 80h0M125 35h0"/>
