@@ -42,7 +42,8 @@ export default function Toaster() {
             if (!open) dismiss(id);
           }}
         >
-          <Radix.Title className="toast-title">{title}</Radix.Title>
+          {/* What is read aloud is one text after the other: the space keeps them apart. */}
+          <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
           <Radix.Description className="toast-text">{text}</Radix.Description>
           <Radix.Close className="toast-close" aria-label={COPY.TOAST_CLOSE}>
             <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -28,12 +28,7 @@ fn organization(site: &Site) -> Value {
         "@id": absolute(site, "/#organization"),
         "name": site.product,
         "url": absolute(site, "/"),
-        "logo": {
-            "@type": "ImageObject",
-            "url": absolute(site, picture::LARGE),
-            "width": 512,
-            "height": 512,
-        },
+        "logo": absolute(site, picture::LARGE),
         "email": site.contact,
         "sameAs": [site.social],
     })

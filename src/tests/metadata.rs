@@ -151,7 +151,7 @@ async fn the_graph_says_who_offers_what() {
 
     let id = &organization["@id"];
     assert_eq!(id, "https://steward.example/#organization");
-    let logo = &organization["logo"]["url"];
+    let logo = &organization["logo"];
     assert_eq!(logo, "https://steward.example/icon-512.png");
     assert_eq!(organization["email"], "hello@steward.example");
     let social = serde_json::json!(["https://social.example/@steward"]);
