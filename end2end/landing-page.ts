@@ -17,6 +17,8 @@ export class LandingPage {
   readonly toasts: Locator;
   readonly toastRegion: Locator;
   readonly footer: Locator;
+  /** All that can be clicked or typed in; a link that leads nowhere is none. */
+  readonly controls: Locator;
 
   readonly page: Page;
 
@@ -34,6 +36,7 @@ export class LandingPage {
     this.toasts = page.locator(".toast");
     this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
     this.footer = page.getByRole("contentinfo");
+    this.controls = page.locator("a[href], button, input");
   }
 
   async open(): Promise<void> {
@@ -70,6 +73,58 @@ export class LandingPage {
   async join(email: string): Promise<void> {
     await this.email.fill(email);
     await this.submit.click();
+  }
+
+  /** Lets a call wait until the test lets it go. */
+  async hold(url: string): Promise<() => void> {
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await this.page.route(url, async (route) => {
+      await held;
+      await route.continue();
+    });
+    return letGo;
+  }
+
+  /** Plays the terminal to its end, on a clock that the test has installed. */
+  async playTerminal(): Promise<void> {
+    await this.section("demo").scrollIntoViewIfNeeded();
+    await this.ready("demo-terminal");
+    await this.terminal.evaluate((list) => list.scrollIntoView({ block: "center" }));
+    await this.observersTold();
+    await this.page.clock.runFor(1000 + 9 * 800);
+    await expect(this.shownLines).toHaveCount(9);
+    await this.stopMoving();
+  }
+
+  /** Lets everything that moves come to its end, or stops it where it has none. */
+  async stopMoving(): Promise<void> {
+    await this.page.evaluate(() => {
+      for (const animation of document.getAnimations()) {
+        const endless = animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
+        if (endless) animation.pause();
+        else animation.finish();
+      }
+    });
+  }
+
+  /** Keeps an open toast until it is closed: Radix waits while the window is not the visitor's. */
+  async keepToast(): Promise<void> {
+    await expect(this.toasts).toHaveCount(1);
+    await this.page.evaluate(() => dispatchEvent(new Event("blur")));
+  }
+
+  /** Opens the tooltip of the link to write to us; scrolling would close it again. */
+  async openTooltip(): Promise<void> {
+    const link = this.page.getByRole("link", { name: "Write to us" });
+    await this.ready("contact-links");
+    await this.submit.focus();
+    await link.evaluate((node) => node.scrollIntoView({ block: "center", behavior: "instant" }));
+    await this.observersTold();
+    await link.focus();
+    await expect(this.page.getByRole("tooltip")).toHaveCount(1);
   }
 
   /** Waits until the browser has told every observer what is in view. */

@@ -1,31 +1,17 @@
 /** Spec §4, §5, §7 and §8: the form, from typing to toast. */
-import type { Page, Route } from "@playwright/test";
+import type { Route } from "@playwright/test";
 import { expect, freshAddress, test } from "../fixtures.ts";
 
 const COUNT = "**/api/waitlist/count";
 const JOIN = "**/api/waitlist";
-
-/** Lets a call wait until the test lets it go. */
-async function hold(page: Page, url: string): Promise<() => void> {
-  let letGo = () => {};
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  await page.route(url, async (route) => {
-    await held;
-    await route.continue();
-  });
-  return letGo;
-}
 
 const answer = (status: number, body: string) => (route: Route) =>
   route.fulfill({ status, body, contentType: "application/json" });
 
 test("§4 idle → submitting: input and button are disabled, the button says Adding...", async ({
   landing,
-  page,
 }) => {
-  const letGo = await hold(page, JOIN);
+  const letGo = await landing.hold(JOIN);
   await landing.openForm();
   const idle = await landing.submit.boundingBox();
   await landing.join(freshAddress());
@@ -71,7 +57,7 @@ test.describe("§8 error catalogue", () => {
     await site.join(email);
     await landing.openForm();
     await landing.join(email.toUpperCase());
-    await expect(landing.toasts).toHaveText("ErrorEmail already on waitlist");
+    await expect(landing.toasts).toHaveText("Error Email already on waitlist");
     await expect(landing.toasts).toHaveAttribute("data-variant", "destructive");
     await expect(landing.email).toHaveValue(email.toUpperCase());
     await expect(landing.email).toBeFocused();
@@ -82,7 +68,7 @@ test.describe("§8 error catalogue", () => {
     // Passes the browser's own check, but has more than 64 characters before the @.
     const email = `${"a".repeat(65)}@example.com`;
     await landing.join(email);
-    await expect(landing.toasts).toHaveText("ErrorPlease enter a valid email address");
+    await expect(landing.toasts).toHaveText("Error Please enter a valid email address");
     await expect(landing.toasts).toHaveAttribute("data-variant", "destructive");
     await expect(landing.email).toHaveValue(email);
   });
@@ -100,7 +86,7 @@ test.describe("§8 error catalogue", () => {
       await landing.openForm();
       const email = freshAddress();
       await landing.join(email);
-      await expect(landing.toasts).toHaveText("ErrorFailed to add to waitlist. Please try again.");
+      await expect(landing.toasts).toHaveText("Error Failed to add to waitlist. Please try again.");
       await expect(landing.email).toHaveValue(email);
       await expect(landing.submit).toBeEnabled();
     });
@@ -127,7 +113,7 @@ test("§5 §8 an empty field sends no request: Please enter your email address",
   await landing.openForm();
   for (const typed of ["", "   "]) {
     await landing.join(typed);
-    await expect(landing.toasts).toHaveText("ErrorPlease enter your email address");
+    await expect(landing.toasts).toHaveText("Error Please enter your email address");
     await expect(landing.toasts).toHaveAttribute("data-variant", "destructive");
   }
   expect(requests).toBe(0);
@@ -230,7 +216,7 @@ test.describe("§7 calls", () => {
 
 test("what was typed before the form was ready stays", async ({ landing, page }) => {
   // Nothing is ready while the host is held back.
-  const letGo = await hold(page, "**/pkg/*.wasm");
+  const letGo = await landing.hold("**/pkg/*.wasm");
   await landing.open();
   await landing.email.pressSequentially("early@exam");
   letGo();
