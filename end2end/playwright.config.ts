@@ -32,6 +32,8 @@ export default defineConfig({
   forbidOnly: true,
   fullyParallel: true,
   workers: 2,
+  // A machine that is busy elsewhere is slow, not wrong.
+  timeout: 60_000,
   reporter: "list",
   expect: {
     timeout: 10_000,
