@@ -116,6 +116,14 @@ export class LandingPage {
     await this.page.evaluate(() => dispatchEvent(new Event("blur")));
   }
 
+  /** Opens the form with the toast of an empty submit, both at rest. */
+  async openRefusal(): Promise<void> {
+    await this.openForm();
+    await this.submit.click();
+    await this.keepToast();
+    await this.stopMoving();
+  }
+
   /** Opens the tooltip of the link to write to us; scrolling would close it again. */
   async openTooltip(): Promise<void> {
     const link = this.page.getByRole("link", { name: "Write to us" });

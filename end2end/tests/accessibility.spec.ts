@@ -41,10 +41,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       landing,
       page,
     }) => {
-      await landing.openForm();
-      await landing.submit.click();
-      await landing.keepToast();
-      await landing.stopMoving();
+      await landing.openRefusal();
       expect(await violationsAtAllWidths(page)).toEqual([]);
       await expect(landing.toasts).toContainText("Error");
     });

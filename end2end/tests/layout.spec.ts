@@ -153,10 +153,7 @@ test.describe("fingers", { tag: "@once" }, () => {
         landing,
         page,
       }) => {
-        await landing.openForm();
-        await landing.submit.click();
-        await landing.keepToast();
-        await landing.stopMoving();
+        await landing.openRefusal();
         await page.getByRole("link", { name: "Skip to content" }).focus();
         const targets = await landing.controls.evaluateAll((controls) =>
           controls.map((control) => {
@@ -217,4 +214,19 @@ test.describe("a notch", { tag: "@once" }, () => {
     // The end of a page that is not a whole number of pixels high.
     expect(Math.floor(lowest)).toBeLessThanOrEqual(390 - BOTTOM);
   });
+});
+
+test("the promise stands in two lines on every wide window @once", async ({ landing, page }) => {
+  await landing.open();
+  for (const width of [768, 1024, 1280, 1440, 1600, 1920, 2560]) {
+    await page.setViewportSize({ width, height: 900 });
+    const lines = await page.getByRole("heading", { level: 1 }).evaluate((title) =>
+      [...title.querySelectorAll("span")].map((sentence) => {
+        const range = document.createRange();
+        for (const text of sentence.childNodes) range.selectNode(text);
+        return range.getClientRects().length;
+      }),
+    );
+    expect(lines, `${width} px`).toEqual([1, 1]);
+  }
 });

@@ -14,10 +14,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       landing,
       page,
     }) => {
-      await landing.openForm();
-      await landing.submit.click();
-      await landing.keepToast();
-      await landing.stopMoving();
+      await landing.openRefusal();
       for (const selector of [".button", ".waitlist input", ".toast"]) {
         const borders = await page.locator(selector).evaluateAll((nodes) =>
           nodes.map((node) => {
