@@ -3,14 +3,11 @@
  * ask for as PNG and ICO, the social card, and the README's picture. `make pictures` runs it, with
  * the owner's settings: the card shows the product's name.
  */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
+import { BROWSER, FLAGS, serve } from "./site.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const file = (path) => join(root, path);
@@ -26,15 +23,16 @@ const ICONS = [
 ];
 const FAVICON_SIDE = 32;
 
-const debians = "/usr/bin/chromium";
 const browser = await chromium.launch({
-  ...(existsSync(debians) ? { executablePath: debians } : {}),
-  args: ["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"].concat(
-    process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-  ),
+  executablePath: BROWSER,
+  args: [
+    ...FLAGS,
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--force-color-profile=srgb",
+  ],
 });
-const data = await mkdtemp(join(tmpdir(), "landing-"));
-const { program, origin } = await serve();
+const { origin, stop } = await serve();
 try {
   const svg = await readFile(file("public/favicon.svg"), "utf8");
   for (const icon of ICONS) await writeFile(file(icon.path), await draw(svg, icon));
@@ -44,20 +42,7 @@ try {
   await readmePicture();
 } finally {
   await browser.close();
-  program.kill();
-  await new Promise((resolve) => program.once("exit", resolve));
-  await rm(data, { recursive: true });
-}
-
-async function serve() {
-  const args = ["--addr", "127.0.0.1:0", "--data", data];
-  const stdio = ["ignore", "inherit", "pipe"];
-  const program = spawn(file("target/release/landing"), args, { stdio });
-  for await (const line of createInterface({ input: program.stderr })) {
-    const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
-    if (origin) return { program, origin };
-  }
-  throw new Error("target/release/landing does not serve; run `make build`");
+  await stop();
 }
 
 async function open(width, height, colorScheme) {
