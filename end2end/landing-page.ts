@@ -55,6 +55,13 @@ export class LandingPage {
     await this.ready("toaster");
   }
 
+  /** Opens the page, waits until the form and what adds to it are React's, and goes back to the top. */
+  async openAlive(): Promise<void> {
+    await this.openForm();
+    await this.ready("contact-links");
+    await this.page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+  }
+
   /** Waits until an island is React's. */
   async ready(island: string): Promise<void> {
     const element = this.page.locator(`[data-island=${island}]`);

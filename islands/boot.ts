@@ -1,7 +1,7 @@
 /**
- * The one script of the page. Waits until the page is idle or an island is touched, then loads the
- * wasm host and hands it the way to React. If anything fails to load, the page stays as the server
- * sent it.
+ * The one script of the page. Waits until the page is painted and idle, or an island is touched,
+ * then loads the wasm host and hands it the way to React. If anything fails to load, the page stays
+ * as the server sent it, and one line in the console says so.
  */
 import { load } from "./registry";
 
@@ -9,32 +9,58 @@ import { load } from "./registry";
 const PATIENCE = 2000;
 const TOUCHES = ["pointerover", "focusin"] as const;
 
+/** The glue that wasm-bindgen makes of `src/host.rs`. */
 interface Host {
-  default(options: { module_or_path: string }): Promise<unknown>;
-  start(registry: {
-    mount(element: HTMLElement, name: string, props: object): Promise<void>;
-  }): void;
+  default(options: { module_or_path: Response }): Promise<unknown>;
+  start(islands: { mount(element: HTMLElement, settled: () => void): void }, page: Document): void;
 }
 
 async function boot() {
-  const { host, wasm } = document.querySelector<HTMLElement>("script[data-host]")?.dataset ?? {};
-  if (!host || !wasm) throw new Error("the page names no host");
-  const { default: init, start }: Host = await import(host);
-  await init({ module_or_path: wasm });
-  start({
-    async mount(element, name, props) {
-      const [{ mount }, component] = await Promise.all([import("./mount"), load(name)]);
-      mount(element, name, component, props);
-    },
-  });
+  const script = document.querySelector<HTMLElement>("script[data-host]");
+  const { host = "", wasm = "" } = script?.dataset ?? {};
+  // The host will want these at once.
+  for (const island of document.querySelectorAll<HTMLElement>("[data-start=visible]")) {
+    const { top, bottom } = island.getBoundingClientRect();
+    if (top < innerHeight && bottom > 0) fetchModules(island);
+  }
+  const loaded: Promise<[Host, Response]> = Promise.all([import(host), fetch(wasm)]);
+  const [{ default: init, start }, response] = await loaded;
+  await init({ module_or_path: response });
+  start({ mount: (element, settled) => hydrate(element).then(() => whenIdle(settled)) }, document);
 }
+
+async function hydrate(element: HTMLElement) {
+  fetchModules(element);
+  const { island = "", props = "" } = element.dataset;
+  try {
+    const { mount, default: component } = await load(island);
+    mount(element, island, component, JSON.parse(props));
+  } catch (error) {
+    tell(error);
+  }
+}
+
+/** All modules of an island at once: each by itself would tell only when it comes which others it
+ * needs. */
+function fetchModules({ dataset: { modules = "" } }: HTMLElement) {
+  for (const href of modules.split(" ")) {
+    const link = document.createElement("link");
+    document.head.append(Object.assign(link, { rel: "modulepreload", href }));
+  }
+}
+
+/** Once: what keeps one script away keeps the others away too. */
+let tell = (error: unknown) => {
+  tell = () => {};
+  console.error("the islands failed to load:", error);
+};
 
 let begun = false;
 function begin() {
   if (begun) return;
   begun = true;
   for (const touch of TOUCHES) removeEventListener(touch, beginIfTouched);
-  boot().catch((error: unknown) => console.error("the islands failed to load:", error));
+  boot().catch((error: unknown) => tell(error));
 }
 
 function beginIfTouched({ target }: Event) {
@@ -42,13 +68,15 @@ function beginIfTouched({ target }: Event) {
 }
 
 for (const touch of TOUCHES) addEventListener(touch, beginIfTouched);
-afterFirstPaint(() => {
-  // Safari has no requestIdleCallback.
-  if ("requestIdleCallback" in globalThis) requestIdleCallback(begin, { timeout: PATIENCE });
-  else setTimeout(begin, PATIENCE / 10);
-});
+afterFirstPaint(() => whenIdle(begin));
 // Focus may have been there before this script.
 if (document.activeElement?.closest("[data-island]")) begin();
+
+function whenIdle(then: () => void) {
+  // Safari has no requestIdleCallback.
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(then, { timeout: PATIENCE });
+  else setTimeout(then, PATIENCE / 10);
+}
 
 /** An idle moment can come before the first paint, and what is loaded then delays it. */
 function afterFirstPaint(then: () => void) {

@@ -119,6 +119,6 @@ function serve(name: IslandName): HTMLElement {
 }
 
 async function hydrate(element: HTMLElement, name: IslandName) {
-  const island = await load(name);
+  const { default: island } = await load(name);
   await act(async () => mount(element, name, island, PROPS[name]));
 }

@@ -16,7 +16,8 @@ const PLACEHOLDERS: Record<keyof (WaitlistFormProps & ContactLinksProps), string
 export async function prerender(): Promise<Map<string, string>> {
   const markup = new Map<string, string>();
   for (const name of NAMES) {
-    const content = tree(await load(name), PLACEHOLDERS, "");
+    const { default: island } = await load(name);
+    const content = tree(island, PLACEHOLDERS, "");
     const options = { identifierPrefix: identifierPrefix(name) };
     markup.set(name, renderToString(content, options));
   }

@@ -2,23 +2,31 @@
  * fails `tsc`. */
 import type { ComponentType } from "react";
 import type { IslandName } from "./bindings/wire";
+import type { mount } from "./mount";
 
 /** Every island with the properties the server gives it, which `wire.rs` declares. */
 export type Island = ComponentType<never>;
 
-const REGISTRY: Record<IslandName, () => Promise<{ default: Island }>> = {
+/** Each module brings along what hydrates it: React is then in the one chunk that all of them share,
+ * and no request of its own. */
+interface Module {
+  readonly default: Island;
+  readonly mount: typeof mount;
+}
+
+const REGISTRY: Record<IslandName, () => Promise<Module>> = {
   "demo-terminal": () => import("./demo-terminal/demo-terminal"),
   "waitlist-form": () => import("./waitlist-form/waitlist-form"),
   "contact-links": () => import("./contact-links/contact-links"),
   toaster: () => import("./toaster/toaster"),
 };
 
-export async function load(name: string): Promise<Island> {
+export async function load(name: string): Promise<Module> {
   if (!isIsland(name)) throw new Error(`there is no island ${name}`);
-  return (await REGISTRY[name]()).default;
+  return REGISTRY[name]();
 }
 
-export const NAMES = Object.keys(REGISTRY).filter(isIsland);
+export const NAMES = /* @__PURE__ */ Object.keys(REGISTRY).filter(isIsland);
 
 function isIsland(name: string): name is IslandName {
   return Object.hasOwn(REGISTRY, name);

@@ -2,16 +2,18 @@
 //!
 //! It is no Leptos runtime and never touches the markup inside an island: that belongs to React.
 //! `islands/boot.ts` loads it and hands it the way to React, so a failure to load a script is a
-//! failed promise here and not a dead page.
+//! settled promise here and not a dead page.
+//!
+//! Small, because every visitor loads it: strings stay in the page, the islands share one observer
+//! and one listener, and nothing here can panic, which alone would bring in 10 KB of messages.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
-use js_sys::{Array, JSON, Promise};
+use js_sys::Array;
 use wasm_bindgen::{JsCast, prelude::*};
-use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
-    AddEventListenerOptions, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
-    IntersectionObserverInit, console,
+    Document, Element, Event, IntersectionObserver, IntersectionObserverEntry,
+    IntersectionObserverInit, NodeList,
 };
 
 use crate::wire::{BUILD, Start};
@@ -20,21 +22,26 @@ use crate::wire::{BUILD, Start};
 const NEAR: &str = "200px";
 /// What counts as touching an island. Focus bubbles by this name only.
 const TOUCHES: [&str; 2] = ["pointerover", "focusin"];
+/// Where an island says when it starts. It is gone once it has.
+const START: &str = "data-start";
+/// The island that others wait for.
+const FORM: &str = "[data-island=waitlist-form]";
 
 #[wasm_bindgen]
 extern "C" {
     /// What `islands/boot.ts` hands over.
-    pub type Registry;
+    pub type Islands;
 
-    /// Loads an island and hydrates its element; rejects when a script can't be loaded.
+    /// Loads an island and hydrates its element. Calls `settled` in an idle moment after that, also
+    /// when a script could not be loaded.
     #[wasm_bindgen(method)]
-    fn mount(this: &Registry, element: &HtmlElement, name: &str, props: &JsValue) -> Promise;
+    fn mount(this: &Islands, element: &Element, settled: &JsValue);
 }
 
 /// The mark of the build this host belongs to.
 #[wasm_bindgen]
-pub fn build() -> String {
-    BUILD.to_owned()
+pub fn build() -> JsValue {
+    BUILD.into()
 }
 
 /// Looks after every island of the page.
@@ -42,99 +49,81 @@ pub fn build() -> String {
 /// # Errors
 /// When the browser lacks what this needs; the page then stays as the server sent it.
 #[wasm_bindgen]
-pub fn start(registry: Registry) -> Result<(), JsValue> {
-    let document = web_sys::window().and_then(|window| window.document());
-    let document = document.ok_or("there is no document")?;
-    let registry = Rc::new(registry);
-    let islands = document.query_selector_all("[data-island]")?;
-    for index in 0..islands.length() {
-        let Some(node) = islands.get(index) else {
-            continue;
-        };
-        let element: HtmlElement = node.unchecked_into();
-        let waits = element.dataset().get("start").as_deref() == Some(Start::Visible.as_str());
-        let island = Island {
-            element,
-            registry: Rc::clone(&registry),
-        };
-        if waits {
-            island.mount_when_near_or_touched()?
-        } else {
-            island.mount()
-        }
-    }
-    Ok(())
+pub fn start(islands: Islands, document: Document) -> Result<(), JsValue> {
+    let host = Rc::new(Host { islands, document });
+    host.mount_when_touched()?;
+    host.mount_when_near()
 }
 
-#[derive(Clone)]
-struct Island {
-    element: HtmlElement,
-    registry: Rc<Registry>,
+struct Host {
+    islands: Islands,
+    document: Document,
 }
 
-impl Island {
-    fn mount(&self) {
-        let island = self.clone();
-        spawn_local(async move {
-            let data = island.element.dataset();
-            let name = data.get("island").unwrap_or_default();
-            let props = data.get("props").unwrap_or_default();
-            let mounted = match JSON::parse(&props) {
-                Ok(props) => {
-                    JsFuture::from(island.registry.mount(&island.element, &name, &props)).await
+impl Host {
+    fn mount_when_near(self: Rc<Self>) -> Result<(), JsValue> {
+        let waiting = self.waiting(Start::Visible)?;
+        let seen = Closure::<dyn Fn(Array, IntersectionObserver)>::new(
+            move |entries: Array, observer: IntersectionObserver| {
+                for entry in entries.iter() {
+                    let entry: IntersectionObserverEntry = entry.unchecked_into();
+                    if entry.is_intersecting() {
+                        observer.unobserve(&entry.target());
+                        Rc::clone(&self).mount(&entry.target());
+                    }
                 }
-                Err(error) => Err(error),
-            };
-            if let Err(error) = mounted {
-                console::error_3(&"island failed to load:".into(), &name.into(), &error);
-            }
-        });
-    }
-
-    fn mount_when_near_or_touched(&self) -> Result<(), JsValue> {
-        let watching: Rc<RefCell<Option<IntersectionObserver>>> = Rc::default();
-        let once = {
-            let (island, watching) = (self.clone(), Rc::clone(&watching));
-            move || {
-                // Who takes the observer mounts; whoever comes later finds nothing to do.
-                if let Some(observer) = watching.borrow_mut().take() {
-                    observer.disconnect();
-                    island.mount();
-                }
-            }
-        };
-
-        let touched = Closure::<dyn Fn()>::new(once.clone());
-        let options = AddEventListenerOptions::new();
-        options.set_once(true);
-        for event in TOUCHES {
-            self.element
-                .add_event_listener_with_callback_and_add_event_listener_options(
-                    event,
-                    touched.as_ref().unchecked_ref(),
-                    &options,
-                )?;
-        }
-        // They live as long as the page.
-        touched.forget();
-
-        let seen = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
-            let near = entries.iter().any(|entry| {
-                entry
-                    .unchecked_into::<IntersectionObserverEntry>()
-                    .is_intersecting()
-            });
-            if near {
-                once();
-            }
-        });
+            },
+        );
         let init = IntersectionObserverInit::new();
         init.set_root_margin(NEAR);
-        let observer =
-            IntersectionObserver::new_with_options(seen.as_ref().unchecked_ref(), &init)?;
-        seen.forget();
-        observer.observe(&self.element);
-        *watching.borrow_mut() = Some(observer);
+        let seen = seen.into_js_value();
+        let observer = IntersectionObserver::new_with_options(seen.unchecked_ref(), &init)?;
+        each(&waiting, |island| observer.observe(island));
         Ok(())
+    }
+
+    fn mount_when_touched(self: &Rc<Self>) -> Result<(), JsValue> {
+        let host = Rc::clone(self);
+        let touched = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+            let target = event.target().and_then(|target| target.dyn_into().ok());
+            let island = target.and_then(|target: Element| target.closest("[data-start]").ok()?);
+            if let Some(island) = island {
+                Rc::clone(&host).mount(&island);
+            }
+        });
+        let touched = touched.into_js_value();
+        for event in TOUCHES {
+            self.document
+                .add_event_listener_with_callback(event, touched.unchecked_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Mounts an island unless that has begun; after the form those that add to it.
+    fn mount(self: Rc<Self>, island: &Element) {
+        if !island.has_attribute(START) || island.remove_attribute(START).is_err() {
+            return;
+        }
+        let (host, mounted) = (Rc::clone(&self), island.clone());
+        let settled = Closure::<dyn Fn()>::new(move || {
+            if mounted.matches(FORM) == Ok(true)
+                && let Ok(waiting) = host.waiting(Start::AfterForm)
+            {
+                each(&waiting, |island| Rc::clone(&host).mount(island));
+            }
+        });
+        self.islands.mount(island, &settled.into_js_value());
+    }
+
+    fn waiting(&self, start: Start) -> Result<NodeList, JsValue> {
+        self.document.query_selector_all(start.selector())
+    }
+}
+
+fn each(nodes: &NodeList, f: impl Fn(&Element)) {
+    for index in 0..nodes.length() {
+        if let Some(node) = nodes.get(index) {
+            f(node.unchecked_ref());
+        }
     }
 }

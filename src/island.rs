@@ -14,6 +14,8 @@ pub trait Island {
     const NAME: IslandName;
     /// When it is mounted.
     const START: Start;
+    /// URL paths of all modules that its code is in, with a space between them.
+    const MODULES: &'static str;
     /// Its markup, with `{{name}}` where the property `name` is shown.
     const MARKUP: &'static str;
     /// What React gets this time.
@@ -27,6 +29,12 @@ macro_rules! island {
             type Props = $props;
             const NAME: IslandName = IslandName::$name;
             const START: Start = Start::$start;
+            const MODULES: &'static str = include_str!(concat!(
+                env!("OUT_DIR"),
+                "/islands/modules/",
+                $folder,
+                ".txt"
+            ));
             const MARKUP: &'static str = include_str!(concat!(
                 env!("OUT_DIR"),
                 "/islands/prerendered/",
@@ -67,11 +75,11 @@ island!(
 island!(
     ContactLinks,
     "contact-links",
-    Visible,
+    AfterForm,
     ContactLinksProps,
     |this| this.0
 );
-island!(Toaster, "toaster", Idle, NoProps, |_this| NoProps {});
+island!(Toaster, "toaster", AfterForm, NoProps, |_this| NoProps {});
 
 /// Writes an island into the page. `host.rs` finds it there and `islands/mount.tsx` hydrates it.
 #[component]
@@ -86,6 +94,7 @@ pub fn ReactIsland<I: Island + 'static>(
             data-island=I::NAME.as_str()
             data-start=I::START.as_str()
             data-props=props.to_string()
+            data-modules=I::MODULES
             inner_html=markup
         ></div>
     }

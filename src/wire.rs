@@ -63,18 +63,27 @@ impl IslandName {
 /// When the host mounts an island. Touching one (pointer or focus) mounts it at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Start {
-    /// As soon as the host runs: the page is idle by then.
-    Idle,
     /// When it is in view or about to be.
     Visible,
+    /// In an idle moment after the form has come to life: it adds to the form, and must take neither
+    /// the line nor the processor from it.
+    AfterForm,
 }
 
 impl Start {
     /// Its name in the page.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Idle => "idle",
             Self::Visible => "visible",
+            Self::AfterForm => "after-form",
+        }
+    }
+
+    /// Finds the islands that start so and have not yet.
+    pub const fn selector(self) -> &'static str {
+        match self {
+            Self::Visible => "[data-start=visible]",
+            Self::AfterForm => "[data-start=after-form]",
         }
     }
 }

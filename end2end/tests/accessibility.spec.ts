@@ -30,7 +30,6 @@ for (const colorScheme of ["light", "dark"] as const) {
     test(`the landing page has no violation in ${colorScheme}`, async ({ landing, page }) => {
       await page.clock.install();
       await landing.open();
-      await landing.ready("toaster");
       await expect(landing.shownLines).toHaveCount(0);
       expect(await violationsAtAllWidths(page), "with dimmed lines").toEqual([]);
       await landing.playTerminal();
@@ -127,8 +126,7 @@ test.describe("structure", { tag: "@once" }, () => {
     landing,
     page,
   }) => {
-    await landing.open();
-    await landing.ready("toaster");
+    await landing.openAlive();
     await expect(page.getByRole("region")).toHaveCount(7);
     await expect(landing.toastRegion).toHaveCount(1);
   });

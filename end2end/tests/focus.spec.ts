@@ -63,8 +63,7 @@ for (const width of [390, 1280]) {
       landing,
       page,
     }) => {
-      await landing.open();
-      await landing.ready("toaster");
+      await landing.openAlive();
       await expect(landing.controls).toHaveCount(controls.length);
       for (const control of controls) {
         await page.keyboard.press("Tab");
@@ -79,8 +78,7 @@ for (const width of [390, 1280]) {
       landing,
       page,
     }) => {
-      await landing.open();
-      await landing.ready("toaster");
+      await landing.openAlive();
       await page.getByRole("link", { name: "Follow the launch" }).focus();
       for (const control of controls.slice(0, -1).reverse()) {
         await page.keyboard.press("Shift+Tab");
@@ -94,8 +92,7 @@ for (const width of [390, 1280]) {
       page,
     }) => {
       await page.emulateMedia({ reducedMotion: "reduce" });
-      await landing.open();
-      await landing.ready("toaster");
+      await landing.openAlive();
       for (const control of await page.locator("main").locator(landing.controls).all()) {
         // Half under the bar, and half below the window: there the browser moves least.
         for (const block of ["start", "end"] as const) {

@@ -72,8 +72,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       landing,
       page,
     }) => {
-      await landing.open();
-      await landing.ready("toaster");
+      await landing.openAlive();
       for (let control = 0; control < (await landing.controls.count()); control += 1) {
         await page.keyboard.press("Tab");
         const focused = page.locator(":focus-visible");

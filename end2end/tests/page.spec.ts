@@ -235,20 +235,3 @@ test("on paper every line is legible and nothing lies over it", async ({ landing
   );
   expect(new Set(colours)).toEqual(new Set(["rgb(0, 0, 0)"]));
 });
-
-test("nothing of React loads before the page is painted", async ({ landing, page }) => {
-  await landing.open();
-  await landing.ready("toaster");
-  const [painted, first] = await page.evaluate(() => [
-    performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,
-    Math.min(
-      ...performance
-        .getEntriesByType("resource")
-        .filter(({ name }) => /\/islands\/mount-|\/pkg\/.*\.(js|wasm)$/.test(name))
-        .map(({ startTime }) => startTime),
-    ),
-  ]);
-  expect(painted).toBeGreaterThan(0);
-  expect(first, "React was loaded at all").toBeLessThan(Number.POSITIVE_INFINITY);
-  expect(first).toBeGreaterThan(painted ?? Number.NaN);
-});

@@ -139,14 +139,15 @@ test("§7 the count is asked for when the contact section shows, not before", as
     if (request.url().includes("/api/")) asked.push(request.url());
   });
   await landing.open();
-  await landing.ready("toaster");
-  // So near that the form is mounted, but the section does not show.
+  // Near, and the form is touched, so that it is mounted; but the section does not show.
   const section = await landing.section("contact").boundingBox();
   const height = page.viewportSize()?.height ?? 0;
   await page.evaluate(
     (top) => scrollTo({ top, behavior: "instant" }),
     (section?.y ?? 0) - height - 20,
   );
+  await landing.form.dispatchEvent("pointerover");
+  await landing.ready("waitlist-form");
   await landing.observersTold();
   expect(asked).toEqual([]);
   const response = page.waitForResponse(COUNT);
@@ -212,44 +213,4 @@ test.describe("§7 calls", () => {
     await page.clock.runFor(120_000);
     expect(calls).toEqual(["GET /api/waitlist/count", "POST /api/waitlist"]);
   });
-});
-
-test("what was typed before the form was ready stays", async ({ landing, page }) => {
-  // Nothing is ready while the host is held back.
-  const letGo = await landing.hold("**/pkg/*.wasm");
-  await landing.open();
-  await landing.email.pressSequentially("early@exam");
-  letGo();
-  await landing.ready("waitlist-form");
-  await expect(landing.email).toHaveValue("early@exam");
-  await expect(landing.email).toBeFocused();
-  await page.keyboard.type("ple.com");
-  await expect(landing.email).toHaveValue("early@example.com");
-});
-
-test.describe("when scripts fail to load", () => {
-  for (const [what, url, message] of [
-    ["the host", "**/pkg/*.wasm", /the islands failed to load/],
-    ["React", "**/islands/mount-*.js", /island failed to load/],
-  ] as const) {
-    test.describe(what, () => {
-      test.use({ expectedConsole: new RegExp(`${message.source}|Failed to load resource`) });
-
-      test(`without ${what} the page stays whole and the form posts itself`, async ({
-        landing,
-        page,
-        site,
-      }) => {
-        await page.route(url, (route) => route.abort());
-        const told = page.waitForEvent("console", (line) => message.test(line.text()));
-        await landing.open();
-        await landing.section("contact").scrollIntoViewIfNeeded();
-        await told;
-        const email = freshAddress();
-        await landing.join(email);
-        await expect(page.getByRole("status")).toContainText("Success!");
-        expect(await site.join(email)).toBe(409);
-      });
-    });
-  }
 });

@@ -3,6 +3,8 @@ import * as Tooltip from "@radix-ui/react-tooltip";
 import { COPY } from "../bindings/copy";
 import type { ContactLinksProps } from "../bindings/wire";
 
+export { mount } from "../mount";
+
 /** Spec §9: milliseconds, milliseconds, pixels. */
 const OPEN_DELAY = 700;
 const SKIP_DELAY = 300;

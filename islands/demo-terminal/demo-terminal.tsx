@@ -4,6 +4,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { COPY } from "../bindings/copy";
 import { useSectionInView } from "../visible";
 
+export { mount } from "../mount";
+
 /** Spec §9, in milliseconds. */
 const START_DELAY = 1000;
 const LINE_INTERVAL = 800;

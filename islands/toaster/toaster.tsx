@@ -4,6 +4,8 @@ import { useSyncExternalStore } from "react";
 import { COPY } from "../bindings/copy";
 import { dismiss, snapshot, subscribe, type Toast } from "../toast-store";
 
+export { mount } from "../mount";
+
 /** Spec §9. */
 const DURATION = 5000;
 const SWIPE_THRESHOLD = 50;

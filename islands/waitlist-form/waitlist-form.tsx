@@ -8,6 +8,8 @@ import { hasStatus, queryClient, request } from "../query";
 import { toast } from "../toast-store";
 import { useSectionInView } from "../visible";
 
+export { mount } from "../mount";
+
 const WAITLIST = "/api/waitlist";
 const COUNT = [WAITLIST, "count"];
 

@@ -182,7 +182,14 @@ fn an_island_uses_no_other_island_and_neither_boot_nor_registry() {
     for folder in ["demo-terminal", "waitlist-form", "contact-links", "toaster"] {
         for (path, code) in code(&islands.join(folder), &[".ts", ".tsx"]) {
             for line in code.lines().filter(|line| line.contains(" from \"..")) {
-                let allowed = ["bindings/", "query", "toast-store", "visible", "test/"];
+                let allowed = [
+                    "bindings/",
+                    "mount",
+                    "query",
+                    "toast-store",
+                    "visible",
+                    "test/",
+                ];
                 let from = line.rsplit("../").next().unwrap_or_default();
                 assert!(
                     allowed.iter().any(|name| from.starts_with(name)),
