@@ -4,8 +4,8 @@
  * measures. `--check` changes nothing and fails when they are not what this would make.
  */
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFontStack } from "@capsizecss/core";
 import { fromBlob } from "@capsizecss/unpack";
@@ -45,8 +45,13 @@ const NEWSREADER = {
   ],
 };
 
-/** The machine's voice: the terminal, controls, figures. */
+/**
+ * The machine's voice: the terminal, controls, figures. Not for phones, whose own is a good one
+ * too: as a second font before the first paint it costs a slow one 0.2 s (Lighthouse's simulation).
+ * `src/app.rs` preloads it for the same windows, and `style/tokens.css` asks for it there.
+ */
 const COMMIT_MONO = {
+  windows: "(width >= 45rem)",
   family: "Commit Mono",
   file: "@fontsource/commit-mono/files/commit-mono-latin-400-normal.woff2",
   text: `${ASCII}${PUNCTUATION}→✓●`,
@@ -69,11 +74,13 @@ async function make() {
     const options = { targetFormat: "woff2", variationAxes, noLayoutClosure: true };
     const bytes = await subsetFont(source, text, options);
     const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 8);
-    const name = `${family.toLowerCase().replace(" ", "-")}.${hash}.woff2`;
+    const folder = font.windows ? "wide/" : "";
+    const name = `${folder}${family.toLowerCase().replace(" ", "-")}.${hash}.woff2`;
     files.set(join(fonts, name), bytes);
     const src = `url("/fonts/${name}") format("woff2")`;
-    rules.push(face({ fontFamily: family, src, fontWeight: weight, fontDisplay: "optional" }));
-    rules.push(...(await fallbackFaces(font, bytes)));
+    const itself = face({ fontFamily: family, src, fontWeight: weight, fontDisplay: "optional" });
+    const faces = [itself, ...(await fallbackFaces(font, bytes))].join("\n");
+    rules.push(font.windows ? `@media ${font.windows} {\n${indented(faces)}}\n` : faces);
   }
   const comment = "/* Made by islands/fonts.mjs; `make fonts` makes it anew. */";
   files.set(sheet, Buffer.from(`${comment}\n${rules.join("\n")}`));
@@ -91,6 +98,8 @@ async function fallbackFaces({ family, fallbacks }, bytes) {
     return face({ ...measures, fontFamily: `${family} as ${locals[0]}`, src });
   });
 }
+
+const indented = (text) => text.replace(/^(?=.)/gm, "  ");
 
 function face(properties) {
   const lines = Object.entries(properties).map(([name, value]) => {
@@ -122,9 +131,9 @@ if (process.argv.includes("--check")) {
   }
 } else {
   await rm(fonts, { recursive: true, force: true });
-  await mkdir(fonts, { recursive: true });
-  for (const [path, bytes] of made) await writeFile(path, bytes);
-  for (const name of await readdir(fonts)) {
-    console.log(`${name} ${made.get(join(fonts, name)).length} bytes`);
+  for (const [path, bytes] of made) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, bytes);
+    console.log(`${relative(root, path)} ${bytes.length} bytes`);
   }
 }

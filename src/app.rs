@@ -64,22 +64,23 @@ fn render<V: IntoView>(
                         view! { <meta name="robots" content="noindex"/> }.into_any()
                     }}
                     <Marks/>
-                    <link rel="stylesheet" href=files.css/>
-                    {files
-                        .fonts
-                        .into_iter()
-                        .map(|font| {
-                            view! {
-                                <link rel="preload" href=font r#as="font" type="font/woff2" crossorigin/>
-                            }
-                        })
-                        .collect_view()}
+                    {files.fonts.iter().map(|path| preload_font(path)).collect_view()}
+                    {if watch {
+                        // As a file, which can be exchanged while the page is open.
+                        view! { <link rel="stylesheet" href=files.css.clone()/> }.into_any()
+                    } else {
+                        // In the page, which is small enough: nothing has to come before it is
+                        // painted.
+                        view! { <style inner_html=files.style.clone()></style> }.into_any()
+                    }}
                     {lively.then(|| view! {
+                        // Nothing that is painted waits for it.
                         <script
                             type="module"
-                            src=files.boot
-                            data-host=files.host_js
-                            data-wasm=files.host_wasm
+                            fetchpriority="low"
+                            src=files.boot.clone()
+                            data-host=files.host_js.clone()
+                            data-wasm=files.host_wasm.clone()
                         ></script>
                     })}
                     {watch.then(reload_script)}
@@ -98,6 +99,18 @@ fn render<V: IntoView>(
         // is escaped, so nothing else reads like this.
         .replace("<!>", "")
     })
+}
+
+/// Asks for a font at once. `islands/fonts.mjs` puts those that are not for phones into a folder of
+/// their own, and tells why.
+fn preload_font(path: &str) -> impl IntoView + use<> {
+    let windows = path
+        .starts_with("/fonts/wide/")
+        .then_some("(width >= 45rem)");
+    let href = path.to_owned();
+    view! {
+        <link rel="preload" href=href r#as="font" type="font/woff2" media=windows crossorigin/>
+    }
 }
 
 /// Reloads the page after a rebuild; the one script that runs inline, and never in a delivered page.

@@ -10,7 +10,7 @@ pub use texts::{llms, manifest, robots, sitemap};
 
 use crate::{
     copy::head,
-    page::{Site, page, say},
+    page::{Page, Site, page, say},
 };
 
 /// The pictures, by URL path. The files lie in `public/`.
@@ -33,6 +33,9 @@ mod picture {
     pub(super) const MASKABLE: &str = "/icon-maskable-512.png";
 }
 
+/// Where a browser finds the manifest.
+pub const MANIFEST: &str = "/site.webmanifest";
+
 /// The absolute address of a path: previews and search engines take no other.
 fn absolute(site: &Site, path: &str) -> String {
     format!("{}{path}", site.origin)
@@ -46,11 +49,11 @@ fn meta(key: &'static str, name: &'static str, content: &str) -> impl IntoView +
 /// What search engines and previews show of the landing page.
 #[component]
 pub fn Preview() -> impl IntoView {
-    let site = page().site;
+    let Page { site, files, .. } = page();
     let title = say(head::TITLE);
     let description = say(head::DESCRIPTION);
     let address = absolute(&site, "/");
-    let card = absolute(&site, picture::CARD);
+    let card = absolute(&site, files.at(picture::CARD));
     let open_graph = [
         ("og:type", "website"),
         ("og:site_name", &site.product),
@@ -77,13 +80,15 @@ pub fn Preview() -> impl IntoView {
         {open_graph.map(|(property, content)| meta("property", property, content)).collect_view()}
         {twitter.map(|(name, content)| meta("name", name, content)).collect_view()}
         // Data, which no browser runs: a policy against inline scripts lets it be.
-        <script type="application/ld+json" inner_html=graph::json_ld(&site)></script>
+        <script type="application/ld+json" inner_html=graph::json_ld(&site, &files)></script>
     }
 }
 
 /// How browsers mark a page of this site: colours, icons, the manifest.
 #[component]
 pub fn Marks() -> impl IntoView {
+    let files = page().files;
+    let at = |path: &str| files.at(path).to_owned();
     let colours = theme::paper().map(|(scheme, paper)| {
         meta("name", "theme-color", &paper)
             .attr("media", format!("(prefers-color-scheme: {scheme})"))
@@ -93,9 +98,9 @@ pub fn Marks() -> impl IntoView {
         <meta name="color-scheme" content=theme::schemes()/>
         {colours.collect_view()}
         // Its size keeps browsers from choosing it over the drawing.
-        <link rel="icon" href=picture::FAVICON_ICO sizes="32x32"/>
-        <link rel="icon" href=picture::FAVICON_SVG type="image/svg+xml"/>
-        <link rel="apple-touch-icon" href=picture::TOUCH/>
-        <link rel="manifest" href="/site.webmanifest"/>
+        <link rel="icon" href=at(picture::FAVICON_ICO) sizes="32x32"/>
+        <link rel="icon" href=at(picture::FAVICON_SVG) type="image/svg+xml"/>
+        <link rel="apple-touch-icon" href=at(picture::TOUCH)/>
+        <link rel="manifest" href=at(MANIFEST)/>
     }
 }

@@ -1,5 +1,7 @@
 //! What a page is made of, and how its components get at it.
 
+use std::{collections::HashMap, sync::Arc};
+
 use leptos::prelude::*;
 
 use crate::copy;
@@ -26,28 +28,40 @@ pub struct Site {
     pub support_url: Option<String>,
 }
 
-/// URL paths of the files that a page asks for.
-#[derive(Clone, Debug)]
+/// The files that a page is made of or asks for.
+#[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The style sheet.
+    pub style: String,
+    /// Its URL path.
     pub css: String,
-    /// The fonts, to be asked for at once.
+    /// URL paths of the fonts, to be asked for at once.
     pub fonts: Vec<String>,
-    /// The one script of the page.
+    /// URL path of the one script of the page.
     pub boot: String,
-    /// The wasm host's glue, which the script loads.
+    /// URL path of the wasm host's glue, which the script loads.
     pub host_js: String,
-    /// The wasm host.
+    /// URL path of the wasm host.
     pub host_wasm: String,
+    /// By the URL path that everybody knows (`/favicon.svg`) the one that changes with the content
+    /// (`/favicon.1a2b3c4d.svg`), which need not be asked for again.
+    pub hashed: HashMap<String, String>,
+}
+
+impl Files {
+    /// The URL path to ask for when `path` is wanted.
+    pub fn at<'a>(&'a self, path: &'a str) -> &'a str {
+        self.hashed.get(path).map_or(path, String::as_str)
+    }
 }
 
 /// All that a page is made of.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// What the owner has configured.
-    pub site: Site,
-    /// The files to ask for.
-    pub files: Files,
+    pub site: Arc<Site>,
+    /// The files.
+    pub files: Arc<Files>,
     /// People on the list.
     pub count: u64,
     /// What the page answers to a form that posted itself.

@@ -6,8 +6,6 @@ import { shifts, watchShifts } from "../measure.ts";
 
 const ISLANDS = ["demo-terminal", "waitlist-form", "contact-links", "toaster"];
 const FONTS = ["Newsreader", "Commit Mono"];
-/** Of all fonts together, in bytes. */
-const BUDGET = 30 * 1024;
 
 /** Scrolls on, frame after frame, until the element's middle is in the middle of the window. */
 async function scrollSlowlyTo(page: Page, selector: string): Promise<void> {
@@ -26,6 +24,26 @@ async function scrollSlowlyTo(page: Page, selector: string): Promise<void> {
 
 async function expectAlive(landing: LandingPage): Promise<void> {
   for (const island of ISLANDS) await landing.ready(island);
+}
+
+/** The fonts of all letters. */
+async function paintedWith(page: Page): Promise<Set<string>> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("DOM.enable");
+  await devtools.send("CSS.enable");
+  const { root } = await devtools.send("DOM.getDocument");
+  const { nodeIds } = await devtools.send("DOM.querySelectorAll", {
+    nodeId: root.nodeId,
+    selector: "body *",
+  });
+  const painted = new Set<string>();
+  for (const nodeId of nodeIds) {
+    const { fonts } = await devtools.send("CSS.getPlatformFontsForNode", { nodeId });
+    for (const { familyName, isCustomFont } of fonts) {
+      painted.add(`${familyName}, ${isCustomFont ? "shipped" : "of the machine"}`);
+    }
+  }
+  return painted;
 }
 
 for (const width of [390, 1280]) {
@@ -73,7 +91,6 @@ for (const width of [390, 1280]) {
       await page.waitForFunction(
         () => performance.getEntriesByName("first-contentful-paint").length > 0,
       );
-      await landing.ready("toaster");
       const arrived = page.waitForEvent("load");
       letGo();
       await arrived;
@@ -81,7 +98,7 @@ for (const width of [390, 1280]) {
       const loaded = await page.evaluate(() =>
         performance.getEntriesByType("resource").filter(({ name }) => name.includes("/fonts/")),
       );
-      expect(loaded).toHaveLength(FONTS.length);
+      expect(loaded).toHaveLength(width < 720 ? 1 : FONTS.length);
       await scrollSlowlyTo(page, "footer");
       expect(await shifts(page)).toEqual([]);
     });
@@ -101,42 +118,13 @@ test.describe("fonts", { tag: "@once" }, () => {
     });
     expect(loaded.map((family) => family.replaceAll('"', "")).sort()).toEqual([...FONTS].sort());
 
-    // What the letters are really painted with.
-    const devtools = await page.context().newCDPSession(page);
-    await devtools.send("DOM.enable");
-    await devtools.send("CSS.enable");
-    const { root } = await devtools.send("DOM.getDocument");
-    const { nodeIds } = await devtools.send("DOM.querySelectorAll", {
-      nodeId: root.nodeId,
-      selector: "body *",
-    });
-    const painted = new Set<string>();
-    for (const nodeId of nodeIds) {
-      const { fonts } = await devtools.send("CSS.getPlatformFontsForNode", { nodeId });
-      for (const { familyName, isCustomFont } of fonts) {
-        painted.add(`${familyName}, ${isCustomFont ? "shipped" : "of the machine"}`);
-      }
-    }
-    expect([...painted].sort()).toEqual([
-      expect.stringMatching(/^Commit ?Mono.*, shipped$/),
-      expect.stringMatching(/^Newsreader.*, shipped$/),
-    ]);
-  });
-
-  test(`all fonts together are WOFF2 of at most ${BUDGET} bytes`, async ({ landing, page }) => {
-    const fonts: { url: string; type: string | undefined; size: number }[] = [];
-    page.on("response", async (response) => {
-      if (!response.url().includes("/fonts/")) return;
-      const type = response.headers()["content-type"];
-      fonts.push({ url: response.url(), type, size: (await response.body()).length });
-    });
-    await landing.open();
-    await page.evaluate(() => document.fonts.ready);
-    await expect.poll(() => fonts.length).toBe(FONTS.length);
-    for (const { url, type } of fonts) {
-      expect(url).toMatch(/\.[0-9a-f]+\.woff2$/);
-      expect(type).toBe("font/woff2");
-    }
-    expect(fonts.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(BUDGET);
+    // What the letters are really painted with. A busy machine can be late with fonts it has.
+    await expect(async () => {
+      await page.reload();
+      expect([...(await paintedWith(page))].sort()).toEqual([
+        expect.stringMatching(/^Commit ?Mono.*, shipped$/),
+        expect.stringMatching(/^Newsreader.*, shipped$/),
+      ]);
+    }).toPass();
   });
 });

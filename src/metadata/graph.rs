@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::{absolute, picture};
 use crate::{
     copy::{features, fill, head},
-    page::Site,
+    page::{Files, Site},
 };
 
 /// The organisation, its site and its software as JSON-LD, to stand in HTML as it is.
-pub(super) fn json_ld(site: &Site) -> String {
+pub(super) fn json_ld(site: &Site, files: &Files) -> String {
     let graph = json!({
         "@context": "https://schema.org",
-        "@graph": [organization(site), website(site), software(site)],
+        "@graph": [organization(site, files), website(site), software(site, files)],
     });
     inert(&graph.to_string())
 }
@@ -22,13 +22,13 @@ fn publisher(site: &Site) -> Value {
     json!({ "@id": absolute(site, "/#organization") })
 }
 
-fn organization(site: &Site) -> Value {
+fn organization(site: &Site, files: &Files) -> Value {
     json!({
         "@type": "Organization",
         "@id": absolute(site, "/#organization"),
         "name": site.product,
         "url": absolute(site, "/"),
-        "logo": absolute(site, picture::LARGE),
+        "logo": absolute(site, files.at(picture::LARGE)),
         "email": site.contact,
         "sameAs": [site.social],
     })
@@ -47,7 +47,7 @@ fn website(site: &Site) -> Value {
 
 /// Without `offers` and ratings, although search engines show more with them: there is a waitlist
 /// and no price yet, and nobody has rated anything.
-fn software(site: &Site) -> Value {
+fn software(site: &Site, files: &Files) -> Value {
     let features = features::CARDS.map(|(title, _)| fill(title, &site.product));
     json!({
         "@type": "SoftwareApplication",
@@ -55,7 +55,7 @@ fn software(site: &Site) -> Value {
         "name": site.product,
         "description": fill(head::DESCRIPTION, &site.product),
         "url": absolute(site, "/"),
-        "image": absolute(site, picture::CARD),
+        "image": absolute(site, files.at(picture::CARD)),
         "applicationCategory": "BusinessApplication",
         "operatingSystem": "Web",
         "featureList": features.as_slice(),

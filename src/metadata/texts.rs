@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{absolute, picture, theme};
 use crate::{
     copy::{comparison, contact, demo, features, fill, head, hero, infrastructure, islands},
-    page::Site,
+    page::{Files, Site},
 };
 
 /// `/robots.txt`: everything may be read but the API, which has nothing to find.
@@ -28,10 +28,10 @@ pub fn sitemap(site: &Site) -> String {
 
 /// `/site.webmanifest`: name, colours and icons for a bookmark or a home screen. The display is
 /// the browser's own: this is a page to read, and not an app to install.
-pub fn manifest(site: &Site) -> String {
+pub fn manifest(site: &Site, files: &Files) -> String {
     // A manifest has one colour; the light scheme is what browsers assume too.
     let [(_, paper), _] = theme::paper();
-    let icon = |path, sizes, purpose| json!({ "src": path, "sizes": sizes, "type": "image/png", "purpose": purpose });
+    let icon = |path, sizes, purpose| json!({ "src": files.at(path), "sizes": sizes, "type": "image/png", "purpose": purpose });
     let manifest = json!({
         "name": site.product,
         "short_name": site.product,

@@ -20,14 +20,14 @@ pub fn Contact() -> impl IntoView {
         .map(|reply| reply.email.clone())
         .unwrap_or_default();
     let form = WaitlistForm(WaitlistFormProps {
-        product: site.product,
+        product: site.product.clone(),
         count: page.count,
         email,
     });
     let links = ContactLinks(ContactLinksProps {
-        email: site.contact,
-        social: site.social,
-        social_host: site.social_host,
+        email: site.contact.clone(),
+        social: site.social.clone(),
+        social_host: site.social_host.clone(),
     });
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">

@@ -13,9 +13,9 @@ use crate::{
 pub fn Footer() -> impl IntoView {
     let site = page().site;
     let links = [
-        (footer::PRIVACY, site.privacy_url),
-        (footer::TERMS, site.terms_url),
-        (footer::SUPPORT, site.support_url),
+        (footer::PRIVACY, site.privacy_url.clone()),
+        (footer::TERMS, site.terms_url.clone()),
+        (footer::SUPPORT, site.support_url.clone()),
     ];
     view! {
         <footer class="footer">

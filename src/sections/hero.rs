@@ -44,7 +44,7 @@ fn Phone() -> impl IntoView {
         <div class="phone" aria-hidden="true">
             <p class="phone-hour">{hour}</p>
             <div class="phone-message">
-                <p class="phone-sender"><Mark/><span>{page().site.product}</span><span>{ago}</span></p>
+                <p class="phone-sender"><Mark/><span>{page().site.product.clone()}</span><span>{ago}</span></p>
                 <p>{message}</p>
             </div>
         </div>

@@ -14,7 +14,7 @@ pub fn Nav(
 ) -> impl IntoView {
     view! {
         <header class="nav">
-            <a class="nav-brand" href="/"><Mark/><span>{page().site.product}</span></a>
+            <a class="nav-brand" href="/"><Mark/><span>{page().site.product.clone()}</span></a>
             <nav aria-label=nav::LABEL>
                 <ul class="nav-links">
                     {nav::LINKS

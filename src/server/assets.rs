@@ -1,21 +1,20 @@
-//! Everything that is sent as it is: the site's files and the islands' scripts, read and
-//! compressed before the first request, and answered from memory.
+//! Everything that is sent as it is: the site's files and the islands' scripts, read before the
+//! first request, and answered from memory.
 
 use std::{
     collections::HashMap,
-    fmt, fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io::{self, Write},
+    fmt, fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use axum::{
-    body::Bytes,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::{body::Bytes, http::HeaderValue};
 
-use crate::page::Files;
+use super::resource::{Encodings, IMMUTABLE, REVALIDATE, Resource, hash};
+use crate::{
+    metadata,
+    page::{Files, Site},
+};
 
 // `ISLANDS`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));
@@ -24,7 +23,7 @@ include!(concat!(env!("OUT_DIR"), "/islands.rs"));
 #[derive(Debug)]
 pub struct Assets {
     by_path: HashMap<String, Resource>,
-    files: Files,
+    files: Arc<Files>,
 }
 
 impl Assets {
@@ -33,224 +32,148 @@ impl Assets {
     ///
     /// # Errors
     /// [`AssetsError`] when it is missing, can't be read, or belongs to another build.
-    pub fn load(site_root: &Path, any_build: bool) -> Result<Self, AssetsError> {
+    pub fn load(site_root: &Path, site: &Site, any_build: bool) -> Result<Self, AssetsError> {
         let root = site_root.to_owned();
-        let mut by_path = HashMap::new();
-        for (name, identity, gzip, brotli) in ISLANDS {
-            let path = format!("/islands/{name}");
-            let resource = Resource::new(
-                content_type(&path),
-                IMMUTABLE,
-                Bytes::from_static(identity),
-                Some(Bytes::from_static(gzip)),
-                Some(Bytes::from_static(brotli)),
-            );
-            by_path.insert(path, resource);
-        }
         if !site_root.is_dir() {
             return Err(AssetsError::Missing(root));
         }
-        read_directory(site_root, "", &mut by_path)
+        let mut found = HashMap::new();
+        read_directory(site_root, "", &mut found)
             .map_err(|error| AssetsError::Unreadable(root.clone(), error))?;
+        for (name, identity, gzip, brotli) in ISLANDS {
+            let body = Encodings {
+                identity: Bytes::from_static(identity),
+                gzip: Some(Bytes::from_static(gzip)),
+                brotli: Some(Bytes::from_static(brotli)),
+            };
+            found.insert(format!("/islands/{name}"), body);
+        }
 
         let only = |extension: &str| {
-            let mut found = by_path
+            let mut paths = found
                 .keys()
                 .filter(|path| path.starts_with("/pkg/landing") && path.ends_with(extension));
-            match (found.next(), found.next()) {
+            match (paths.next(), paths.next()) {
                 (Some(path), None) => Ok(path.clone()),
                 (None, _) => Err(AssetsError::Missing(root.clone())),
                 (Some(_), Some(_)) => Err(AssetsError::OtherBuild(root.clone())),
             }
         };
-        let mut fonts: Vec<_> = by_path
-            .keys()
-            .filter(|path| path.ends_with(".woff2"))
-            .cloned()
-            .collect();
-        fonts.sort();
-        let files = Files {
-            fonts,
-            css: only(".css")?,
+        let css = only(".css")?;
+        let mut files = Files {
+            style: String::from_utf8_lossy(&found[&css].identity).into_owned(),
+            css,
+            fonts: found
+                .keys()
+                .filter(|path| path.ends_with(".woff2"))
+                .cloned()
+                .collect(),
             boot: format!("/islands/{BOOT}"),
             host_js: only(".js")?,
             host_wasm: only(".wasm")?,
+            hashed: HashMap::new(),
         };
+        files.fonts.sort();
         // host.rs carries the same mark.
         let mark = crate::wire::BUILD.as_bytes();
-        let host = by_path.get(&files.host_wasm);
-        if !any_build && !host.is_some_and(|host| contains(&host.identity.body, mark)) {
+        if !any_build && !contains(&found[&files.host_wasm].identity, mark) {
             return Err(AssetsError::OtherBuild(root));
         }
-        Ok(Self { by_path, files })
+
+        let mut by_path = HashMap::new();
+        for (path, body) in found {
+            publish(path, body, &mut by_path, &mut files);
+        }
+        let manifest = Encodings::of(metadata::manifest(site, &files));
+        publish(
+            metadata::MANIFEST.into(),
+            manifest,
+            &mut by_path,
+            &mut files,
+        );
+        Ok(Self {
+            by_path,
+            files: Arc::new(files),
+        })
     }
 
     /// The file at a URL path.
-    pub fn get(&self, path: &str) -> Option<&Resource> {
+    pub(super) fn get(&self, path: &str) -> Option<&Resource> {
         self.by_path.get(path)
     }
 
-    /// What the page asks for.
-    pub fn files(&self) -> &Files {
+    /// What the pages are made of or ask for.
+    pub(super) fn files(&self) -> &Arc<Files> {
         &self.files
     }
 }
 
-/// A body in the encodings that a client may accept.
-#[derive(Debug)]
-pub struct Resource {
-    content_type: HeaderValue,
-    cache: &'static str,
-    identity: Variant,
-    gzip: Option<Variant>,
-    brotli: Option<Variant>,
-}
-
-#[derive(Debug)]
-struct Variant {
-    body: Bytes,
-    etag: HeaderValue,
-}
-
-/// For files whose name changes with their content: a year, and never asked for again.
-const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// For everything else: kept, and asked about each time.
-const REVALIDATE: &str = "no-cache";
-
-impl Resource {
-    fn new(
-        content_type: HeaderValue,
-        cache: &'static str,
-        identity: Bytes,
-        gzip: Option<Bytes>,
-        brotli: Option<Bytes>,
-    ) -> Self {
-        let mut hasher = DefaultHasher::new();
-        identity.hash(&mut hasher);
-        let hash = hasher.finish();
-        let variant = |body: Bytes, encoding: &str| Variant {
-            body,
-            etag: HeaderValue::try_from(format!("\"{hash:016x}{encoding}\""))
-                .unwrap_or(HeaderValue::from_static("\"\"")),
-        };
-        let smaller = |body: &Bytes| body.len() < identity.len();
-        Self {
-            content_type,
-            cache,
-            gzip: gzip.filter(smaller).map(|body| variant(body, "-gzip")),
-            brotli: brotli.filter(smaller).map(|body| variant(body, "-br")),
-            identity: variant(identity, ""),
-        }
+/// Puts a body where it is found: for good, where the name changes with the content; else to be
+/// asked about each time, and beside that for good under a name that does change.
+fn publish(
+    path: String,
+    body: Encodings,
+    by_path: &mut HashMap<String, Resource>,
+    files: &mut Files,
+) {
+    let content_type = content_type(&path);
+    if is_hashed(&path) {
+        by_path.insert(path, Resource::new(&content_type, IMMUTABLE, body));
+        return;
     }
-
-    /// A text that was just made; compressed here, so not for the request path.
-    pub fn made(content_type: HeaderValue, text: String) -> Self {
-        let identity = Bytes::from(text);
-        let gzip = gzip(&identity).ok();
-        let brotli = brotli(&identity).ok();
-        Self::new(content_type, REVALIDATE, identity, gzip, brotli)
-    }
-
-    /// Answers with the encoding that the request prefers, or 304.
-    pub fn respond(&self, status: StatusCode, request: &HeaderMap) -> Response {
-        let accepts = |encoding: &str| accepts(request, encoding);
-        let (variant, encoding) = match (&self.brotli, &self.gzip) {
-            (Some(variant), _) if accepts("br") => (variant, Some("br")),
-            (_, Some(variant)) if accepts("gzip") => (variant, Some("gzip")),
-            _ => (&self.identity, None),
-        };
-        let fixed: [(HeaderName, HeaderValue); 3] = [
-            (header::CACHE_CONTROL, HeaderValue::from_static(self.cache)),
-            (header::VARY, HeaderValue::from_static("accept-encoding")),
-            (header::ETAG, variant.etag.clone()),
-        ];
-        if status == StatusCode::OK && has_it(request, &variant.etag) {
-            return (StatusCode::NOT_MODIFIED, fixed).into_response();
-        }
-        let content_type = [(header::CONTENT_TYPE, self.content_type.clone())];
-        let mut response = (status, fixed, content_type, variant.body.clone()).into_response();
-        if let Some(encoding) = encoding {
-            response
-                .headers_mut()
-                .insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
-        }
-        response
-    }
-}
-
-/// The content type of every page.
-pub(super) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-
-/// Whether a request takes an encoding (RFC 9110, 12.5.3). Of several we choose by size, not by
-/// weight: a weight matters only where it is 0.
-fn accepts(request: &HeaderMap, encoding: &str) -> bool {
-    let quality = |wanted: &str| {
-        request
-            .get_all(header::ACCEPT_ENCODING)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .find_map(|item| {
-                let (name, weight) = item.split_once(';').unwrap_or((item, "q=1"));
-                let weight = weight.trim().strip_prefix("q=")?.parse::<f32>().ok()?;
-                name.trim().eq_ignore_ascii_case(wanted).then_some(weight)
-            })
-    };
-    quality(encoding)
-        .or_else(|| quality("*"))
-        .is_some_and(|weight| weight > 0.0)
-}
-
-/// Whether the client holds this variant already (RFC 9110, 13.1.2).
-fn has_it(request: &HeaderMap, etag: &HeaderValue) -> bool {
-    request
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|tag| tag.trim().trim_start_matches("W/"))
-        .any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
+    let hashed = with_hash(&path, &body.identity);
+    let for_good = Resource::new(&content_type, IMMUTABLE, body.clone());
+    by_path.insert(hashed.clone(), for_good);
+    by_path.insert(path.clone(), Resource::new(&content_type, REVALIDATE, body));
+    files.hashed.insert(path, hashed);
 }
 
 fn read_directory(
     directory: &Path,
     prefix: &str,
-    by_path: &mut HashMap<String, Resource>,
+    found: &mut HashMap<String, Encodings>,
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        // cargo-leptos puts the compressed files, and types for TypeScript, beside the plain ones.
+        let beside = [".br", ".gz", ".d.ts"]
+            .iter()
+            .any(|end| path.ends_with(end));
         if entry.file_type()?.is_dir() {
-            read_directory(&entry.path(), &path, by_path)?;
-        } else if !path.ends_with(".br") && !path.ends_with(".gz") {
-            // cargo-leptos puts the compressed files beside the plain ones.
+            read_directory(&entry.path(), &path, found)?;
+        } else if !beside {
             let beside = |extension| fs::read(format!("{}{extension}", entry.path().display()));
-            let resource = Resource::new(
-                content_type(&path),
-                if is_hashed(&path) {
-                    IMMUTABLE
-                } else {
-                    REVALIDATE
-                },
-                fs::read(entry.path())?.into(),
-                beside(".gz").ok().map(Bytes::from),
-                beside(".br").ok().map(Bytes::from),
-            );
-            by_path.insert(path, resource);
+            let body = Encodings {
+                identity: fs::read(entry.path())?.into(),
+                gzip: beside(".gz").ok().map(Bytes::from),
+                brotli: beside(".br").ok().map(Bytes::from),
+            };
+            found.insert(path, body);
         }
     }
     Ok(())
 }
 
-/// cargo-leptos names hashed files `landing.HASH.css`, and islands/fonts.mjs likewise.
+/// cargo-leptos names hashed files `landing.HASH.css`, islands/fonts.mjs likewise, and esbuild
+/// `boot-HASH.js`.
 fn is_hashed(path: &str) -> bool {
-    ["/pkg/", "/fonts/"]
-        .iter()
-        .find_map(|folder| path.strip_prefix(folder))
-        .is_some_and(|name| name.split('.').count() == 3)
+    let in_folder = |folder| path.strip_prefix(folder);
+    let dotted = in_folder("/pkg/").or_else(|| in_folder("/fonts/"));
+    dotted.is_some_and(|name| name.split('.').count() == 3) || in_folder("/islands/").is_some()
+}
+
+/// `/favicon.svg` → `/favicon.1a2b3c4d.svg`
+fn with_hash(path: &str, content: &[u8]) -> String {
+    let (name, extension) = path.rsplit_once('.').unwrap_or((path, ""));
+    let hash = hash(content);
+    format!("{name}.{}.{extension}", &hash[..8])
 }
 
 fn content_type(path: &str) -> HeaderValue {
+    if path == metadata::MANIFEST {
+        return HeaderValue::from_static("application/manifest+json");
+    }
     let guess = mime_guess::from_path(path).first_or_octet_stream();
     let text = match guess.type_() {
         mime_guess::mime::TEXT => format!("{guess}; charset=utf-8"),
@@ -263,20 +186,6 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     haystack
         .windows(needle.len())
         .any(|window| window == needle)
-}
-
-fn gzip(body: &[u8]) -> io::Result<Bytes> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(body)?;
-    encoder.finish().map(Bytes::from)
-}
-
-fn brotli(body: &[u8]) -> io::Result<Bytes> {
-    let mut compressed = Vec::new();
-    // Its default is the best quality, 11.
-    let params = brotli::enc::BrotliEncoderParams::default();
-    brotli::BrotliCompress(&mut &*body, &mut compressed, &params)?;
-    Ok(compressed.into())
 }
 
 /// Why the site's files can't be served.

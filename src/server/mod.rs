@@ -5,6 +5,7 @@ mod assets;
 mod error;
 mod limits;
 mod page;
+mod resource;
 mod sign_up;
 mod texts;
 
@@ -18,6 +19,7 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 
 pub use assets::{Assets, AssetsError};
 pub use error::ApiError;
+pub use page::keep_fresh;
 pub use sign_up::sign_up;
 
 use crate::{
@@ -33,7 +35,6 @@ pub fn router(state: AppState) -> Router {
         .route("/robots.txt", texts::get(|texts| &texts.robots))
         .route("/sitemap.xml", texts::get(|texts| &texts.sitemap))
         .route("/llms.txt", texts::get(|texts| &texts.llms))
-        .route("/site.webmanifest", texts::get(|texts| &texts.manifest))
         .route("/api/waitlist", post(api::server_function))
         .route("/api/waitlist/count", get(api::server_function))
         .route("/api", any(api::not_found))
@@ -46,18 +47,16 @@ pub fn router(state: AppState) -> Router {
 
 /// What every request shares.
 #[derive(Clone)]
-pub struct AppState {
-    shared: Arc<Shared>,
-    pages: Arc<page::Pages>,
-    texts: Arc<texts::Texts>,
-}
+pub struct AppState(Arc<Shared>);
 
-/// The half that the pages are made of.
+/// See [`AppState`].
 pub struct Shared {
     list: Arc<dyn Waitlist>,
-    site: Site,
+    site: Arc<Site>,
     site_root: PathBuf,
     assets: Arc<Assets>,
+    pages: page::Pages,
+    texts: texts::Texts,
     /// Started by `cargo leptos watch`: files and pages are read and made anew for each request.
     watch: bool,
 }
@@ -70,21 +69,24 @@ impl AppState {
     pub fn new(config: &Config, list: Arc<dyn Waitlist>) -> Result<Self, AssetsError> {
         let watch = std::env::var_os("LEPTOS_WATCH").is_some();
         let site_root = config.site_root.clone().unwrap_or_else(beside_the_program);
-        let assets = Arc::new(Assets::load(&site_root, watch)?);
-        let shared = Shared {
+        let site = Arc::new(site(config));
+        let assets = Arc::new(Assets::load(&site_root, &site, watch)?);
+        let page = Page {
+            site: Arc::clone(&site),
+            files: Arc::clone(assets.files()),
+            count: list.count(),
+            reply: None,
+            watch,
+        };
+        Ok(Self(Arc::new(Shared {
+            pages: page::Pages::new(page),
+            texts: texts::Texts::new(&site),
             list,
-            site: site(config),
+            site,
             site_root,
             assets,
             watch,
-        };
-        let pages = Arc::new(page::Pages::new(&shared));
-        let texts = Arc::new(texts::Texts::new(&shared.site));
-        Ok(Self {
-            shared: Arc::new(shared),
-            pages,
-            texts,
-        })
+        })))
     }
 }
 
@@ -92,7 +94,7 @@ impl Deref for AppState {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
-        &self.shared
+        &self.0
     }
 }
 
@@ -100,8 +102,8 @@ impl Shared {
     /// The page of this moment.
     fn page(&self) -> Page {
         Page {
-            site: self.site.clone(),
-            files: self.assets().files().clone(),
+            site: Arc::clone(&self.site),
+            files: Arc::clone(self.assets().files()),
             count: self.list.count(),
             reply: None,
             watch: self.watch,
@@ -110,7 +112,7 @@ impl Shared {
 
     fn assets(&self) -> Arc<Assets> {
         if self.watch
-            && let Ok(fresh) = Assets::load(&self.site_root, true)
+            && let Ok(fresh) = Assets::load(&self.site_root, &self.site, true)
         {
             return Arc::new(fresh);
         }
@@ -123,7 +125,7 @@ impl Shared {
 /// # Errors
 /// What the listener or the signal handler reports.
 pub async fn serve(listener: TcpListener, state: AppState) -> io::Result<()> {
-    let fresh = tokio::spawn(page::keep_fresh(state.clone()));
+    let fresh = tokio::spawn(keep_fresh(state.clone()));
     let (stop, stopped) = watch::channel(());
     let signals = stop_signal()?;
     tokio::spawn(async move {

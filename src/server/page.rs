@@ -1,22 +1,26 @@
 //! The two pages, kept in memory: rendered and compressed only when the count has changed, at most
 //! once a second, and never while somebody waits.
 
-use std::sync::{Arc, RwLock};
+use std::{
+    panic::resume_unwind,
+    sync::{Arc, PoisonError, RwLock},
+    thread,
+};
 
 use axum::{
     extract::{FromRequest, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     ApiError, AppState,
     api::read_body,
-    assets::{HTML, Resource},
     error::dress,
     limits::COUNT_MAX_AGE,
+    resource::{Accepted, Encodings, HTML, NOT_KEPT, REVALIDATE, Resource, gzip},
     sign_up,
 };
 use crate::{
@@ -33,59 +37,58 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn new(state: &super::Shared) -> Self {
-        Self {
-            landing: RwLock::new(Arc::new(render_landing(state.page()))),
-            not_found: Resource::made(HTML, app::not_found_page(state.page())),
-        }
+    pub(super) fn new(page: Page) -> Self {
+        // Each takes tens of milliseconds, and at start somebody waits for the first answer.
+        thread::scope(|scope| {
+            let landing = scope.spawn(|| landing_resource(page.clone()));
+            let not_found = Encodings::of(app::not_found_page(page.clone()));
+            let not_found = Resource::new(&HTML, NOT_KEPT, not_found);
+            let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
+            Self {
+                landing: RwLock::new(Arc::new(landing)),
+                not_found,
+            }
+        })
     }
 
     fn landing(&self) -> Arc<Resource> {
-        Arc::clone(
-            &self
-                .landing
-                .read()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        )
+        Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn render_landing(page: Page) -> Resource {
-    Resource::made(HTML, app::landing_page(page))
+fn landing_resource(page: Page) -> Resource {
+    Resource::new(&HTML, REVALIDATE, Encodings::of(app::landing_page(page)))
 }
 
-/// Keeps the count in the page at most a second old, for as long as the server runs.
-pub(super) async fn keep_fresh(state: AppState) {
-    let mut shown = state.list.count();
-    let mut tick = interval(COUNT_MAX_AGE);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
+/// Makes the landing page anew whenever the count has changed, for as long as the server runs: at
+/// once, but not more often than once in [`COUNT_MAX_AGE`]. Until then the one before is served.
+pub async fn keep_fresh(state: AppState) {
+    let mut count = state.list.changes();
+    // It may have changed since the first page was made.
+    count.mark_changed();
+    while count.changed().await.is_ok() {
+        let begun = Instant::now();
+        count.mark_unchanged();
         let page = state.page();
-        if page.count == shown {
-            continue;
-        }
-        shown = page.count;
-        match tokio::task::spawn_blocking(|| render_landing(page)).await {
+        match tokio::task::spawn_blocking(|| landing_resource(page)).await {
             Ok(fresh) => {
-                let mut landing = state
-                    .pages
-                    .landing
-                    .write()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
-                *landing = Arc::new(fresh);
+                let landing = &state.pages.landing;
+                *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
             }
             Err(error) => tracing::error!("the page can't be made anew: {error}"),
         }
+        sleep_until(begun + COUNT_MAX_AGE).await;
     }
 }
 
 /// `GET /`
-pub(super) async fn landing(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    if state.watch {
-        return render_landing(state.page()).respond(StatusCode::OK, &headers);
-    }
-    state.pages.landing().respond(StatusCode::OK, &headers)
+pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
+    let landing = if state.watch {
+        Arc::new(landing_resource(state.page()))
+    } else {
+        state.pages.landing()
+    };
+    landing.respond(StatusCode::OK, request.headers())
 }
 
 /// `GET` of a file of the site, or 404 for every other path and method.
@@ -105,6 +108,7 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
 /// `POST /`: the form posting itself, without JavaScript. The answer is the page, saying what
 /// happened, with the same status as the API's.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
+    let accepted = Accepted::by(request.headers());
     let reply = match read_form(request).await {
         Err(error) => refusal(&error, String::new()),
         Ok(Form { email }) if email.trim().is_empty() => (
@@ -134,7 +138,20 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
         reply: Some(reply),
         ..state.page()
     });
-    dress((status, [(header::CONTENT_TYPE, HTML)], html).into_response())
+    let fixed = [
+        (header::CONTENT_TYPE, HTML),
+        (header::VARY, HeaderValue::from_static("accept-encoding")),
+    ];
+    // Made for one visitor, so compressed for one: a millisecond here, a second on a slow network.
+    let quickly = flate2::Compression::fast();
+    let answer = match gzip(html.as_bytes(), quickly) {
+        Ok(body) if accepted.gzip => {
+            let encoding = [(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];
+            (status, fixed, encoding, body).into_response()
+        }
+        _ => (status, fixed, html).into_response(),
+    };
+    dress(answer)
 }
 
 /// The form's one field, as browsers send it.

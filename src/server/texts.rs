@@ -1,12 +1,15 @@
 //! The texts beside the page: made at start, answered from memory.
 
 use axum::{
-    extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode},
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode},
     routing::{self, MethodRouter},
 };
 
-use super::{AppState, assets::Resource};
+use super::{
+    AppState,
+    resource::{Encodings, REVALIDATE, Resource},
+};
 use crate::{metadata, page::Site};
 
 /// What stands at the addresses of the same names.
@@ -15,19 +18,19 @@ pub(super) struct Texts {
     pub(super) robots: Resource,
     pub(super) sitemap: Resource,
     pub(super) llms: Resource,
-    pub(super) manifest: Resource,
 }
 
 impl Texts {
     pub(super) fn new(site: &Site) -> Self {
-        let made =
-            |content_type, text| Resource::made(HeaderValue::from_static(content_type), text);
+        let made = |content_type, text| {
+            let content_type = HeaderValue::from_static(content_type);
+            Resource::new(&content_type, REVALIDATE, Encodings::of(text))
+        };
         Self {
             robots: made(TEXT, metadata::robots(site)),
             // Says its encoding itself.
             sitemap: made("application/xml", metadata::sitemap(site)),
             llms: made(TEXT, metadata::llms(site)),
-            manifest: made("application/manifest+json", metadata::manifest(site)),
         }
     }
 }
@@ -37,8 +40,8 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// `GET` of one of them.
 pub(super) fn get(which: fn(&Texts) -> &Resource) -> MethodRouter<AppState> {
     routing::get(
-        move |State(state): State<AppState>, headers: HeaderMap| async move {
-            which(&state.texts).respond(StatusCode::OK, &headers)
+        move |State(state): State<AppState>, request: Request| async move {
+            which(&state.texts).respond(StatusCode::OK, request.headers())
         },
     )
 }

@@ -1,6 +1,7 @@
 //! The site from outside: over HTTP, through the public types, and as a program.
 
 mod architecture;
+mod delivery;
 mod email;
 mod metadata;
 mod pages;

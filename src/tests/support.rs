@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use clap::Parser;
 use landing::{
     config::Config,
-    server::{AppState, router},
+    server::{AppState, keep_fresh, router},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD,
 };
@@ -51,6 +51,7 @@ impl Site {
         let state = AppState::new(&config, list).expect("the site's files are there");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
+        tokio::spawn(keep_fresh(state.clone()));
         tokio::spawn(async move { axum::serve(listener, router(state)).await });
         let client = Client::builder()
             .redirect(Policy::none())
@@ -121,7 +122,7 @@ impl Site {
 
 /// The files of a site as cargo-leptos leaves them.
 pub(crate) fn write_site(root: &Path, build: &str) {
-    for folder in ["pkg", "fonts"] {
+    for folder in ["pkg", "fonts/wide"] {
         std::fs::create_dir_all(root.join(folder)).expect("a writable directory");
     }
     let write = |name: &str, body: &str| std::fs::write(root.join(name), body).expect("writable");
@@ -131,6 +132,7 @@ pub(crate) fn write_site(root: &Path, build: &str) {
     write("pkg/landing.HASH.js", "export default 1");
     write("pkg/landing.HASH.wasm", &format!("…{build}…"));
     write("fonts/prose.HASH.woff2", "stands for a typeface");
+    write("fonts/wide/machine.HASH.woff2", "stands for another");
     write("favicon.svg", "<svg/>");
 }
 

@@ -144,7 +144,6 @@ async fn the_texts_are_answered_from_memory_like_the_page() {
         ("/robots.txt", "text/plain; charset=utf-8"),
         ("/sitemap.xml", "application/xml"),
         ("/llms.txt", "text/plain; charset=utf-8"),
-        ("/site.webmanifest", "application/manifest+json"),
     ] {
         let get = site.get(path).send().await.expect("an answer");
         assert_eq!(header(&get, "content-type"), content_type, "{path}");

@@ -2,6 +2,7 @@
 
 use landing::waitlist::{Answer, Entry, Joined, StoreError, Waitlist};
 use reqwest::Response;
+use tokio::sync::watch;
 
 use crate::support::Site;
 
@@ -273,6 +274,10 @@ impl Waitlist for Down {
 
     fn count(&self) -> u64 {
         7
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        watch::channel(7).1
     }
 }
 

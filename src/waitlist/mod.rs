@@ -5,6 +5,8 @@ mod sled;
 
 use std::{fmt, pin::Pin, time::SystemTime};
 
+use tokio::sync::watch;
+
 pub use email::{Email, InvalidEmail};
 pub use sled::{OpenError, SledWaitlist};
 
@@ -38,6 +40,9 @@ pub trait Waitlist: Send + Sync + 'static {
 
     /// How many are on the list: exact, kept, never a walk over the list.
     fn count(&self) -> u64;
+
+    /// The count, for whoever waits for it to change.
+    fn changes(&self) -> watch::Receiver<u64>;
 }
 
 /// A future answer of a store.

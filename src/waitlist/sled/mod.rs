@@ -7,20 +7,9 @@
 
 mod open;
 
-use std::{
-    collections::HashSet,
-    fs::File,
-    path::Path,
-    process,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::UNIX_EPOCH,
-};
+use std::{collections::HashSet, fs::File, path::Path, process, thread, time::UNIX_EPOCH};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Answer, Entry, Joined, StoreError, Waitlist};
 
@@ -40,7 +29,7 @@ pub struct SledWaitlist {
     /// `None` only while dropping.
     queue: Option<mpsc::Sender<Waiting>>,
     committer: Option<thread::JoinHandle<()>>,
-    count: Arc<AtomicU64>,
+    count: watch::Receiver<u64>,
     _lock: File,
 }
 
@@ -56,12 +45,12 @@ impl SledWaitlist {
             count,
             lock,
         } = open::open(data)?;
-        let count = Arc::new(AtomicU64::new(count));
+        let (publish, count) = watch::channel(count);
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let committer = Committer {
             database,
             log,
-            count: Arc::clone(&count),
+            count: publish,
         };
         let committer = thread::Builder::new()
             .name("committer".into())
@@ -95,7 +84,11 @@ impl Waitlist for SledWaitlist {
     }
 
     fn count(&self) -> u64 {
-        self.count.load(Ordering::Acquire)
+        *self.count.borrow()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.count.clone()
     }
 }
 
@@ -120,7 +113,7 @@ struct Committer {
     database: ::sled::Db,
     /// sled's log, opened once more to sync it.
     log: File,
-    count: Arc<AtomicU64>,
+    count: watch::Sender<u64>,
 }
 
 impl Committer {
@@ -165,12 +158,12 @@ impl Committer {
             // Every earlier entry is durable: batches are committed one after the other.
             return Ok(outcomes);
         }
-        let count = self.count.load(Ordering::Acquire) + fresh.len() as u64;
+        let count = *self.count.borrow() + fresh.len() as u64;
         batch.insert(COUNT_KEY, &count.to_be_bytes());
         self.database.apply_batch(batch)?;
         self.database.flush()?;
         self.log.sync_data()?;
-        self.count.store(count, Ordering::Release);
+        self.count.send_replace(count);
         Ok(outcomes)
     }
 }
