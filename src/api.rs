@@ -1,15 +1,13 @@
 //! The server functions of `/api/waitlist` (spec §7).
 
-use std::sync::Arc;
-
+use axum::http::StatusCode;
 use leptos::{
     prelude::*,
     server_fn::codec::{GetUrl, Json},
 };
 
 use crate::{
-    server::{ApiError, sign_up},
-    waitlist::Waitlist,
+    server::{ApiError, list, set_status, sign_up},
     wire,
 };
 
@@ -31,13 +29,8 @@ pub async fn join(
     email: String,
 ) -> Result<wire::Entry, ApiError> {
     let email = sign_up(&*list(), &email).await?;
-    expect_context::<leptos_axum::ResponseOptions>().set_status(axum::http::StatusCode::CREATED);
+    set_status(StatusCode::CREATED);
     Ok(wire::Entry {
         email: email.as_typed().to_owned(),
     })
-}
-
-/// `server/mod.rs` provides it to every server function.
-fn list() -> Arc<dyn Waitlist> {
-    expect_context()
 }

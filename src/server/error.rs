@@ -9,9 +9,9 @@ use leptos::{
     prelude::*,
     server_fn::{codec::JsonEncoding, error::ServerFnErrorErr},
 };
-use leptos_axum::ResponseOptions;
 use serde::{Deserialize, Serialize};
 
+use super::api::set_status;
 use super::limits::{BODY_MAX_BYTES, RETRY_AFTER_SECONDS};
 use crate::{
     waitlist::{InvalidEmail, StoreError},
@@ -134,9 +134,7 @@ impl FromServerFnError for ApiError {
 
     fn ser(&self) -> axum::body::Bytes {
         self.log();
-        if let Some(options) = use_context::<ResponseOptions>() {
-            options.set_status(self.status());
-        }
+        set_status(self.status());
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 }

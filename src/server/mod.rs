@@ -9,7 +9,7 @@ mod resource;
 mod sign_up;
 mod texts;
 
-use std::{io, ops::Deref, path::PathBuf, sync::Arc};
+use std::{io, ops::Deref, panic::resume_unwind, path::PathBuf, sync::Arc, thread};
 
 use axum::{
     Router,
@@ -17,6 +17,7 @@ use axum::{
 };
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 
+pub use api::{list, set_status};
 pub use assets::{Assets, AssetsError};
 pub use error::ApiError;
 pub use page::keep_fresh;
@@ -78,9 +79,16 @@ impl AppState {
             reply: None,
             watch,
         };
+        // All that is compressed here takes its time, and somebody waits for the first answer.
+        let (pages, texts) = thread::scope(|scope| {
+            let texts = scope.spawn(|| texts::Texts::new(&site));
+            let pages = page::Pages::new(page);
+            let texts = texts.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (pages, texts)
+        });
         Ok(Self(Arc::new(Shared {
-            pages: page::Pages::new(page),
-            texts: texts::Texts::new(&site),
+            pages,
+            texts,
             list,
             site,
             site_root,

@@ -38,7 +38,6 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new(page: Page) -> Self {
-        // Each takes tens of milliseconds, and at start somebody waits for the first answer.
         thread::scope(|scope| {
             let landing = scope.spawn(|| landing_resource(page.clone()));
             let not_found = Encodings::of(app::not_found_page(page.clone()));
