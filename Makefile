@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench lighthouse fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -44,6 +44,14 @@ test-islands:
 test-end2end:
 	$(RELEASE)
 	cd end2end && npx playwright test
+
+bench: build ## compare the release server with bare axum: requests a second, latency, memory
+	.ci/setup bench
+	cargo run --release --example bench
+
+lighthouse: build ## what Lighthouse says of the page on a phone: medians of five
+	.ci/setup lighthouse
+	node end2end/lighthouse/run.mjs
 
 fmt: setup ## format everything
 	cargo fmt

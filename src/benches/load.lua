@@ -1,0 +1,29 @@
+-- What wrk sends: `wrk … -s load.lua URL -- METHOD PATH TAG`. Every sign-up is of a new address, which
+-- the tag, the thread and a number make. Ends with one line of numbers, for http.rs to read.
+
+local threads = 0
+
+function setup(thread)
+   thread:set("number", threads)
+   threads = threads + 1
+end
+
+function init(args)
+   method, path, tag = args[1], args[2], args[3]
+   sent = 0
+   fixed = method == "GET" and wrk.format("GET", path, { ["Accept-Encoding"] = "gzip, deflate, br, zstd" })
+end
+
+function request()
+   if fixed then return fixed end
+   sent = sent + 1
+   local body = string.format('{"email":"%s-%d-%d@example.com"}', tag, number, sent)
+   return wrk.format(method, path, { ["Content-Type"] = "application/json" }, body)
+end
+
+function done(summary, latency)
+   local errors = summary.errors
+   local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+   local p50, p99 = latency:percentile(50), latency:percentile(99)
+   print("RESULT", summary.requests, summary.duration, p50, p99, failed)
+end
