@@ -17,7 +17,9 @@ interface Host {
 
 async function boot() {
   const script = document.querySelector<HTMLElement>("script[data-host]");
-  const { host = "", wasm = "" } = script?.dataset ?? {};
+  const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
+  // From the page itself a browser would fetch it before the first paint, on a line of its own.
+  link("manifest", manifest);
   // The host will want these at once.
   for (const island of document.querySelectorAll<HTMLElement>("[data-start=visible]")) {
     const { top, bottom } = island.getBoundingClientRect();
@@ -43,10 +45,11 @@ async function hydrate(element: HTMLElement) {
 /** All modules of an island at once: each by itself would tell only when it comes which others it
  * needs. */
 function fetchModules({ dataset: { modules = "" } }: HTMLElement) {
-  for (const href of modules.split(" ")) {
-    const link = document.createElement("link");
-    document.head.append(Object.assign(link, { rel: "modulepreload", href }));
-  }
+  for (const href of modules.split(" ")) link("modulepreload", href);
+}
+
+function link(rel: string, href: string) {
+  document.head.append(Object.assign(document.createElement("link"), { rel, href }));
 }
 
 /** Once: what keeps one script away keeps the others away too. */

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     copy,
     island::{ReactIsland, Toaster},
-    metadata::{Marks, Preview},
+    metadata::{MANIFEST, Marks, Preview},
     page::Page,
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
 };
@@ -81,6 +81,7 @@ fn render<V: IntoView>(
                             src=files.boot.clone()
                             data-host=files.host_js.clone()
                             data-wasm=files.host_wasm.clone()
+                            data-manifest=files.at(MANIFEST).to_owned()
                         ></script>
                     })}
                     {watch.then(reload_script)}

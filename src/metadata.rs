@@ -33,7 +33,7 @@ mod picture {
     pub(super) const MASKABLE: &str = "/icon-maskable-512.png";
 }
 
-/// Where a browser finds the manifest.
+/// Where the manifest is.
 pub const MANIFEST: &str = "/site.webmanifest";
 
 /// The absolute address of a path: previews and search engines take no other.
@@ -84,7 +84,7 @@ pub fn Preview() -> impl IntoView {
     }
 }
 
-/// How browsers mark a page of this site: colours, icons, the manifest.
+/// How browsers mark a page of this site: colours and icons. The manifest comes with the boot script.
 #[component]
 pub fn Marks() -> impl IntoView {
     let files = page().files;
@@ -101,6 +101,5 @@ pub fn Marks() -> impl IntoView {
         <link rel="icon" href=at(picture::FAVICON_ICO) sizes="32x32"/>
         <link rel="icon" href=at(picture::FAVICON_SVG) type="image/svg+xml"/>
         <link rel="apple-touch-icon" href=at(picture::TOUCH)/>
-        <link rel="manifest" href=at(MANIFEST)/>
     }
 }

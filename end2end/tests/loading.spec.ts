@@ -75,6 +75,14 @@ test.describe("a first visit", { tag: "@once" }, () => {
     });
   }
 
+  test("links the manifest after the first paint", async ({ landing, page }) => {
+    await landing.open();
+    const manifest = page.locator("link[rel=manifest]");
+    await expect(manifest).toHaveAttribute("href", /^\/site\.[0-9a-f]{8}\.webmanifest$/);
+    const answer = await page.request.get((await manifest.getAttribute("href")) ?? "");
+    expect(answer.headers()["content-type"]).toBe("application/manifest+json");
+  });
+
   test("is painted without any script", async ({ landing, page }) => {
     const letGo = await landing.hold("**/islands/boot-*.js");
     await page.goto("/", { waitUntil: "commit" });

@@ -73,7 +73,7 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
     let boot = boot.expect("the boot script").0;
     // As the page asks for it: `/favicon.1a2b3c4d.svg`.
     let hashed = |name: &str, extension: &str| {
-        let regex = format!(r#"href="(/{name}\.[0-9a-f]{{8}}\.{extension})""#);
+        let regex = format!(r#"(?:href|data-manifest)="(/{name}\.[0-9a-f]{{8}}\.{extension})""#);
         let found = Regex::new(&regex).expect("valid").captures(&page);
         &page[found.expect("it is linked").get(1).expect("it is").range()]
     };
