@@ -1,6 +1,6 @@
 //! `/api/waitlist`: a test for each row of the table of calls.
 
-use landing::waitlist::{Answer, Entry, Joined, StoreError, Waitlist};
+use landing::waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist};
 use reqwest::Response;
 use tokio::sync::watch;
 
@@ -272,12 +272,20 @@ impl Waitlist for Down {
         Box::pin(async { Err(self.0) })
     }
 
+    fn erase(&self, _: &Email) -> Answer<'_, bool> {
+        Box::pin(async { Err(self.0) })
+    }
+
     fn count(&self) -> u64 {
         7
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
         watch::channel(7).1
+    }
+
+    fn entries(&self) -> Result<Entries, StoreError> {
+        Err(self.0)
     }
 }
 

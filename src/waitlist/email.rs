@@ -42,6 +42,11 @@ impl Email {
         Ok(Self(address.to_owned()))
     }
 
+    /// An address that was parsed before it was kept.
+    pub(super) fn kept(address: &str) -> Self {
+        Self(address.to_owned())
+    }
+
     /// The address as typed.
     pub fn as_typed(&self) -> &str {
         &self.0

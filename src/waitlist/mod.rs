@@ -11,11 +11,11 @@ pub use email::{Email, InvalidEmail};
 pub use sled::{OpenError, SledWaitlist};
 
 /// One person on the list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     /// The address.
     pub email: Email,
-    /// When the sign-up reached the server.
+    /// When the sign-up reached the server. It is kept to the millisecond.
     pub joined_at: SystemTime,
 }
 
@@ -28,7 +28,7 @@ pub enum Joined {
     AlreadyListed,
 }
 
-/// A store of the list. Every implementation passes `src/tests/store.rs`.
+/// A store of the list. Every implementation passes `src/tests/store/contract.rs`.
 pub trait Waitlist: Send + Sync + 'static {
     /// Puts an entry on the list, unless its address is there. Once this has answered, the entry
     /// it speaks of survives the end of the process and of the machine.
@@ -38,12 +38,29 @@ pub trait Waitlist: Send + Sync + 'static {
     /// the same; asking again tells.
     fn join(&self, entry: Entry) -> Answer<'_, Joined>;
 
+    /// Takes an address off the list, in whatever spelling, and says whether it was there. Once this
+    /// has answered, it stays away.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn erase(&self, email: &Email) -> Answer<'_, bool>;
+
     /// How many are on the list: exact, kept, never a walk over the list.
     fn count(&self) -> u64;
 
     /// The count, for whoever waits for it to change.
     fn changes(&self) -> watch::Receiver<u64>;
+
+    /// The list as of now, by the time of joining: who joins meanwhile is not in it. It reads the
+    /// disk, so it is for a thread that may wait.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`], also in the middle.
+    fn entries(&self) -> Result<Entries, StoreError>;
 }
+
+/// What is on a list, one after the other.
+pub type Entries = Box<dyn Iterator<Item = Result<Entry, StoreError>> + Send>;
 
 /// A future answer of a store.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -55,6 +72,8 @@ pub enum StoreError {
     Busy,
     /// The store has stopped.
     Stopped,
+    /// What it holds can't be read.
+    Unreadable,
 }
 
 impl fmt::Display for StoreError {
@@ -62,6 +81,7 @@ impl fmt::Display for StoreError {
         f.write_str(match self {
             Self::Busy => "the queue of sign-ups is full",
             Self::Stopped => "the store has stopped",
+            Self::Unreadable => "the store can't be read",
         })
     }
 }

@@ -13,7 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::COUNT_KEY;
+use super::{
+    super::Entry,
+    known::Known,
+    record::{self, Record},
+};
 
 /// sled's page cache, in bytes. Its own default is 1 GiB.
 const CACHE_BYTES: u64 = 64 << 20;
@@ -29,19 +33,30 @@ const STORE_IN_MAKING: &str = "waitlist.new";
 /// Locked while a process uses the data directory; holds its id.
 const LOCK: &str = "lock";
 
-/// Version of what is stored, see `super::encode`.
-const FORMAT_KEY: &[u8] = b"\0format";
-const FORMAT: &[u8] = b"1";
+/// Version of what is stored, see `super::record`. It stands in sled's default tree.
+const FORMAT_KEY: &str = "format";
+const FORMAT: u64 = 2;
+/// The tree of the records.
+const ENTRIES: &str = "entries";
 
 /// An open list.
 pub(super) struct Opened {
-    pub(super) database: ::sled::Db,
+    pub(super) store: Store,
     /// sled's log, opened once more to sync it.
     pub(super) log: File,
-    /// People on the list.
-    pub(super) count: u64,
     /// The data directory is this process's for as long as this is open.
     pub(super) lock: File,
+}
+
+/// What was found in the store.
+pub(super) struct Store {
+    pub(super) database: ::sled::Db,
+    pub(super) entries: ::sled::Tree,
+    pub(super) known: Known,
+    /// The last record.
+    pub(super) tip: Record,
+    /// People on the list.
+    pub(super) count: u64,
 }
 
 /// Opens the list in the data directory `data`, making both when missing (mode 0700).
@@ -57,12 +72,9 @@ pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
     if !store.try_exists().map_err(io)? {
         create(data).map_err(|error| io(io_error(error)))?;
     }
-    let (database, count) = open_in_time(&store)?;
-    let log = File::open(store.join("db")).map_err(io)?;
     Ok(Opened {
-        database,
-        log,
-        count,
+        store: open_in_time(&store)?,
+        log: File::open(store.join("db")).map_err(io)?,
         lock,
     })
 }
@@ -70,13 +82,14 @@ pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
 /// Takes the data directory for this process, until the file is closed.
 fn lock(data: &Path) -> Result<File, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
+    let path = data.join(LOCK);
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .open(data.join(LOCK))
+        .open(&path)
         .map_err(io)?;
     let begun = Instant::now();
     loop {
@@ -86,12 +99,18 @@ fn lock(data: &Path) -> Result<File, OpenError> {
                 thread::sleep(Duration::from_millis(20));
             }
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                file.read_to_string(&mut holder).map_err(io)?;
+                let holder = fs::read_to_string(&path).map_err(io)?;
                 return Err(OpenError::Held(data.to_owned(), holder.trim().to_owned()));
             }
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
+    }
+    let mut before = String::new();
+    file.read_to_string(&mut before).map_err(io)?;
+    if !before.trim_end().bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(io(io::Error::other(
+            "its file `lock` is of another program",
+        )));
     }
     file.set_len(0).map_err(io)?;
     file.rewind().map_err(io)?;
@@ -109,10 +128,8 @@ fn create(data: &Path) -> ::sled::Result<()> {
     // The data directory may have been there, open to others; sled makes its files by umask.
     fs::DirBuilder::new().mode(0o700).create(&making)?;
     let database = config(&making).open()?;
-    let mut batch = ::sled::Batch::default();
-    batch.insert(FORMAT_KEY, FORMAT);
-    batch.insert(COUNT_KEY, &0u64.to_be_bytes());
-    database.apply_batch(batch)?;
+    database.insert(FORMAT_KEY, &FORMAT.to_be_bytes())?;
+    database.open_tree(ENTRIES)?;
     database.flush()?;
     drop(database);
     sync_tree(&making)?;
@@ -161,7 +178,7 @@ fn config(store: &Path) -> ::sled::Config {
 }
 
 /// Opens a store that exists, on a thread of its own: an `open()` that hangs must be told.
-fn open_in_time(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
+fn open_in_time(store: &Path) -> Result<Store, OpenError> {
     let (sender, opened) = mpsc::channel();
     let path = store.to_owned();
     thread::spawn(move || {
@@ -179,11 +196,11 @@ fn open_in_time(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
     })
 }
 
-fn open_store(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
+fn open_store(store: &Path) -> Result<Store, OpenError> {
     let failed = |error: ::sled::Error| OpenError::Store(store.to_owned(), error.to_string());
-    let damaged = |what: &str| OpenError::Store(store.to_owned(), what.to_owned());
+    let damaged = |what: String| OpenError::Store(store.to_owned(), what);
     // What an earlier life left in the page cache must not be built upon.
-    let log = File::open(store.join("db")).map_err(|_| damaged("it holds no database"))?;
+    let log = File::open(store.join("db")).map_err(|_| damaged("it holds no database".into()))?;
     log.sync_all().map_err(|error| failed(error.into()))?;
     remove_half_written_snapshots(store).map_err(|error| failed(error.into()))?;
 
@@ -200,21 +217,58 @@ fn open_store(store: &Path) -> Result<(::sled::Db, u64), OpenError> {
         }
     };
     match database.get(FORMAT_KEY).map_err(failed)? {
-        Some(format) if format == FORMAT => {}
-        Some(_) => return Err(damaged("it was written by a newer version of this program")),
-        None => return Err(damaged("it is not a waitlist")),
+        Some(format) if *format == FORMAT.to_be_bytes() => {}
+        Some(format) => {
+            let found = format.as_ref().try_into().map(u64::from_be_bytes);
+            return Err(damaged(format!(
+                "it has {}, this version of the program reads format {FORMAT}: run the version \
+                 that wrote it",
+                found.map_or("an unknown format".into(), |found| format!(
+                    "format {found}"
+                ))
+            )));
+        }
+        None => return Err(damaged("it is not a waitlist".into())),
     }
-    let count = database.get(COUNT_KEY).map_err(failed)?;
-    let count = count
-        .and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)))
-        .ok_or_else(|| damaged("its count is missing"))?;
+    let entries = database.open_tree(ENTRIES).map_err(failed)?;
+    let mut opened = Store {
+        database,
+        entries,
+        known: Known::default(),
+        tip: Record::starting_at(0),
+        count: 0,
+    };
+    opened.take_stock().map_err(damaged)?;
 
-    database.flush().map_err(failed)?;
+    opened.database.flush().map_err(failed)?;
     sync_tree(store).map_err(|error| failed(error.into()))?;
     let parent = store.parent().unwrap_or(store);
     let synced = File::open(parent).and_then(|data| data.sync_all());
     synced.map_err(|error| failed(error.into()))?;
-    Ok((database, count))
+    Ok(opened)
+}
+
+impl Store {
+    /// Reads every entry. Says what is wrong with the store when there is something.
+    fn take_stock(&mut self) -> Result<(), String> {
+        for found in &self.entries {
+            let (key, bytes) = found.map_err(|error| error.to_string())?;
+            let next = self.tip.end();
+            let (first, places) = record::parse(&key, &bytes)
+                .ok_or_else(|| format!("the entries from number {next} on are damaged"))?;
+            if first != next {
+                return Err(format!(
+                    "the entries from number {next} to {first} are missing"
+                ));
+            }
+            for entry in places.iter().copied().flatten() {
+                self.known.insert(&Entry::from(entry).email.key());
+                self.count += 1;
+            }
+            self.tip = Record::of(first, &places);
+        }
+        Ok(())
+    }
 }
 
 fn io_error(error: ::sled::Error) -> io::Error {

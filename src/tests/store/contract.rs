@@ -1,0 +1,213 @@
+//! What every store of the list promises, run over each of them.
+
+use std::sync::Arc;
+
+use landing::waitlist::{Joined, Waitlist};
+use tokio::task::JoinSet;
+
+use super::{Directory, Memory, Place, addresses, email, entries, entry, join};
+
+macro_rules! contract {
+    ($($promise:ident,)*) => {
+        mod sled {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $promise() {
+                super::$promise(super::Directory::default()).await;
+            })*
+        }
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $promise() {
+                super::$promise(super::Memory::default()).await;
+            })*
+        }
+    };
+}
+
+contract! {
+    a_new_list_is_empty,
+    who_joins_is_counted_and_listed_as_typed_with_the_time,
+    an_address_is_listed_once_in_whatever_spelling,
+    of_many_who_join_at_once_each_address_is_new_once,
+    each_change_of_the_count_is_told,
+    entries_come_by_the_time_of_joining,
+    entries_are_those_of_the_moment_they_were_asked_for,
+    who_is_erased_is_gone_and_may_join_again,
+    to_erase_who_is_not_listed_changes_nothing,
+    everything_is_there_after_reopening,
+    a_long_list_stays_whole,
+}
+
+async fn a_new_list_is_empty(place: impl Place) {
+    let list = place.open();
+    assert_eq!((list.count(), entries(&*list)), (0, vec![]));
+}
+
+async fn who_joins_is_counted_and_listed_as_typed_with_the_time(place: impl Place) {
+    let list = place.open();
+    let ann = entry("Ann.O'Hara+list@Example.com", 1_700_000_000_123);
+    assert_eq!(list.join(ann.clone()).await, Ok(Joined::New));
+    assert_eq!((list.count(), entries(&*list)), (1, vec![ann]));
+}
+
+async fn an_address_is_listed_once_in_whatever_spelling(place: impl Place) {
+    let list = place.open();
+    assert_eq!(join(&*list, "Ann@example.com").await, Joined::New);
+    for again in ["Ann@example.com", "ann@EXAMPLE.com", " ANN@EXAMPLE.COM "] {
+        assert_eq!(join(&*list, again).await, Joined::AlreadyListed, "{again}");
+    }
+    assert_eq!(join(&*list, "ann@example.co").await, Joined::New);
+    assert_eq!(addresses(&*list), ["Ann@example.com", "ann@example.co"]);
+}
+
+async fn of_many_who_join_at_once_each_address_is_new_once(place: impl Place) {
+    let list: Arc<dyn Waitlist> = place.open().into();
+    let mut joins = JoinSet::new();
+    for number in 0..1200 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { join(&*list, &format!("{}@example.com", number % 300)).await });
+    }
+    let outcomes = joins.join_all().await;
+    let new = outcomes.iter().filter(|outcome| **outcome == Joined::New);
+    assert_eq!((new.count(), list.count()), (300, 300));
+    assert_eq!(entries(&*list).len(), 300);
+}
+
+async fn each_change_of_the_count_is_told(place: impl Place) {
+    let list = place.open();
+    let mut changes = list.changes();
+    assert_eq!(*changes.borrow_and_update(), 0);
+    join(&*list, "ann@example.com").await;
+    assert_eq!(*changes.borrow_and_update(), 1);
+    join(&*list, "ann@example.com").await;
+    assert!(!changes.has_changed().expect("the list is there"));
+    list.erase(&email("ann@example.com"))
+        .await
+        .expect("an answer");
+    assert_eq!(*changes.borrow_and_update(), 0);
+}
+
+async fn entries_come_by_the_time_of_joining(place: impl Place) {
+    let list = place.open();
+    let times = [30, 10, 20, 10, 40, 0];
+    for (number, millis) in times.iter().enumerate() {
+        let entry = entry(&format!("{number}@example.com"), *millis);
+        list.join(entry).await.expect("an answer");
+    }
+    let numbers: Vec<_> = addresses(&*list)
+        .iter()
+        .map(|it| it[..1].to_owned())
+        .collect();
+    assert_eq!(
+        numbers.concat(),
+        "513204",
+        "of one time: in the order they came"
+    );
+}
+
+async fn entries_are_those_of_the_moment_they_were_asked_for(place: impl Place) {
+    let list: Arc<dyn Waitlist> = place.open().into();
+    for number in 0..200 {
+        join(&*list, &format!("before{number}@example.com")).await;
+    }
+    let asked = list.entries().expect("readable");
+    let mut joins = JoinSet::new();
+    for number in 0..200 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { join(&*list, &format!("after{number}@example.com")).await });
+    }
+    let mut seen = 0;
+    for entry in asked {
+        let entry = entry.expect("readable");
+        assert!(entry.email.as_typed().starts_with("before"));
+        seen += 1;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(seen, 200);
+    joins.join_all().await;
+    assert_eq!(entries(&*list).len(), 400);
+}
+
+async fn who_is_erased_is_gone_and_may_join_again(place: impl Place) {
+    let list = place.open();
+    for typed in ["ann@example.com", "Bob@example.com", "cyd@example.com"] {
+        join(&*list, typed).await;
+    }
+    assert_eq!(list.erase(&email("bob@EXAMPLE.com")).await, Ok(true));
+    assert_eq!(list.count(), 2);
+    assert_eq!(addresses(&*list), ["ann@example.com", "cyd@example.com"]);
+    assert_eq!(list.erase(&email("bob@example.com")).await, Ok(false));
+
+    assert_eq!(join(&*list, "bob@example.com").await, Joined::New);
+    assert_eq!(list.count(), 3);
+    drop(list);
+    let listed = addresses(&*place.open());
+    assert_eq!(
+        listed,
+        ["ann@example.com", "cyd@example.com", "bob@example.com"]
+    );
+}
+
+async fn to_erase_who_is_not_listed_changes_nothing(place: impl Place) {
+    let list = place.open();
+    join(&*list, "ann@example.com").await;
+    assert_eq!(list.erase(&email("bob@example.com")).await, Ok(false));
+    assert_eq!(addresses(&*list), ["ann@example.com"]);
+}
+
+async fn everything_is_there_after_reopening(place: impl Place) {
+    let list = place.open();
+    for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
+        join(&*list, typed).await;
+    }
+    list.erase(&email("ann@example.com"))
+        .await
+        .expect("an answer");
+    list.erase(&email("cyd@example.com"))
+        .await
+        .expect("an answer");
+    drop(list);
+    for round in 0..4 {
+        let list = place.open();
+        assert_eq!(list.count(), 1 + round);
+        assert_eq!(join(&*list, "BOB@example.com").await, Joined::AlreadyListed);
+        assert_eq!(
+            join(&*list, &format!("{round}@example.com")).await,
+            Joined::New
+        );
+        assert_eq!(join(&*list, "0@example.com").await, Joined::AlreadyListed);
+    }
+    let listed = addresses(&*place.open());
+    assert_eq!(listed[..2], ["bob@example.com", "0@example.com"]);
+}
+
+/// Longer than whatever a store keeps in one piece, with addresses of every length.
+async fn a_long_list_stays_whole(place: impl Place) {
+    let list: Arc<dyn Waitlist> = place.open().into();
+    let address = |number: u64| {
+        let filling = "x".repeat(number as usize % 50);
+        format!(
+            "{number}{filling}@{}.example.com",
+            "y".repeat(1 + number as usize % 60)
+        )
+    };
+    let mut joins = JoinSet::new();
+    for number in 0..2_000 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { list.join(entry(&address(number), number)).await });
+    }
+    for joined in joins.join_all().await {
+        assert_eq!(joined, Ok(Joined::New));
+    }
+    for number in (0..2_000).step_by(7) {
+        assert_eq!(list.erase(&email(&address(number))).await, Ok(true));
+    }
+    let expected: Vec<_> = (0..2_000)
+        .filter(|number| number % 7 != 0)
+        .map(address)
+        .collect();
+    assert_eq!((list.count(), addresses(&*list)), (1714, expected.clone()));
+    drop(list);
+    let list = place.open();
+    assert_eq!((list.count(), addresses(&*list)), (1714, expected));
+}

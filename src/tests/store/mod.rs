@@ -1,0 +1,78 @@
+//! The list's stores: what each promises, and what only the one on this machine does.
+
+mod contract;
+mod histories;
+mod model;
+mod sled;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use landing::waitlist::{Email, Entry, Joined, SledWaitlist, Waitlist};
+use model::Model;
+use tempfile::TempDir;
+
+/// Where a list is kept, so that it can be opened again.
+trait Place {
+    fn open(&self) -> Box<dyn Waitlist>;
+}
+
+/// A data directory.
+struct Directory(TempDir);
+
+impl Default for Directory {
+    fn default() -> Self {
+        Self(TempDir::new().expect("a directory"))
+    }
+}
+
+impl Place for Directory {
+    fn open(&self) -> Box<dyn Waitlist> {
+        Box::new(SledWaitlist::open(self.0.path()).expect("the list opens"))
+    }
+}
+
+/// The memory of the test.
+#[derive(Default)]
+struct Memory(Arc<Mutex<Vec<Entry>>>);
+
+impl Place for Memory {
+    fn open(&self) -> Box<dyn Waitlist> {
+        Box::new(Model::over(Arc::clone(&self.0)))
+    }
+}
+
+fn email(typed: &str) -> Email {
+    Email::parse(typed).expect("an address")
+}
+
+/// Somebody who joined so many milliseconds after 1970.
+fn entry(typed: &str, millis: u64) -> Entry {
+    Entry {
+        email: email(typed),
+        joined_at: UNIX_EPOCH + Duration::from_millis(millis),
+    }
+}
+
+/// Signs up now.
+async fn join(list: &dyn Waitlist, typed: &str) -> Joined {
+    let entry = Entry {
+        email: email(typed),
+        joined_at: SystemTime::now(),
+    };
+    list.join(entry).await.expect("an answer")
+}
+
+/// What is on a list.
+fn entries(list: &dyn Waitlist) -> Vec<Entry> {
+    let entries = list.entries().expect("readable");
+    entries.map(|entry| entry.expect("readable")).collect()
+}
+
+/// The addresses on a list.
+fn addresses(list: &dyn Waitlist) -> Vec<String> {
+    let typed = |entry: Entry| entry.email.as_typed().to_owned();
+    entries(list).into_iter().map(typed).collect()
+}

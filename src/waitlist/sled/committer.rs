@@ -1,0 +1,196 @@
+//! The one thread that writes, and what makes an answer a promise.
+//!
+//! sled's own `flush()` is not durable (0.34.7 calls `sync_file_range` and never `fsync`) and its
+//! `flush_async()` deadlocks with eight and more tasks. So the committer takes what is waiting,
+//! inserts it, flushes, syncs the database file itself, and only then answers everyone it took: those
+//! who wait share one sync, and who is alone waits for nobody.
+
+use std::{
+    fs::File,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{
+    super::{Entry, Joined},
+    known::Known,
+    record::{self, Record, Stored},
+};
+
+/// Requests that share a sync. With the longest addresses they are 33 KiB, and with what sled writes
+/// anew for them less than a segment of its log (512 KiB): between two syncs at most one may be
+/// begun, because states after a power cut with several unsynced ones made `open()` hang for good.
+pub(super) const BATCH_MAX: usize = 128;
+
+/// What is asked of the committer, and who waits for the answer.
+pub(super) enum Request {
+    Join(Entry, oneshot::Sender<Joined>),
+    /// An address by its key.
+    Erase(String, oneshot::Sender<bool>),
+}
+
+impl Request {
+    /// Nobody waits any more: the client has gone.
+    fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Join(_, answer) => answer.is_closed(),
+            Self::Erase(_, answer) => answer.is_closed(),
+        }
+    }
+}
+
+/// Owns every write.
+pub(super) struct Committer {
+    pub(super) database: ::sled::Db,
+    pub(super) entries: ::sled::Tree,
+    /// sled's log, opened once more to sync it.
+    pub(super) log: File,
+    pub(super) known: Known,
+    /// The last record, which grows until it is full.
+    pub(super) tip: Record,
+    pub(super) published: Published,
+}
+
+/// What is durable, for those who read.
+#[derive(Clone, Debug)]
+pub(super) struct Published {
+    /// Entries with lower numbers may be read.
+    pub(super) end: Arc<AtomicU64>,
+    pub(super) count: watch::Sender<u64>,
+}
+
+impl Committer {
+    /// Commits until the queue is closed and empty.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Request>) {
+        let _stop = StopOnPanic;
+        let mut requests = Vec::with_capacity(BATCH_MAX);
+        while queue.blocking_recv_many(&mut requests, BATCH_MAX) > 0 {
+            requests.retain(|request| !request.is_abandoned());
+            if let Err(error) = self.commit(&mut requests) {
+                // After a failed sync the kernel may drop the pages and call the next sync a
+                // success. Nothing this process could still do is safe; a restart reads what the
+                // disk really holds.
+                eprintln!("landing: the waitlist can't be written, so it stops: {error}");
+                process::exit(1);
+            }
+        }
+    }
+
+    /// Does what is asked, makes it durable, publishes it, and answers.
+    fn commit(&mut self, requests: &mut Vec<Request>) -> ::sled::Result<()> {
+        let mut count = *self.published.count.borrow();
+        let mut written = false;
+        let mut answers = Vec::with_capacity(requests.len());
+        for request in requests.drain(..) {
+            answers.push(match request {
+                Request::Join(entry, answer) => {
+                    let joined = self.join(&entry)?;
+                    if joined == Joined::New {
+                        written = true;
+                        count += 1;
+                    }
+                    Answer::Joined(joined, answer)
+                }
+                Request::Erase(key, answer) => {
+                    let erased = self.erase(&key)?;
+                    written |= erased > 0;
+                    count -= erased;
+                    Answer::Erased(erased > 0, answer)
+                }
+            });
+        }
+        // Without anything new there is nothing to sync: what came before is durable.
+        if written {
+            self.write_tip()?;
+            self.database.flush()?;
+            self.log.sync_data()?;
+            self.published.end.store(self.tip.end(), Ordering::Release);
+            self.published.count.send_replace(count);
+        }
+        answers.into_iter().for_each(Answer::send);
+        Ok(())
+    }
+
+    /// Adds an entry to the last record, unless its address is known.
+    fn join(&mut self, entry: &Entry) -> ::sled::Result<Joined> {
+        if !self.known.insert(&entry.email.key()) {
+            return Ok(Joined::AlreadyListed);
+        }
+        let entry = Stored::from(entry);
+        if !self.tip.has_room(entry) {
+            self.write_tip()?;
+            self.tip = Record::starting_at(self.tip.end());
+        }
+        self.tip.push(Some(entry));
+        Ok(Joined::New)
+    }
+
+    fn write_tip(&self) -> ::sled::Result<()> {
+        self.entries.insert(self.tip.key(), self.tip.bytes())?;
+        Ok(())
+    }
+
+    /// Takes an address out of every record it is in, and says how many entries that were. Reads the
+    /// whole list: it is asked for by hand, and an index would always cost memory.
+    fn erase(&mut self, key: &str) -> ::sled::Result<u64> {
+        if !self.known.contains(key) {
+            return Ok(0);
+        }
+        self.write_tip()?;
+        let is_it = |entry: &Stored| Entry::from(*entry).email.key() == key;
+        let mut erased = 0;
+        for found in &self.entries {
+            let (at, bytes) = found?;
+            // What is damaged was refused when the list was opened.
+            let (first, places) = record::parse(&at, &bytes).unwrap_or_default();
+            if !places.iter().flatten().any(is_it) {
+                continue;
+            }
+            let mut rest = Record::starting_at(first);
+            for place in places {
+                let kept = place.filter(|entry| !is_it(entry));
+                erased += u64::from(kept.is_some() != place.is_some());
+                rest.push(kept);
+            }
+            self.entries.insert(rest.key(), rest.bytes())?;
+            if first == self.tip.first() {
+                self.tip = rest;
+            }
+        }
+        self.known.remove(key);
+        Ok(erased)
+    }
+}
+
+enum Answer {
+    Joined(Joined, oneshot::Sender<Joined>),
+    Erased(bool, oneshot::Sender<bool>),
+}
+
+impl Answer {
+    fn send(self) {
+        // Who has gone meanwhile needs no answer.
+        match self {
+            Self::Joined(joined, to) => drop(to.send(joined)),
+            Self::Erased(erased, to) => drop(to.send(erased)),
+        }
+    }
+}
+
+/// A committer that panicked inside sled commits no more: the process stops like after a failed
+/// write, so that whoever watches over it starts it anew.
+struct StopOnPanic;
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            process::exit(1);
+        }
+    }
+}
