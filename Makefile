@@ -12,10 +12,10 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench lighthouse fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store powercut kill lighthouse fmt fonts pictures snapshots build setup bindings
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
 run: build ## set up, build the release, serve it: make run ADDR=127.0.0.1:3000 DATA=data
 	exec target/release/landing --addr "$(ADDR)" --data "$(DATA)"
@@ -48,6 +48,18 @@ test-end2end:
 bench: build ## compare the release server with bare axum: requests a second, latency, memory
 	.ci/setup bench
 	cargo run --release --example bench
+
+bench-store: setup ## compare durable sign-ups with a bare append and sync; what a long list costs
+	mkdir -p target
+	cargo run --release --example bench-store
+
+powercut: setup ## rebuild 5,000 disks as a power cut may leave them, and open the list on each
+	.ci/setup durability
+	POWER_CUTS=5000 POWER_CUT_SIGN_UPS=3000 POWER_CUT_CLIENTS=32 cargo test --test site power_cut -- --nocapture
+
+kill: setup ## kill the program 200 times while people sign up
+	.ci/setup durability
+	KILL_ROUNDS=200 cargo test --test site kill -- --nocapture
 
 lighthouse: build ## what Lighthouse says of the page on a phone: medians of five
 	.ci/setup lighthouse

@@ -8,7 +8,7 @@ use crate::{
     config::Config,
     copy,
     server::{AppState, serve},
-    waitlist::{SledWaitlist, Waitlist},
+    waitlist::{SledWaitlist, Waitlist, stop_if_the_store_panics},
 };
 
 pub(super) fn run(config: &Config) -> Result<(), String> {
@@ -17,6 +17,7 @@ pub(super) fn run(config: &Config) -> Result<(), String> {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
+    stop_if_the_store_panics();
     let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
     let state = AppState::new(config, list).map_err(told)?;
     if config.origin.as_str() == copy::ORIGIN {

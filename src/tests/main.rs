@@ -2,10 +2,13 @@
 
 mod architecture;
 mod delivery;
+#[cfg(target_os = "linux")]
+mod durability;
 mod email;
 mod metadata;
 mod pages;
 mod program;
+mod running;
 mod store;
 mod style;
 mod support;

@@ -2,131 +2,17 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     net::TcpStream,
-    path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
-use landing::wire::BUILD;
 use tempfile::TempDir;
 
-use crate::support::{parse, write_site};
-
-/// A directory with the program's site and data.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Self(TempDir::new().expect("a directory"));
-        write_site(&place.0.path().join("site"), BUILD);
-        place
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// The program as it is called here, on a free port.
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        command.env_clear().current_dir(self.path()).args([
-            "--addr",
-            "127.0.0.1:0",
-            "--site-root",
-            "site",
-        ]);
-        command
-    }
-
-    fn serve(&self) -> Running {
-        Running::start(self.command())
-    }
-}
-
-/// A program that serves; killed at the end.
-struct Running {
-    child: Child,
-    addr: String,
-    /// What it said before it served.
-    said: Vec<String>,
-}
-
-impl Running {
-    fn start(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-        let log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut lines = log.lines().map_while(Result::ok);
-        let mut said = Vec::new();
-        let serving = lines.find_map(|line| {
-            let Some((_, rest)) = line.split_once("serving on http://") else {
-                said.push(line);
-                return None;
-            };
-            Some(rest.split(',').next().unwrap_or(rest).to_owned())
-        });
-        // Keeps reading, so that the program never waits for its log to be read.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self {
-            child,
-            addr: serving.expect("it says where it serves"),
-            said,
-        }
-    }
-
-    /// Sends one request and returns the whole answer.
-    fn ask(&self, method: &str, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.addr).expect("it listens");
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .expect("it reads");
-        // A program that dies meanwhile answers nothing.
-        std::io::read_to_string(stream).unwrap_or_default()
-    }
-
-    /// The status, or nothing when there was no answer.
-    fn join(&self, email: &str) -> String {
-        let answer = self.ask(
-            "POST",
-            "/api/waitlist",
-            &format!(r#"{{"email":"{email}"}}"#),
-        );
-        answer.split(' ').nth(1).unwrap_or_default().to_owned()
-    }
-
-    fn count(&self) -> String {
-        let answer = self.ask("GET", "/api/waitlist/count", "");
-        answer.rsplit("\r\n").next().expect("a body").to_owned()
-    }
-
-    fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &id])
-                .status()
-                .expect("kill runs")
-                .success()
-        );
-    }
-
-    /// Waits for its end and returns its exit code.
-    fn ended(&mut self) -> Option<i32> {
-        self.child.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use crate::{
+    running::{Place, Running},
+    support::{parse, write_site},
+};
 
 fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -222,52 +108,6 @@ fn missing_files_and_files_of_another_build_are_told() {
     write_site(&place.path().join("site"), "landing-build-0000000000000000");
     let other = run(&place);
     assert!(other.contains("belong to another build"), "{other}");
-}
-
-#[test]
-fn what_was_acknowledged_is_there_after_kill_9() {
-    let place = Place::new();
-    for round in 0..5 {
-        let server = place.serve();
-        for number in 0..10 {
-            assert_eq!(server.join(&format!("{round}-{number}@example.com")), "201");
-        }
-        server.signal("-KILL");
-    }
-    let server = place.serve();
-    assert_eq!(server.count(), r#"{"count":50}"#);
-    for round in 0..5 {
-        for number in 0..10 {
-            assert_eq!(server.join(&format!("{round}-{number}@example.com")), "409");
-        }
-    }
-}
-
-#[test]
-fn a_write_that_fails_stops_the_program_and_loses_nothing_that_was_acknowledged() {
-    let place = Place::new();
-    place.serve().signal("-TERM");
-    // No file may grow beyond 1 MiB: the disk is full before long.
-    let mut command = Command::new("sh");
-    command.current_dir(place.path()).args([
-        "-c",
-        "trap '' XFSZ; ulimit -f 1024; exec \"$0\" --addr 127.0.0.1:0 --site-root site",
-        env!("CARGO_BIN_EXE_landing"),
-    ]);
-    let mut server = Running::start(command);
-    let mut acknowledged = 0;
-    while server.join(&format!("{acknowledged}-{}@example.com", "a".repeat(50))) == "201" {
-        acknowledged += 1;
-        assert!(acknowledged < 100_000, "the limit is never reached");
-    }
-    assert_eq!(server.ended(), Some(1));
-    assert!(acknowledged > 0);
-
-    let server = place.serve();
-    for number in [0, acknowledged / 2, acknowledged - 1] {
-        let email = format!("{number}-{}@example.com", "a".repeat(50));
-        assert_eq!(server.join(&email), "409", "{number} of {acknowledged}");
-    }
 }
 
 #[test]

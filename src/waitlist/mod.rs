@@ -8,7 +8,7 @@ use std::{fmt, pin::Pin, time::SystemTime};
 use tokio::sync::watch;
 
 pub use email::{Email, InvalidEmail};
-pub use sled::{OpenError, SledWaitlist};
+pub use sled::{OpenError, SledWaitlist, stop_if_the_store_panics};
 
 /// One person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -70,6 +70,8 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Se
 pub enum StoreError {
     /// More sign-ups are waiting than the queue holds. Ask again in a moment.
     Busy,
+    /// The store took too long. The sign-up may be on the list.
+    TimedOut,
     /// The store has stopped.
     Stopped,
     /// What it holds can't be read.
@@ -80,6 +82,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Busy => "the queue of sign-ups is full",
+            Self::TimedOut => "the store takes too long to answer",
             Self::Stopped => "the store has stopped",
             Self::Unreadable => "the store can't be read",
         })

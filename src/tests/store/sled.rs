@@ -1,11 +1,18 @@
 //! What only the store on this machine does: its directory, and what it refuses to open.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread::sleep, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    task::{Context, Poll, Waker},
+    thread::sleep,
+    time::Duration,
+};
 
-use landing::waitlist::{Joined, OpenError, SledWaitlist, Waitlist};
+use landing::waitlist::{Joined, OpenError, SledWaitlist, StoreError, Waitlist};
 use tempfile::TempDir;
 
-use super::join;
+use super::{entry, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
@@ -199,6 +206,53 @@ async fn a_key_that_is_none_of_ours_is_damage_too() {
     });
     let told = told.await;
     assert!(told.contains("damaged"), "{told}");
+}
+
+/// More than can wait at once.
+#[tokio::test]
+async fn when_too_many_wait_the_next_one_is_turned_away_at_once_and_nobody_is_lost() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    let people: Vec<_> = (0..400_000)
+        .map(|number| entry(&format!("{number}@example.com"), number))
+        .collect();
+    let mut look = Context::from_waker(Waker::noop());
+    let mut waiting = Vec::new();
+    let refused = people.into_iter().find_map(|person| {
+        let mut answer = list.join(person);
+        match answer.as_mut().poll(&mut look) {
+            Poll::Ready(Err(error)) => Some(error),
+            _ => {
+                waiting.push(answer);
+                None
+            }
+        }
+    });
+    assert_eq!(refused, Some(StoreError::Busy));
+    let accepted = waiting.len() as u64;
+    for answer in waiting {
+        assert_eq!(answer.await, Ok(Joined::New));
+    }
+    assert_eq!(
+        (list.count(), super::entries(&list).len() as u64),
+        (accepted, accepted)
+    );
+}
+
+#[tokio::test]
+async fn who_goes_away_while_waiting_may_be_listed_or_not_and_asking_again_tells() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    for number in 0..500 {
+        drop(list.join(entry(&format!("{number}@example.com"), number)));
+    }
+    let mut listed = 0;
+    for number in 0..500 {
+        let again = join(&list, &format!("{number}@example.com")).await;
+        listed += u64::from(again == Joined::AlreadyListed);
+    }
+    assert!(listed < 500, "nothing is written for who is gone already");
+    assert_eq!((list.count(), super::entries(&list).len()), (500, 500));
 }
 
 /// Larger pieces sled would write to files of their own, and never sync them.

@@ -12,7 +12,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
 };
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -63,34 +62,28 @@ pub(super) struct Published {
     /// Entries with lower numbers may be read.
     pub(super) end: Arc<AtomicU64>,
     pub(super) count: watch::Sender<u64>,
+    pub(super) syncs: Arc<AtomicU64>,
 }
 
 impl Committer {
     /// Commits until the queue is closed and empty.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Request>) {
-        let _stop = StopOnPanic;
         let mut requests = Vec::with_capacity(BATCH_MAX);
         while queue.blocking_recv_many(&mut requests, BATCH_MAX) > 0 {
             requests.retain(|request| !request.is_abandoned());
-            if let Err(error) = self.commit(&mut requests) {
-                // After a failed sync the kernel may drop the pages and call the next sync a
-                // success. Nothing this process could still do is safe; a restart reads what the
-                // disk really holds.
-                eprintln!("landing: the waitlist can't be written, so it stops: {error}");
-                process::exit(1);
-            }
+            self.commit(&mut requests);
         }
     }
 
     /// Does what is asked, makes it durable, publishes it, and answers.
-    fn commit(&mut self, requests: &mut Vec<Request>) -> ::sled::Result<()> {
+    fn commit(&mut self, requests: &mut Vec<Request>) {
         let mut count = *self.published.count.borrow();
         let mut written = false;
         let mut answers = Vec::with_capacity(requests.len());
         for request in requests.drain(..) {
             answers.push(match request {
                 Request::Join(entry, answer) => {
-                    let joined = self.join(&entry)?;
+                    let joined = self.join(&entry);
                     if joined == Joined::New {
                         written = true;
                         count += 1;
@@ -98,7 +91,7 @@ impl Committer {
                     Answer::Joined(joined, answer)
                 }
                 Request::Erase(key, answer) => {
-                    let erased = self.erase(&key)?;
+                    let erased = self.erase(&key);
                     written |= erased > 0;
                     count -= erased;
                     Answer::Erased(erased > 0, answer)
@@ -107,46 +100,45 @@ impl Committer {
         }
         // Without anything new there is nothing to sync: what came before is durable.
         if written {
-            self.write_tip()?;
-            self.database.flush()?;
-            self.log.sync_data()?;
+            self.write_tip();
+            or_stop(self.database.flush());
+            or_stop(self.log.sync_data());
             self.published.end.store(self.tip.end(), Ordering::Release);
+            self.published.syncs.fetch_add(1, Ordering::Relaxed);
             self.published.count.send_replace(count);
         }
         answers.into_iter().for_each(Answer::send);
-        Ok(())
     }
 
     /// Adds an entry to the last record, unless its address is known.
-    fn join(&mut self, entry: &Entry) -> ::sled::Result<Joined> {
+    fn join(&mut self, entry: &Entry) -> Joined {
         if !self.known.insert(&entry.email.key()) {
-            return Ok(Joined::AlreadyListed);
+            return Joined::AlreadyListed;
         }
         let entry = Stored::from(entry);
         if !self.tip.has_room(entry) {
-            self.write_tip()?;
+            self.write_tip();
             self.tip = Record::starting_at(self.tip.end());
         }
         self.tip.push(Some(entry));
-        Ok(Joined::New)
+        Joined::New
     }
 
-    fn write_tip(&self) -> ::sled::Result<()> {
-        self.entries.insert(self.tip.key(), self.tip.bytes())?;
-        Ok(())
+    fn write_tip(&self) {
+        or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
     /// Takes an address out of every record it is in, and says how many entries that were. Reads the
     /// whole list: it is asked for by hand, and an index would always cost memory.
-    fn erase(&mut self, key: &str) -> ::sled::Result<u64> {
+    fn erase(&mut self, key: &str) -> u64 {
         if !self.known.contains(key) {
-            return Ok(0);
+            return 0;
         }
-        self.write_tip()?;
+        self.write_tip();
         let is_it = |entry: &Stored| Entry::from(*entry).email.key() == key;
         let mut erased = 0;
         for found in &self.entries {
-            let (at, bytes) = found?;
+            let (at, bytes) = or_stop(found);
             // What is damaged was refused when the list was opened.
             let (first, places) = record::parse(&at, &bytes).unwrap_or_default();
             if !places.iter().flatten().any(is_it) {
@@ -158,14 +150,31 @@ impl Committer {
                 erased += u64::from(kept.is_some() != place.is_some());
                 rest.push(kept);
             }
-            self.entries.insert(rest.key(), rest.bytes())?;
+            or_stop(self.entries.insert(rest.key(), rest.bytes()));
             if first == self.tip.first() {
                 self.tip = rest;
             }
         }
         self.known.remove(key);
-        Ok(erased)
+        erased
     }
+}
+
+/// What was done, or the end of the process. After a failed sync the kernel may drop the pages and
+/// call the next sync a success, so nothing this process could still do is safe, not even to answer.
+/// A restart reads what the disk really holds.
+fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
+    done.unwrap_or_else(|error| {
+        let reason = match error.into() {
+            ::sled::Error::Io(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        eprintln!(
+            "landing: the waitlist can't be written: {reason}; it stops, with everything that was \
+             acknowledged on the disk. See to the disk and start it again"
+        );
+        process::exit(1)
+    })
 }
 
 enum Answer {
@@ -179,18 +188,6 @@ impl Answer {
         match self {
             Self::Joined(joined, to) => drop(to.send(joined)),
             Self::Erased(erased, to) => drop(to.send(erased)),
-        }
-    }
-}
-
-/// A committer that panicked inside sled commits no more: the process stops like after a failed
-/// write, so that whoever watches over it starts it anew.
-struct StopOnPanic;
-
-impl Drop for StopOnPanic {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            process::exit(1);
         }
     }
 }

@@ -8,23 +8,34 @@ mod record;
 
 use std::{
     fs::File,
+    panic,
     path::Path,
+    process,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
     thread,
+    time::Duration,
 };
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::timeout,
+};
 
 use super::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist};
 use committer::{Committer, Published, Request};
 
 pub use open::OpenError;
 
+/// The name of the thread that writes.
+const COMMITTER: &str = "committer";
 /// Requests that may wait for the committer. Beyond it they are turned away at once.
 const QUEUE_MAX: usize = 4096;
+
+/// How long an answer may take. A disk that does not write any more must not keep people waiting.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The list in a directory on this machine. Dropping it commits what is accepted.
 #[derive(Debug)]
@@ -34,6 +45,7 @@ pub struct SledWaitlist {
     committer: Option<thread::JoinHandle<()>>,
     entries: ::sled::Tree,
     end: Arc<AtomicU64>,
+    syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
     _lock: File,
 }
@@ -45,8 +57,13 @@ impl SledWaitlist {
     /// [`OpenError`] says what was found and what to do; nothing was overwritten.
     pub fn open(data: &Path) -> Result<Self, OpenError> {
         let open::Opened { store, log, lock } = open::open(data)?;
-        let end = Arc::new(AtomicU64::new(store.tip.end()));
         let (publish, count) = watch::channel(store.count);
+        let published = Published {
+            end: Arc::new(AtomicU64::new(store.tip.end())),
+            syncs: Arc::default(),
+            count: publish,
+        };
+        let [end, syncs] = [&published.end, &published.syncs].map(Arc::clone);
         let entries = store.entries.clone();
         let committer = Committer {
             database: store.database,
@@ -54,14 +71,11 @@ impl SledWaitlist {
             log,
             known: store.known,
             tip: store.tip,
-            published: Published {
-                end: Arc::clone(&end),
-                count: publish,
-            },
+            published,
         };
         let (queue, requests) = mpsc::channel(QUEUE_MAX);
         let committer = thread::Builder::new()
-            .name("committer".into())
+            .name(COMMITTER.into())
             .spawn(move || committer.run(requests))
             .map_err(|error| OpenError::Io(data.to_owned(), error))?;
         Ok(Self {
@@ -69,9 +83,16 @@ impl SledWaitlist {
             committer: Some(committer),
             entries,
             end,
+            syncs,
             count,
             _lock: lock,
         })
+    }
+
+    /// How often it has made something durable since it was opened: sign-ups that waited together
+    /// share one sync.
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     /// Asks the committer, and waits until what it answers is durable.
@@ -91,9 +112,26 @@ impl SledWaitlist {
         });
         Box::pin(async move {
             sent?;
-            answered.await.map_err(|_| StoreError::Stopped)
+            let answered = timeout(ANSWER_PATIENCE, answered).await;
+            let answered = answered.map_err(|_| StoreError::TimedOut)?;
+            answered.map_err(|_| StoreError::Stopped)
         })
     }
+}
+
+/// From now on the process ends when a thread of the store panics: sled's own would leave those who
+/// wait for a write waiting, and without the committer nobody could sign up. Who watches over the
+/// process starts it anew.
+pub fn stop_if_the_store_panics() {
+    let tell = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        let thread = thread::current();
+        let name = thread.name().unwrap_or_default();
+        if name == COMMITTER || name.starts_with("sled-io-") {
+            process::exit(1);
+        }
+    }));
 }
 
 impl Waitlist for SledWaitlist {

@@ -68,13 +68,9 @@ pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
         .create(data)
         .map_err(io)?;
     let lock = lock(data)?;
-    let store = data.join(STORE);
-    if !store.try_exists().map_err(io)? {
-        create(data).map_err(|error| io(io_error(error)))?;
-    }
     Ok(Opened {
-        store: open_in_time(&store)?,
-        log: File::open(store.join("db")).map_err(io)?,
+        store: open_in_time(data)?,
+        log: File::open(data.join(STORE).join("db")).map_err(io)?,
         lock,
     })
 }
@@ -105,9 +101,10 @@ fn lock(data: &Path) -> Result<File, OpenError> {
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
     }
-    let mut before = String::new();
-    file.read_to_string(&mut before).map_err(io)?;
-    if !before.trim_end().bytes().all(|byte| byte.is_ascii_digit()) {
+    // Of an id that was being written when the power went, any part may be there, or zeros.
+    let mut before = Vec::new();
+    file.read_to_end(&mut before).map_err(io)?;
+    if !before.iter().all(|byte| b"0123456789\n\0".contains(byte)) {
         return Err(io(io::Error::other(
             "its file `lock` is of another program",
         )));
@@ -177,13 +174,13 @@ fn config(store: &Path) -> ::sled::Config {
         .flush_every_ms(None)
 }
 
-/// Opens a store that exists, on a thread of its own: an `open()` that hangs must be told.
-fn open_in_time(store: &Path) -> Result<Store, OpenError> {
+/// Opens the store, on a thread of its own: an `open()` that hangs must be told.
+fn open_in_time(data: &Path) -> Result<Store, OpenError> {
     let (sender, opened) = mpsc::channel();
-    let path = store.to_owned();
+    let path = data.to_owned();
     thread::spawn(move || {
         // Nobody listens any more once the time is up.
-        let _ = sender.send(open_store(&path));
+        let _ = sender.send(open_or_create(&path));
     });
     opened.recv_timeout(OPEN_PATIENCE).unwrap_or_else(|error| {
         let told = match error {
@@ -192,16 +189,24 @@ fn open_in_time(store: &Path) -> Result<Store, OpenError> {
             }
             RecvTimeoutError::Disconnected => "it is damaged (see above)".to_owned(),
         };
-        Err(OpenError::Store(store.to_owned(), told))
+        Err(OpenError::Store(data.join(STORE), told))
     })
+}
+
+fn open_or_create(data: &Path) -> Result<Store, OpenError> {
+    let io = |error| OpenError::Io(data.to_owned(), error);
+    let store = data.join(STORE);
+    if !store.try_exists().map_err(io)? {
+        create(data).map_err(|error| io(io_error(error)))?;
+    }
+    open_store(&store)
 }
 
 fn open_store(store: &Path) -> Result<Store, OpenError> {
     let failed = |error: ::sled::Error| OpenError::Store(store.to_owned(), error.to_string());
     let damaged = |what: String| OpenError::Store(store.to_owned(), what);
-    // What an earlier life left in the page cache must not be built upon.
     let log = File::open(store.join("db")).map_err(|_| damaged("it holds no database".into()))?;
-    log.sync_all().map_err(|error| failed(error.into()))?;
+    forget_what_is_not_on_disk(&log).map_err(|error| failed(error.into()))?;
     remove_half_written_snapshots(store).map_err(|error| failed(error.into()))?;
 
     let begun = Instant::now();
@@ -276,6 +281,16 @@ fn io_error(error: ::sled::Error) -> io::Error {
         ::sled::Error::Io(error) => error,
         other => io::Error::other(other),
     }
+}
+
+/// What an earlier life left in the page cache must not be built upon. Unwritten pages are written;
+/// and pages that could not be, which the kernel keeps and calls clean after a failed sync, are
+/// dropped, so that what is read next is what the disk holds.
+fn forget_what_is_not_on_disk(file: &File) -> io::Result<()> {
+    file.sync_all()?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?;
+    Ok(())
 }
 
 /// A snapshot whose writing was cut off; sled never removes it.

@@ -1,0 +1,83 @@
+//! The program is killed while people sign up, and while it starts.
+
+use std::{collections::BTreeSet, path::Path, process::Stdio, thread::sleep, time::Duration};
+
+use landing::waitlist::{SledWaitlist, Waitlist};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::runtime::Runtime;
+
+use super::{acknowledged, number, sign_up};
+use crate::running::{Place, signal};
+
+/// `make kill` has more.
+const ROUNDS: u64 = 10;
+const CLIENTS: u64 = 16;
+
+#[test]
+fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
+    let mut random = StdRng::seed_from_u64(number("KILL_SEED", 1));
+    let runtime = Runtime::new().expect("a runtime");
+    let place = Place::new();
+    let mut promised = BTreeSet::new();
+    for round in 0..number("KILL_ROUNDS", ROUNDS) {
+        let server = place.serve();
+        let process = server.child.id();
+        let last = random.random_range(0..1000);
+        let addresses = (0..last + 2 * CLIENTS).map(move |number| {
+            if number == last {
+                signal(process, "-KILL");
+            }
+            format!("{round}-{number}@example.com")
+        });
+        let answers = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
+        promised.extend(acknowledged(&answers).map(str::to_owned));
+        drop(server);
+        look(&place.path().join("data"), &promised);
+
+        let mut starting = place
+            .command()
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        sleep(Duration::from_micros(random.random_range(0..40_000)));
+        starting.kill().expect("ours to kill");
+        starting.wait().expect("it ends");
+    }
+    assert!(promised.len() > 100, "{} were acknowledged", promised.len());
+    look(&place.path().join("data"), &promised);
+}
+
+#[test]
+fn told_to_stop_under_load_it_commits_what_it_accepted_and_exits_0() {
+    let runtime = Runtime::new().expect("a runtime");
+    for round in 0..3 {
+        let place = Place::new();
+        let mut server = place.serve();
+        let process = server.child.id();
+        let addresses = (0..).map(move |number| {
+            if number == 200 * (round + 1) {
+                signal(process, "-TERM");
+            }
+            format!("{number}@example.com")
+        });
+        let answers = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
+        assert_eq!(server.ended(), Some(0));
+        let promised: BTreeSet<_> = acknowledged(&answers).map(str::to_owned).collect();
+        assert!(promised.len() > 100, "{} were acknowledged", promised.len());
+        look(&place.path().join("data"), &promised);
+    }
+}
+
+/// Opens the list: everybody who was promised is there once, and counted.
+fn look(data: &Path, promised: &BTreeSet<String>) {
+    let list = SledWaitlist::open(data).expect("the list opens");
+    let entries = list.entries().expect("readable");
+    let listed: Vec<_> = entries
+        .map(|entry| entry.expect("readable").email.key())
+        .collect();
+    assert_eq!(listed.len() as u64, list.count());
+    let listed: BTreeSet<_> = listed.into_iter().collect();
+    assert_eq!(listed.len() as u64, list.count(), "nobody is there twice");
+    let missing: Vec<_> = promised.difference(&listed).collect();
+    assert!(missing.is_empty(), "missing: {missing:?}");
+}

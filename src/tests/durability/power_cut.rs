@@ -1,0 +1,202 @@
+//! The power goes off: what the program does to its files while people sign up is recorded, disks
+//! are rebuilt as a cut may have left them, and the list is opened on each.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+    thread,
+    time::UNIX_EPOCH,
+};
+
+use landing::waitlist::{Email, Entry, Joined, SledWaitlist, StoreError, Waitlist};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::{
+    disk::{Disk, Unsynced},
+    number, sign_up,
+    strace::{self, Call, Deed},
+};
+use crate::running::{Place, Running, signal};
+
+/// Disks that are rebuilt. `make powercut` has more of everything.
+const CUTS: u64 = 240;
+/// In each of the program's three lives.
+const SIGN_UPS: u64 = 250;
+/// Clients at once.
+const CLIENTS: u64 = 8;
+
+static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
+    let sign_ups = number("POWER_CUT_SIGN_UPS", SIGN_UPS);
+    Recording::make(sign_ups, number("POWER_CUT_CLIENTS", CLIENTS))
+});
+
+#[test]
+fn after_a_power_cut_all_that_was_acknowledged_is_there() {
+    let failures = RECORDING.cut(number("POWER_CUTS", CUTS), true);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Else the test above would prove nothing.
+#[test]
+fn without_the_sync_after_each_batch_sign_ups_would_be_lost() {
+    let failures = RECORDING.cut(40, false);
+    let lost = failures.iter().filter(|told| told.contains("is missing"));
+    assert!(lost.count() > 10, "{failures:?}");
+}
+
+/// What a program did to its files, from its first start on.
+struct Recording {
+    root: PathBuf,
+    calls: Vec<Call>,
+    /// Every address that was sent, by its key.
+    sent: BTreeSet<String>,
+}
+
+impl Recording {
+    /// Three lives, in each of which people sign up: at the end of the first one the program is told
+    /// to stop, and near the end of the second one it is killed.
+    fn make(sign_ups: u64, clients: u64) -> Self {
+        let place = Place::new();
+        let mut recording = Self {
+            root: place.path().to_owned(),
+            calls: Vec::new(),
+            sent: BTreeSet::new(),
+        };
+        for life in 0..3 {
+            let log = place.path().join(format!("log{life}"));
+            let mut command = strace::recorded(&place, &log);
+            command.arg("--data").arg(place.path().join("data"));
+            let server = Running::start(command);
+            let process = server.child.id();
+
+            let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
+            let keys = addresses.iter().map(|address| key(address));
+            recording.sent.extend(keys);
+            let addresses = (0..sign_ups).zip(addresses).map(move |(number, address)| {
+                if life == 1 && number == sign_ups * 9 / 10 {
+                    signal(process, "-KILL");
+                }
+                address
+            });
+            let runtime = Runtime::new().expect("a runtime");
+            runtime.block_on(sign_up(&server.addr, clients, addresses));
+            if life != 1 {
+                signal(process, "-TERM");
+            }
+            strace::wait_for_end(&log, process);
+            strace::read(&log, &mut recording.calls);
+        }
+        recording
+    }
+
+    /// Rebuilds as many disks as cuts at random moments may have left, opens each, and returns what is
+    /// wrong with some.
+    fn cut(&self, cuts: u64, syncs_data: bool) -> Vec<String> {
+        let workers = thread::available_parallelism().map_or(2, |cores| cores.get() as u64);
+        thread::scope(|scope| {
+            let cut =
+                |worker| scope.spawn(move || self.cut_alone(worker, cuts / workers, syncs_data));
+            let workers: Vec<_> = (0..workers).map(cut).collect();
+            let failures = workers.into_iter().map(|it| it.join().expect("no panic"));
+            failures.flatten().collect()
+        })
+    }
+
+    fn cut_alone(&self, worker: u64, cuts: u64, syncs_data: bool) -> Vec<String> {
+        let seed = number("POWER_CUT_SEED", 1) * 1000 + worker;
+        let mut random = StdRng::seed_from_u64(seed);
+        let calls = in_order_of_effect(&self.calls);
+        let mut moments: Vec<_> = (0..cuts)
+            .map(|_| random.random_range(0..calls.len()))
+            .collect();
+        moments.sort_unstable();
+        let mut moments = moments.into_iter().peekable();
+
+        let mut disk = Disk::new(&self.root, syncs_data);
+        let mut acknowledged = BTreeSet::new();
+        let mut failures = Vec::new();
+        for (moment, call) in calls.into_iter().enumerate() {
+            disk.apply(call);
+            if let Deed::Acknowledge(address) = &call.deed {
+                acknowledged.insert(key(address));
+            }
+            while moments.next_if_eq(&moment).is_some() {
+                let unsynced = match random.random_range(0..8) {
+                    0 => Unsynced::Lost,
+                    1 => Unsynced::Kept,
+                    _ => Unsynced::Torn,
+                };
+                let left = folder();
+                disk.write_out(left.path(), unsynced, &mut random);
+                if let Err(told) = self.open(left.path(), &acknowledged) {
+                    failures.push(format!("after call {moment}, seed {seed}: {told}"));
+                }
+            }
+        }
+        failures
+    }
+
+    /// Opens the list on a disk, looks whether everybody is there, and signs one more up.
+    fn open(&self, root: &Path, acknowledged: &BTreeSet<String>) -> Result<(), String> {
+        let list = SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string())?;
+        let unreadable = |error: StoreError| error.to_string();
+        let entries = list.entries().map_err(unreadable)?;
+        let keys = entries.map(|entry| entry.map(|entry| entry.email.key()));
+        let keys: Vec<_> = keys.collect::<Result<_, _>>().map_err(unreadable)?;
+        let listed: BTreeSet<_> = keys.iter().cloned().collect();
+        if (keys.len(), listed.len() as u64) != (listed.len(), list.count()) {
+            let (all, count) = (keys.len(), list.count());
+            return Err(format!("{all} entries are counted as {count}"));
+        }
+        if let Some(missing) = acknowledged.difference(&listed).next() {
+            return Err(format!("{missing} was acknowledged and is missing"));
+        }
+        if let Some(unknown) = listed.difference(&self.sent).next() {
+            return Err(format!("{unknown} never signed up"));
+        }
+        let last = Entry {
+            email: Email::parse("last@example.com").expect("valid"),
+            joined_at: UNIX_EPOCH,
+        };
+        let runtime = Runtime::new().expect("a runtime");
+        match runtime.block_on(list.join(last)) {
+            Ok(Joined::New) => Ok(()),
+            other => Err(format!("nobody can join: {other:?}")),
+        }
+    }
+}
+
+/// A sync counts when it has returned, all else as soon as it is begun.
+fn in_order_of_effect(calls: &[Call]) -> Vec<&Call> {
+    let effect = |call: &Call| match call.deed {
+        Deed::Sync(_) | Deed::SyncData(_) => call.done,
+        _ => call.begun,
+    };
+    let mut calls: Vec<_> = calls.iter().collect();
+    calls.retain(|call| effect(call) < usize::MAX);
+    calls.sort_by_key(|call| effect(call));
+    calls
+}
+
+/// Of many lengths; each tenth is one before it in another spelling.
+fn address(life: u64, number: u64) -> String {
+    if number % 10 == 9 {
+        return address(life, number - 9).to_uppercase();
+    }
+    let filling = "x".repeat(number as usize * 7 % 50);
+    let domain = "twenty-letters-long.".repeat(number as usize % 9);
+    format!("{life}-{number}{filling}@{domain}example.com")
+}
+
+fn key(address: &str) -> String {
+    Email::parse(address).expect("an address").key()
+}
+
+/// In memory where there is such a place: a rebuilt disk is needed for a moment only.
+fn folder() -> TempDir {
+    let in_memory = TempDir::new_in("/dev/shm");
+    in_memory.or_else(|_| TempDir::new()).expect("a directory")
+}

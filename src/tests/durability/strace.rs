@@ -1,0 +1,223 @@
+//! The program under strace: what it did to its files and told its clients, in the order it did.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+    thread::sleep,
+    time::Duration,
+};
+
+use regex::Regex;
+
+use crate::running::Place;
+
+/// Calls that change files, make them durable, or speak with clients.
+const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
+    truncate,ftruncate,fallocate,write,writev,pwrite64,pwritev,fsync,fdatasync,recvfrom,sendto";
+
+/// What the program did. Lines count the begins and ends of all calls.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) begun: usize,
+    /// Never, when the program was killed meanwhile.
+    pub(super) done: usize,
+    pub(super) deed: Deed,
+}
+
+/// A deed that matters after a power cut.
+#[derive(Debug)]
+pub(super) enum Deed {
+    Create(PathBuf),
+    MakeFolder(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    /// At an offset, or after what is there.
+    Write(PathBuf, Option<u64>, Vec<u8>),
+    SetLen(PathBuf, u64),
+    /// fsync of a file or a folder.
+    Sync(PathBuf),
+    /// fdatasync of a file.
+    SyncData(PathBuf),
+    /// A client was told that its address is on the list.
+    Acknowledge(String),
+}
+
+/// The program, with all that it does written to `log`. The process that is started is the program
+/// itself.
+pub(super) fn recorded(place: &Place, log: &Path) -> Command {
+    strace(
+        place,
+        log,
+        &[
+            "-y",
+            "-xx",
+            "-s",
+            "1000000",
+            "-e",
+            &format!("trace={CALLS}"),
+        ],
+    )
+}
+
+/// The program with calls that fail, as `strace -e inject` has it: `fsync:error=EIO:when=3`.
+pub(super) fn failing(place: &Place, failure: &str) -> Command {
+    let (call, _) = failure.split_once(':').expect("a call and how it fails");
+    let [trace, inject] = [format!("trace={call}"), format!("inject={failure}")];
+    strace(
+        place,
+        Path::new("/dev/null"),
+        &["-e", &trace, "-e", &inject],
+    )
+}
+
+fn strace(place: &Place, log: &Path, options: &[&str]) -> Command {
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-D", "-f", "-q", "--seccomp-bpf"])
+        .args(options);
+    strace
+        .arg("-o")
+        .args([log.as_os_str(), env!("CARGO_BIN_EXE_landing").as_ref()]);
+    place.called_by(strace)
+}
+
+/// Reads a log of a process that has ended, and appends what it did to the recording.
+pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
+    let first = recording
+        .iter()
+        .map(|call| call.begun + 1)
+        .max()
+        .unwrap_or(0);
+    let text = fs::read_to_string(log).expect("strace writes it");
+    let mut under_way: HashMap<&str, (usize, String)> = HashMap::new();
+    let mut requests = HashMap::new();
+    for (line, text) in (first..).zip(text.lines()) {
+        let (thread, text) = text.split_once(' ').expect("a thread's id");
+        let text = text.trim_start();
+        if let Some(begin) = text.strip_suffix("<unfinished ...>") {
+            under_way.insert(thread, (line, begin.trim_end().to_owned()));
+            continue;
+        }
+        let (begun, call) = match text
+            .strip_prefix("<... ")
+            .and_then(|it| it.split_once("resumed>"))
+        {
+            Some((_, end)) => {
+                let (begun, begin) = under_way.remove(thread).expect("it was begun");
+                (begun, begin + end)
+            }
+            None => (line, text.to_owned()),
+        };
+        let deed = understand(&call, &mut requests);
+        recording.extend(deed.map(|deed| Call {
+            begun,
+            done: line,
+            deed,
+        }));
+    }
+    for (begun, call) in under_way.into_values() {
+        let deed = understand(&format!("{call}) = 0"), &mut requests);
+        recording.extend(deed.map(|deed| Call {
+            begun,
+            done: usize::MAX,
+            deed,
+        }));
+    }
+    recording.sort_by_key(|call| call.begun);
+}
+
+/// Waits until strace has written down the end of a process.
+pub(super) fn wait_for_end(log: &Path, process: u32) {
+    let is_the_end = |line: &str| {
+        line.strip_prefix(&process.to_string())
+            .is_some_and(|rest| rest.trim_start().starts_with("+++ "))
+    };
+    for _ in 0..1_000 {
+        let text = fs::read_to_string(log).unwrap_or_default();
+        if text.lines().rev().take(100).any(is_the_end) {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("strace tells no end of process {process}");
+}
+
+static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+)"));
+static TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
+static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
+static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern")
+}
+
+/// What a call did, if it did and it matters. Remembers what each connection asked for last.
+fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Deed> {
+    let [name, arguments, result] = CALL.captures(call)?.extract().1;
+    if result.starts_with('-') {
+        return None;
+    }
+    let opened = OPENED.captures(arguments).map(|it| path(&bytes(&it[1])));
+    let texts: Vec<_> = TEXT
+        .captures_iter(arguments)
+        .map(|it| bytes(&it[1]))
+        .collect();
+    // A path as it is given, against the folder that is named before it.
+    let named = |at: usize| {
+        Some(
+            opened
+                .clone()
+                .unwrap_or_default()
+                .join(path(texts.get(at)?)),
+        )
+    };
+    let last_number = || arguments.rsplit(", ").next()?.parse().ok();
+    Some(match name {
+        "open" | "openat" | "creat" if arguments.contains("O_CREAT") => Deed::Create(named(0)?),
+        "mkdir" | "mkdirat" => Deed::MakeFolder(named(0)?),
+        "rename" | "renameat" | "renameat2" => Deed::Rename(named(0)?, named(1)?),
+        "unlink" | "unlinkat" | "rmdir" => Deed::Remove(named(0)?),
+        "ftruncate" => Deed::SetLen(opened?, last_number()?),
+        "fsync" => Deed::Sync(opened?),
+        "fdatasync" => Deed::SyncData(opened?),
+        "pwrite64" => Deed::Write(opened?, Some(last_number()?), texts.concat()),
+        "recvfrom" => {
+            let heard = String::from_utf8_lossy(&texts.concat()).into_owned();
+            let so_far = requests.entry(opened?).or_default();
+            so_far.push_str(&heard);
+            if let Some(email) = EMAIL.captures_iter(so_far).last() {
+                *so_far = email[0].to_owned();
+            }
+            return None;
+        }
+        "write" | "writev" | "sendto" => {
+            let (to, told) = (opened?, texts.concat());
+            if ![" 201 ", " 409 "]
+                .iter()
+                .any(|status| told.starts_with(format!("HTTP/1.1{status}").as_bytes()))
+            {
+                return Some(Deed::Write(to, None, told));
+            }
+            let asked = requests.get(&to).expect("a request comes first");
+            Deed::Acknowledge(EMAIL.captures(asked).expect("a sign-up")[1].to_owned())
+        }
+        "open" | "openat" | "creat" => return None,
+        // Nothing is written by other calls, or the recording would miss it.
+        other => panic!("the program calls {other}"),
+    })
+}
+
+/// Texts are written as `\x61\x62…`.
+fn bytes(text: &str) -> Vec<u8> {
+    let digits = text.split("\\x").skip(1);
+    digits
+        .map(|digits| u8::from_str_radix(digits, 16).expect("two digits"))
+        .collect()
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}

@@ -1,0 +1,141 @@
+//! The program, running: started as a command, asked over HTTP, stopped by signals.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+};
+
+use landing::wire::BUILD;
+use tempfile::TempDir;
+
+use crate::support::write_site;
+
+/// A directory with the program's site and data.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self(TempDir::new().expect("a directory"));
+        write_site(&place.0.path().join("site"), BUILD);
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The program as it is called here, on a free port.
+    pub(crate) fn command(&self) -> Command {
+        self.called_by(Command::new(env!("CARGO_BIN_EXE_landing")))
+    }
+
+    /// The program called by another one, whose last argument names it.
+    pub(crate) fn called_by(&self, mut command: Command) -> Command {
+        command.env_clear().current_dir(self.path()).args([
+            "--addr",
+            "127.0.0.1:0",
+            "--site-root",
+            "site",
+        ]);
+        command
+    }
+
+    pub(crate) fn serve(&self) -> Running {
+        Running::start(self.command())
+    }
+}
+
+/// A program that serves; killed at the end.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) addr: String,
+    /// What it said before it served.
+    pub(crate) said: Vec<String>,
+    /// Reads what it says after that, so that it never waits for it.
+    rest: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let mut said = Vec::new();
+        let serving = lines.find_map(|line| {
+            let Some((_, rest)) = line.split_once("serving on http://") else {
+                said.push(line);
+                return None;
+            };
+            Some(rest.split(',').next().unwrap_or(rest).to_owned())
+        });
+        Self {
+            child,
+            addr: serving.unwrap_or_else(|| panic!("it does not serve: {said:?}")),
+            said,
+            rest: Some(thread::spawn(move || lines.collect())),
+        }
+    }
+
+    /// Sends one request and returns the whole answer.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.addr).expect("it listens");
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("it reads");
+        // A program that dies meanwhile answers nothing.
+        std::io::read_to_string(stream).unwrap_or_default()
+    }
+
+    /// The status, or nothing when there was no answer.
+    pub(crate) fn join(&self, email: &str) -> String {
+        let answer = self.ask(
+            "POST",
+            "/api/waitlist",
+            &format!(r#"{{"email":"{email}"}}"#),
+        );
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn count(&self) -> String {
+        let answer = self.ask("GET", "/api/waitlist/count", "");
+        answer.rsplit("\r\n").next().expect("a body").to_owned()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+
+    /// Waits for its end and returns its exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
+
+    /// Waits for its end and returns what it said since it served.
+    pub(crate) fn last_words(&mut self) -> Vec<String> {
+        let rest = self.rest.take().expect("asked once");
+        rest.join().expect("it reads lines")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a process a signal.
+pub(crate) fn signal(process: u32, name: &str) {
+    let kill = Command::new("kill")
+        .args([name, &process.to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+}
