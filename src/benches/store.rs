@@ -124,11 +124,11 @@ async fn tell_opening(data: &Path) {
         erase.await.expect("an answer");
     }
     let erased = begun.elapsed();
+    let disk_of_each = disk / list.count().max(1) as f64;
     println!(
-        "{} ms | {memory:.0} MB | {:.1} MB, {:.0} B | {} ms | {} ms",
+        "{} ms | {memory:.0} MB | {:.1} MB, {disk_of_each:.0} B | {} ms | {} ms",
         opened.as_millis(),
         disk / 1e6,
-        disk / list.count().max(1) as f64,
         read.as_millis(),
         erased.as_millis()
     );

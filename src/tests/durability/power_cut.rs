@@ -109,9 +109,20 @@ impl Recording {
         let seed = number("POWER_CUT_SEED", 1) * 1000 + worker;
         let mut random = StdRng::seed_from_u64(seed);
         let calls = in_order_of_effect(&self.calls);
-        let mut moments: Vec<_> = (0..cuts)
-            .map(|_| random.random_range(0..calls.len()))
-            .collect();
+        // A third of them at starts and stops, where the calls are few and different.
+        let is_usual = |deed: &Deed| {
+            matches!(
+                deed,
+                Deed::Write(..) | Deed::SyncData(_) | Deed::Acknowledge(_)
+            )
+        };
+        let (usual, special): (Vec<_>, Vec<_>) =
+            (0..calls.len()).partition(|moment| is_usual(&calls[*moment].deed));
+        let mut moment = |cut| {
+            let moments = if cut % 3 == 0 { &special } else { &usual };
+            moments[random.random_range(0..moments.len())]
+        };
+        let mut moments: Vec<_> = (0..cuts).map(&mut moment).collect();
         moments.sort_unstable();
         let mut moments = moments.into_iter().peekable();
 
