@@ -1,6 +1,7 @@
 /**
  * `make lighthouse`: what Lighthouse says of the page on a phone (its mobile preset: a slow 4G and a
- * processor four times slower, simulated), as the medians of five runs.
+ * processor four times slower, simulated), as the medians of five visits with one browser: what a
+ * browser does once when it starts, such as looking for the system's fonts, is not the page's.
  */
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
@@ -20,15 +21,15 @@ const AT_MOST = {
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const { origin, stop } = await serve();
 const reports = [];
+const chrome = await launch({
+  chromePath: BROWSER,
+  chromeFlags: [...FLAGS, "--headless=new", "--disable-background-networking"],
+});
 for (let run = 0; run < RUNS; run += 1) {
-  const chrome = await launch({
-    chromePath: BROWSER,
-    chromeFlags: [...FLAGS, "--headless=new", "--disable-background-networking"],
-  });
   const result = await lighthouse(`${origin}/`, { port: chrome.port, logLevel: "error" });
-  chrome.kill();
   reports.push(result.lhr);
 }
+chrome.kill();
 await stop();
 
 const row = (name, numbers, goal, met) =>
