@@ -17,8 +17,8 @@ pub(super) fn run(config: &Config) -> Result<(), String> {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
-    stop_if_the_store_panics();
     let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
+    stop_if_the_store_panics();
     let state = AppState::new(config, list).map_err(told)?;
     if config.origin.as_str() == copy::ORIGIN {
         tracing::warn!(

@@ -1,6 +1,12 @@
 //! The program is killed while people sign up, and while it starts.
 
-use std::{collections::BTreeSet, path::Path, process::Stdio, thread::sleep, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    process::Stdio,
+    thread::{sleep, spawn},
+    time::Duration,
+};
 
 use landing::waitlist::{SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -19,21 +25,24 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
     let runtime = Runtime::new().expect("a runtime");
     let place = Place::new();
     let mut promised = BTreeSet::new();
+    let mut unanswered = 0;
     for round in 0..number("KILL_ROUNDS", ROUNDS) {
         let server = place.serve();
         let process = server.child.id();
-        let last = random.random_range(0..1000);
-        let addresses = (0..last + 2 * CLIENTS).map(move |number| {
-            if number == last {
-                signal(process, "-KILL");
-            }
-            format!("{round}-{number}@example.com")
-        });
+        let moment = random.random_range(0..1000);
+        let addresses = people(round, process, moment, "-KILL");
         let answers = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
+        unanswered += answers
+            .iter()
+            .filter(|(_, status)| status.is_none())
+            .count();
         promised.extend(acknowledged(&answers).map(str::to_owned));
         drop(server);
         look(&place.path().join("data"), &promised);
 
+        // Every third time the start that is killed is the first one of a list.
+        let new = Place::new();
+        let place = if round % 3 == 0 { &new } else { &place };
         let mut starting = place
             .command()
             .stderr(Stdio::null())
@@ -42,8 +51,16 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
         sleep(Duration::from_micros(random.random_range(0..40_000)));
         starting.kill().expect("ours to kill");
         starting.wait().expect("it ends");
+        assert_eq!(
+            place.serve().join(&format!("start-{round}@example.com")),
+            "201"
+        );
     }
     assert!(promised.len() > 100, "{} were acknowledged", promised.len());
+    assert!(
+        unanswered > 10,
+        "{unanswered} had no answer: it was killed while it served"
+    );
     look(&place.path().join("data"), &promised);
 }
 
@@ -54,18 +71,28 @@ fn told_to_stop_under_load_it_commits_what_it_accepted_and_exits_0() {
         let place = Place::new();
         let mut server = place.serve();
         let process = server.child.id();
-        let addresses = (0..).map(move |number| {
-            if number == 200 * (round + 1) {
-                signal(process, "-TERM");
-            }
-            format!("{number}@example.com")
-        });
+        let addresses = people(round, process, 200 * (round + 1), "-TERM");
         let answers = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
         assert_eq!(server.ended(), Some(0));
         let promised: BTreeSet<_> = acknowledged(&answers).map(str::to_owned).collect();
         assert!(promised.len() > 100, "{} were acknowledged", promised.len());
         look(&place.path().join("data"), &promised);
     }
+}
+
+/// People without end. When the one of a number comes, the process gets a signal, and the others go on.
+fn people(
+    round: u64,
+    process: u32,
+    moment: u64,
+    name: &'static str,
+) -> impl Iterator<Item = String> + Send + 'static {
+    (0..).map(move |number| {
+        if number == moment {
+            spawn(move || signal(process, name));
+        }
+        format!("{round}-{number}@example.com")
+    })
 }
 
 /// Opens the list: everybody who was promised is there once, and counted.

@@ -3,8 +3,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    path::Path,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -15,7 +13,7 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use tempfile::TempDir;
 use tokio::{runtime::Runtime, task::JoinSet};
 
-use super::{email, entries, model::Model};
+use super::{copy, email, entries, model::Model};
 
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
@@ -200,18 +198,5 @@ impl StateMachineTest for Pair {
             entries
         };
         assert_eq!(sorted(&**list), sorted(&pair.model));
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("readable") {
-        let entry = entry.expect("readable");
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            fs::create_dir(&to).expect("writable");
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).expect("writable");
-        }
     }
 }

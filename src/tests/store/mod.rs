@@ -1,11 +1,14 @@
 //! The list's stores: what each promises, and what only the one on this machine does.
 
 mod contract;
+mod damage;
 mod histories;
 mod model;
 mod sled;
 
 use std::{
+    fs,
+    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -75,4 +78,36 @@ fn entries(list: &dyn Waitlist) -> Vec<Entry> {
 fn addresses(list: &dyn Waitlist) -> Vec<String> {
     let typed = |entry: Entry| entry.email.as_typed().to_owned();
     entries(list).into_iter().map(typed).collect()
+}
+
+/// Copies what is in a directory.
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("readable");
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir(&to).expect("writable");
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("writable");
+        }
+    }
+}
+
+/// The bytes of every file in a directory.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.push((
+                path.display().to_string(),
+                fs::read(&path).expect("readable"),
+            ));
+        }
+    }
+    found.sort();
+    found
 }

@@ -12,7 +12,7 @@ use std::{
 use landing::waitlist::{Joined, OpenError, SledWaitlist, StoreError, Waitlist};
 use tempfile::TempDir;
 
-use super::{entry, join};
+use super::{contents, entry, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
@@ -32,24 +32,6 @@ fn database(data: &Path) -> ::sled::Db {
 }
 
 const MOMENT: Duration = Duration::from_millis(20);
-
-/// The bytes of every file in a directory.
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).expect("readable") {
-        let path = entry.expect("readable").path();
-        if path.is_dir() {
-            found.extend(contents(&path));
-        } else {
-            found.push((
-                path.display().to_string(),
-                fs::read(&path).expect("readable"),
-            ));
-        }
-    }
-    found.sort();
-    found
-}
 
 fn mode(path: &Path) -> u32 {
     let metadata = fs::metadata(path).expect("it is there");

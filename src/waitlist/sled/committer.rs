@@ -19,6 +19,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{
     super::{Entry, Joined},
     known::Known,
+    mark::Mark,
+    reason,
     record::{self, Record, Stored},
 };
 
@@ -53,6 +55,7 @@ pub(super) struct Committer {
     pub(super) known: Known,
     /// The last record, which grows until it is full.
     pub(super) tip: Record,
+    pub(super) mark: Mark,
     pub(super) published: Published,
 }
 
@@ -71,16 +74,24 @@ impl Committer {
         let mut requests = Vec::with_capacity(BATCH_MAX);
         while queue.blocking_recv_many(&mut requests, BATCH_MAX) > 0 {
             requests.retain(|request| !request.is_abandoned());
-            self.commit(&mut requests);
+            while !requests.is_empty() {
+                self.commit(&mut requests);
+            }
         }
+        or_stop(self.mark.sync());
     }
 
-    /// Does what is asked, makes it durable, publishes it, and answers.
+    /// Does what is asked, up to the first erasure, which rewrites as much as many sign-ups; makes it
+    /// durable, publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
+        let erasure = requests
+            .iter()
+            .position(|it| matches!(it, Request::Erase(..)));
+        let together = erasure.map_or(requests.len(), |at| at + 1);
         let mut count = *self.published.count.borrow();
         let mut written = false;
-        let mut answers = Vec::with_capacity(requests.len());
-        for request in requests.drain(..) {
+        let mut answers = Vec::with_capacity(together);
+        for request in requests.drain(..together) {
             answers.push(match request {
                 Request::Join(entry, answer) => {
                     let joined = self.join(&entry);
@@ -103,6 +114,7 @@ impl Committer {
             self.write_tip();
             or_stop(self.database.flush());
             or_stop(self.log.sync_data());
+            or_stop(self.mark.set(self.tip.end()));
             self.published.end.store(self.tip.end(), Ordering::Release);
             self.published.syncs.fetch_add(1, Ordering::Relaxed);
             self.published.count.send_replace(count);
@@ -165,12 +177,9 @@ impl Committer {
 /// A restart reads what the disk really holds.
 fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
     done.unwrap_or_else(|error| {
-        let reason = match error.into() {
-            ::sled::Error::Io(error) => error.to_string(),
-            other => other.to_string(),
-        };
+        let reason = reason(error.into());
         eprintln!(
-            "landing: the waitlist can't be written: {reason}; it stops, with everything that was \
+            "landing: the waitlist can't be read or written: {reason}; it stops, with everything that was \
              acknowledged on the disk. See to the disk and start it again"
         );
         process::exit(1)

@@ -2,7 +2,10 @@
 
 mod committer;
 mod entries;
+mod files;
 mod known;
+mod lock;
+mod mark;
 mod open;
 mod record;
 
@@ -71,6 +74,7 @@ impl SledWaitlist {
             log,
             known: store.known,
             tip: store.tip,
+            mark: store.mark,
             published,
         };
         let (queue, requests) = mpsc::channel(QUEUE_MAX);
@@ -164,5 +168,14 @@ impl Drop for SledWaitlist {
             // It can only fail by a panic, which has been printed.
             let _ = committer.join();
         }
+    }
+}
+
+/// What is wrong, in words for the owner.
+fn reason(error: ::sled::Error) -> String {
+    match error {
+        ::sled::Error::Io(error) => error.to_string(),
+        ::sled::Error::Corruption { .. } => "it is damaged".to_owned(),
+        other => other.to_string(),
     }
 }

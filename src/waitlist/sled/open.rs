@@ -1,13 +1,12 @@
-//! Opening the list's directory: the lock, the first creation, and what must be synced before
-//! anything is built upon it.
+//! Opening the list's directory: its first creation, what must be synced before anything is built
+//! upon it, and what is refused.
 
 use std::{
     fmt,
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Seek, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    process,
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
@@ -15,23 +14,30 @@ use std::{
 
 use super::{
     super::Entry,
+    files::{
+        copy_tree, create_private, forget_what_is_not_on_disk, put_back, remove_tree,
+        sync_ancestors, sync_tree,
+    },
     known::Known,
+    lock::{LOCK_PATIENCE, lock},
+    mark::Mark,
+    reason,
     record::{self, Record},
 };
 
 /// sled's page cache, in bytes.
 const CACHE_BYTES: u64 = 16 << 20;
-/// The lock of a handle that was just dropped lingers for milliseconds.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// A damaged log can make `open()` hang; a million entries open in about a second.
+/// How long opening may take: a damaged log can make sled hang. A million entries open in a second.
 const OPEN_PATIENCE: Duration = Duration::from_secs(60);
+/// And so much longer for each of these bytes, as a slow disk reads them in a second.
+const OPEN_BYTES_A_SECOND: u64 = 1 << 20;
 
 /// The store's own directory inside the data directory.
 const STORE: &str = "waitlist";
 /// Where a new store is made before it gets its name.
 const STORE_IN_MAKING: &str = "waitlist.new";
-/// Locked while a process uses the data directory; holds its id.
-const LOCK: &str = "lock";
+/// What the store was before sled opened it, which changes it even when it can't read it.
+const COPY: &str = "waitlist.copy";
 
 /// Version of what is stored, see `super::record`. It stands in sled's default tree.
 const FORMAT_KEY: &str = "format";
@@ -55,6 +61,7 @@ pub(super) struct Store {
     pub(super) known: Known,
     /// The last record.
     pub(super) tip: Record,
+    pub(super) mark: Mark,
     /// People on the list.
     pub(super) count: u64,
 }
@@ -62,108 +69,58 @@ pub(super) struct Store {
 /// Opens the list in the data directory `data`, making both when missing (mode 0700).
 pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(data)
-        .map_err(io)?;
+    let mut directories = DirBuilder::new();
+    let made = directories.recursive(true).mode(0o700).create(data);
+    made.map_err(io)?;
     let lock = lock(data)?;
-    Ok(Opened {
-        store: open_in_time(data)?,
-        log: File::open(data.join(STORE).join("db")).map_err(io)?,
-        lock,
-    })
-}
-
-/// Takes the data directory for this process, until the file is closed.
-fn lock(data: &Path) -> Result<File, OpenError> {
-    let io = |error| OpenError::Io(data.to_owned(), error);
-    let path = data.join(LOCK);
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(io)?;
-    let begun = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => {
-                thread::sleep(Duration::from_millis(20));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let holder = fs::read_to_string(&path).map_err(io)?;
-                return Err(OpenError::Held(data.to_owned(), holder.trim().to_owned()));
-            }
-            Err(TryLockError::Error(error)) => return Err(io(error)),
-        }
+    let store = data.join(STORE);
+    if !store.try_exists().map_err(io)? {
+        in_time(data, create)?;
     }
-    // Of an id that was being written when the power went, any part may be there, or zeros.
-    let mut before = Vec::new();
-    file.read_to_end(&mut before).map_err(io)?;
-    if !before.iter().all(|byte| b"0123456789\n\0".contains(byte)) {
-        return Err(io(io::Error::other(
-            "its file `lock` is of another program",
-        )));
-    }
-    file.set_len(0).map_err(io)?;
-    file.rewind().map_err(io)?;
-    writeln!(file, "{}", process::id()).map_err(io)?;
-    Ok(file)
+    let Ok(log) = File::open(store.join("db")) else {
+        return Err(OpenError::Store(store, "it holds no database".into()));
+    };
+    forget_what_is_not_on_disk(&log).map_err(io)?;
+    let store = open_or_leave(data, &store)?;
+    // An earlier start may have been cut off before it came to this.
+    sync_ancestors(data).map_err(io)?;
+    Ok(Opened { store, log, lock })
 }
 
 /// Makes a store beside its final place, syncs all of it, and renames it: after a power cut it is
 /// there whole or not at all.
-fn create(data: &Path) -> ::sled::Result<()> {
-    let making = data.join(STORE_IN_MAKING);
-    if making.try_exists()? {
-        fs::remove_dir_all(&making)?;
-    }
-    // The data directory may have been there, open to others; sled makes its files by umask.
-    fs::DirBuilder::new().mode(0o700).create(&making)?;
-    let database = config(&making).open()?;
-    database.insert(FORMAT_KEY, &FORMAT.to_be_bytes())?;
-    database.open_tree(ENTRIES)?;
-    database.flush()?;
-    drop(database);
-    sync_tree(&making)?;
-    fs::rename(&making, data.join(STORE))?;
-    File::open(data)?.sync_all()?;
-    Ok(sync_ancestors(data)?)
+fn create(data: &Path) -> Result<(), OpenError> {
+    let create = || -> ::sled::Result<()> {
+        let making = data.join(STORE_IN_MAKING);
+        remove_tree(&making)?;
+        // The data directory may have been there, open to others; sled makes its files by umask.
+        create_private(&making)?;
+        Mark::create(&making)?;
+        let database = config(&making).open()?;
+        database.insert(FORMAT_KEY, &FORMAT.to_be_bytes())?;
+        database.open_tree(ENTRIES)?;
+        database.flush()?;
+        drop(database);
+        sync_tree(&making)?;
+        fs::rename(&making, data.join(STORE))?;
+        Ok(())
+    };
+    create().map_err(|error| OpenError::Io(data.to_owned(), io_error(error)))
 }
 
-/// Syncs the names of directories that may just have been made.
-fn sync_ancestors(directory: &Path) -> io::Result<()> {
-    for ancestor in directory.canonicalize()?.ancestors().skip(1) {
-        match File::open(ancestor).and_then(|open| open.sync_all()) {
-            // What we may not read, and what can't be synced, we did not make.
-            Err(error) if is_not_ours(&error) => break,
-            synced => synced?,
-        }
+/// Opens a store, or leaves it as it was.
+fn open_or_leave(data: &Path, store: &Path) -> Result<Store, OpenError> {
+    let io = |error| OpenError::Io(data.to_owned(), error);
+    let copy = data.join(COPY);
+    // Of a start that was cut off.
+    remove_tree(&copy).map_err(io)?;
+    copy_tree(store, &copy).map_err(io)?;
+    let opened = in_time(store, open_store);
+    if opened.is_err() {
+        put_back(&copy, store).map_err(io)?;
     }
-    Ok(())
-}
-
-fn is_not_ours(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-    )
-}
-
-fn sync_tree(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            sync_tree(&path)?;
-        } else {
-            File::open(&path)?.sync_all()?;
-        }
-    }
-    File::open(directory)?.sync_all()
+    remove_tree(&copy).map_err(io)?;
+    opened
 }
 
 /// How sled is set. `make bench-store` with one setting changed at a time, sign-ups a second with 64
@@ -183,40 +140,38 @@ fn config(store: &Path) -> ::sled::Config {
         .flush_every_ms(None)
 }
 
-/// Opens the store, on a thread of its own: an `open()` that hangs must be told.
-fn open_in_time(data: &Path) -> Result<Store, OpenError> {
+/// Does it on a thread of its own: sled can hang on what is damaged, and that must be told.
+fn in_time<T: Send + 'static>(
+    place: &Path,
+    open: fn(&Path) -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
     let (sender, opened) = mpsc::channel();
-    let path = data.to_owned();
+    let path = place.to_owned();
     thread::spawn(move || {
         // Nobody listens any more once the time is up.
-        let _ = sender.send(open_or_create(&path));
+        let _ = sender.send(open(&path));
     });
-    opened.recv_timeout(OPEN_PATIENCE).unwrap_or_else(|error| {
+    let bytes = fs::metadata(place.join("db")).map_or(0, |database| database.len());
+    let patience = OPEN_PATIENCE + Duration::from_secs(bytes / OPEN_BYTES_A_SECOND);
+    opened.recv_timeout(patience).unwrap_or_else(|error| {
         let told = match error {
             RecvTimeoutError::Timeout => {
-                format!("opening took more than {} s", OPEN_PATIENCE.as_secs())
+                format!("opening took more than {} s", patience.as_secs())
             }
             RecvTimeoutError::Disconnected => "it is damaged (see above)".to_owned(),
         };
-        Err(OpenError::Store(data.join(STORE), told))
+        Err(OpenError::Store(place.to_owned(), told))
     })
 }
 
-fn open_or_create(data: &Path) -> Result<Store, OpenError> {
-    let io = |error| OpenError::Io(data.to_owned(), error);
-    let store = data.join(STORE);
-    if !store.try_exists().map_err(io)? {
-        create(data).map_err(|error| io(io_error(error)))?;
-    }
-    open_store(&store)
-}
-
 fn open_store(store: &Path) -> Result<Store, OpenError> {
-    let failed = |error: ::sled::Error| OpenError::Store(store.to_owned(), error.to_string());
     let damaged = |what: String| OpenError::Store(store.to_owned(), what);
-    let log = File::open(store.join("db")).map_err(|_| damaged("it holds no database".into()))?;
-    forget_what_is_not_on_disk(&log).map_err(|error| failed(error.into()))?;
-    remove_half_written_snapshots(store).map_err(|error| failed(error.into()))?;
+    let io = |error| OpenError::Io(store.to_owned(), error);
+    let failed = |error| match error {
+        ::sled::Error::Io(error) => io(error),
+        other => damaged(reason(other)),
+    };
+    remove_half_written_snapshots(store).map_err(io)?;
 
     let begun = Instant::now();
     let database = loop {
@@ -234,39 +189,49 @@ fn open_store(store: &Path) -> Result<Store, OpenError> {
         Some(format) if *format == FORMAT.to_be_bytes() => {}
         Some(format) => {
             let found = format.as_ref().try_into().map(u64::from_be_bytes);
-            return Err(damaged(format!(
-                "it has {}, this version of the program reads format {FORMAT}: run the version \
-                 that wrote it",
-                found.map_or("an unknown format".into(), |found| format!(
-                    "format {found}"
-                ))
-            )));
+            let found = found.map(|number| format!("format {number}"));
+            let found = found.unwrap_or("an unknown format".into());
+            return Err(damaged(other_format(&found)));
+        }
+        None if database.contains_key("\0format").map_err(failed)? => {
+            return Err(damaged(other_format("format 1")));
         }
         None => return Err(damaged("it is not a waitlist".into())),
     }
     let entries = database.open_tree(ENTRIES).map_err(failed)?;
+    let mark = Mark::open(store);
+    let mark = mark.map_err(|error| damaged(format!("its file `mark` can't be read: {error}")))?;
     let mut opened = Store {
         database,
         entries,
         known: Known::default(),
         tip: Record::starting_at(0),
+        mark,
         count: 0,
     };
     opened.take_stock().map_err(damaged)?;
 
     opened.database.flush().map_err(failed)?;
-    sync_tree(store).map_err(|error| failed(error.into()))?;
+    sync_tree(store).map_err(io)?;
     let parent = store.parent().unwrap_or(store);
     let synced = File::open(parent).and_then(|data| data.sync_all());
-    synced.map_err(|error| failed(error.into()))?;
+    synced.map_err(io)?;
     Ok(opened)
+}
+
+fn other_format(found: &str) -> String {
+    format!(
+        "it has {found}, and this version of the program reads format {FORMAT}: run the version \
+         that wrote it"
+    )
 }
 
 impl Store {
     /// Reads every entry. Says what is wrong with the store when there is something.
     fn take_stock(&mut self) -> Result<(), String> {
+        let told = |error: io::Error| error.to_string();
         for found in &self.entries {
-            let (key, bytes) = found.map_err(|error| error.to_string())?;
+            let (key, bytes) = found.map_err(reason)?;
             let next = self.tip.end();
             let (first, places) = record::parse(&key, &bytes)
                 .ok_or_else(|| format!("the entries from number {next} on are damaged"))?;
@@ -281,7 +246,13 @@ impl Store {
             }
             self.tip = Record::of(first, &places);
         }
-        Ok(())
+        let (end, mark) = (self.tip.end(), self.mark.get().map_err(told)?);
+        if end < mark {
+            return Err(format!(
+                "the entries from number {end} to {mark} are missing"
+            ));
+        }
+        self.mark.set(end).map_err(told)
     }
 }
 
@@ -290,16 +261,6 @@ fn io_error(error: ::sled::Error) -> io::Error {
         ::sled::Error::Io(error) => error,
         other => io::Error::other(other),
     }
-}
-
-/// What an earlier life left in the page cache must not be built upon. Unwritten pages are written;
-/// and pages that could not be, which the kernel keeps and calls clean after a failed sync, are
-/// dropped, so that what is read next is what the disk holds.
-fn forget_what_is_not_on_disk(file: &File) -> io::Result<()> {
-    file.sync_all()?;
-    #[cfg(target_os = "linux")]
-    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?;
-    Ok(())
 }
 
 /// A snapshot whose writing was cut off; sled never removes it.
@@ -337,8 +298,8 @@ impl fmt::Display for OpenError {
             ),
             Self::Io(data, error) => write!(
                 f,
-                "the data directory {} can't be used: {error}; see to its owner and rights, or \
-                 name another with --data",
+                "the data directory {} can't be used: {error}; see to its disk, owner and rights, \
+                 or name another with --data",
                 data.display()
             ),
             Self::Store(store, what) => write!(
