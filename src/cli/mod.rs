@@ -1,5 +1,6 @@
 //! The program's command line.
 
+mod check;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -22,7 +23,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Serve the site
-    Serve(Config),
+    Serve(Box<Config>),
+    /// Read the whole list and say what is wrong with it; the exit code tells
+    Check(check::Check),
 }
 
 /// Parses the command line and runs one command.
@@ -34,6 +37,7 @@ pub fn run() -> Result<(), String> {
     let cli = Cli::parse();
     match cli.command {
         Some(Command::Serve(config)) => serve::run(&config),
+        Some(Command::Check(check)) => check::run(&check),
         None => serve::run(&cli.config),
     }
 }

@@ -231,3 +231,68 @@ fn help_names_every_option_with_its_variable() {
         assert!(help.contains(&variable), "{variable}: {help}");
     }
 }
+
+/// What `landing check` prints, to both, and whether it left with 0.
+fn check(place: &Place) -> (String, bool) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    let output = command.arg("check").current_dir(place.path()).output();
+    let output = output.expect("it runs");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    (printed + &told(&output), output.status.success())
+}
+
+#[test]
+fn check_counts_a_list_that_is_right() {
+    let place = Place::new();
+    let server = place.serve();
+    server.join("ann@example.com");
+    server.join("bob@example.com");
+    let (told, well) = check(&place);
+    assert!(!well && told.contains("in use by process"), "{told}");
+    drop(server);
+    assert_eq!(check(&place), ("2 entries, nothing wrong\n".into(), true));
+}
+
+#[test]
+fn check_makes_no_list_where_there_is_none() {
+    let place = Place::new();
+    let (told, well) = check(&place);
+    assert!(
+        !well && told.contains("there is no waitlist in data"),
+        "{told}"
+    );
+    assert!(!place.path().join("data").exists());
+}
+
+#[test]
+fn check_tells_of_addresses_that_are_none_and_of_times_to_come() {
+    let place = Place::new();
+    place.serve().join("ann@example.com");
+    let database = sled::open(place.path().join("data/waitlist")).expect("sled opens");
+    let entries = database.open_tree("entries").expect("it is there");
+    let [long_ago, to_come] = [1u64, 1 << 60].map(u64::to_be_bytes);
+    let record = [
+        &[7],
+        &long_ago[..],
+        b"no mail",
+        &[15],
+        &to_come,
+        b"bob@example.com",
+    ];
+    entries
+        .insert(0u64.to_be_bytes(), record.concat())
+        .expect("writable");
+    drop((entries, database));
+    let (told, well) = check(&place);
+    assert!(!well, "{told}");
+    assert!(
+        told.contains("entry 1, in the order of joining: an address needs an @"),
+        "{told}"
+    );
+    assert!(
+        told.contains("entry 2, in the order of joining: its time is to come"),
+        "{told}"
+    );
+    assert!(told.contains("2 of 2 entries"), "{told}");
+    assert!(!told.contains("bob"), "addresses are not printed: {told}");
+}

@@ -1,6 +1,6 @@
 //! The disk fails, or is full, or may not be written: calls of the running program are made to fail.
 
-use std::{collections::BTreeSet, process::Command, time::Duration};
+use std::{collections::BTreeSet, fs, process::Command, time::Duration};
 
 use landing::waitlist::{SledWaitlist, Waitlist};
 use tokio::{runtime::Runtime, time::timeout};
@@ -98,6 +98,8 @@ fn a_start_that_can_not_open_the_list_says_why_and_the_next_one_can() {
         assert_eq!(output.status.code(), Some(1), "{failure}: {told}");
         assert!(told.contains(reason), "{failure}: {told}");
         assert!(!told.contains("Restore"), "the list is not lost: {told}");
+        let left = fs::exists(place.path().join("data/waitlist.copy")).expect("readable");
+        assert!(!left, "{failure}: a full disk needs the space");
         assert_eq!(place.serve().join("ann@example.com"), "409", "{failure}");
     }
 }

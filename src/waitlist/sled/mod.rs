@@ -54,6 +54,11 @@ pub struct SledWaitlist {
 }
 
 impl SledWaitlist {
+    /// Whether there is a list in a data directory.
+    pub fn is_in(data: &Path) -> bool {
+        open::is_in(data)
+    }
+
     /// Opens the list in the data directory `data`, making both when missing (mode 0700).
     ///
     /// # Errors

@@ -66,6 +66,11 @@ pub(super) struct Store {
     pub(super) count: u64,
 }
 
+/// Whether there is something that may be a list.
+pub(super) fn is_in(data: &Path) -> bool {
+    data.join(STORE).is_dir()
+}
+
 /// Opens the list in the data directory `data`, making both when missing (mode 0700).
 pub(super) fn open(data: &Path) -> Result<Opened, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
@@ -114,7 +119,12 @@ fn open_or_leave(data: &Path, store: &Path) -> Result<Store, OpenError> {
     let copy = data.join(COPY);
     // Of a start that was cut off.
     remove_tree(&copy).map_err(io)?;
-    copy_tree(store, &copy).map_err(io)?;
+    copy_tree(store, &copy)
+        .inspect_err(|_| {
+            // Half a copy is of no use, and a full disk needs the space. The reason is told already.
+            let _ = remove_tree(&copy);
+        })
+        .map_err(io)?;
     let opened = in_time(store, open_store);
     if opened.is_err() {
         put_back(&copy, store).map_err(io)?;
