@@ -24,9 +24,9 @@ use crate::running::{Place, Running, signal};
 /// Disks that are rebuilt. `make powercut` has more of everything.
 const CUTS: u64 = 240;
 /// In each of the program's three lives.
-const SIGN_UPS: u64 = 250;
+const SIGN_UPS: u64 = 600;
 /// Clients at once.
-const CLIENTS: u64 = 8;
+const CLIENTS: u64 = 6;
 
 static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     let sign_ups = number("POWER_CUT_SIGN_UPS", SIGN_UPS);
@@ -35,7 +35,15 @@ static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
 
 #[test]
 fn after_a_power_cut_all_that_was_acknowledged_is_there() {
-    let failures = RECORDING.cut(number("POWER_CUTS", CUTS), true);
+    let cuts = number("POWER_CUTS", CUTS);
+    let failures = RECORDING.cut(cuts, true);
+    println!(
+        "{cuts} power cuts in {} calls, {} sign-ups, {} segments of the log: {} failures",
+        RECORDING.calls.len(),
+        RECORDING.sent.len(),
+        RECORDING.segments(),
+        failures.len()
+    );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -106,6 +114,15 @@ impl Recording {
             strace::read(&log, &mut recording.calls);
         }
         recording
+    }
+
+    /// Segments of sled's log that were begun: each is 512 KiB.
+    fn segments(&self) -> usize {
+        let begins = |call: &&Call| {
+            matches!(&call.deed, Deed::Write(path, Some(at), _)
+                if path.ends_with("waitlist/db") && at % (512 << 10) == 0)
+        };
+        self.calls.iter().filter(begins).count()
     }
 
     /// Rebuilds as many disks as cuts at random moments may have left, opens each, and returns what is
