@@ -32,11 +32,11 @@ pub(super) fn run(Check { data }: &Check) -> Result<(), String> {
     }
     match faults.len() {
         0 => {
-            println!("{count} entries, nothing wrong");
+            println!("{count} on the list, nothing wrong");
             Ok(())
         }
         faults => Err(format!(
-            "{faults} of {count} entries are not right, see above"
+            "{faults} of {count} on the list are not right, see above"
         )),
     }
 }

@@ -250,7 +250,10 @@ fn check_counts_a_list_that_is_right() {
     let (told, well) = check(&place);
     assert!(!well && told.contains("in use by process"), "{told}");
     drop(server);
-    assert_eq!(check(&place), ("2 entries, nothing wrong\n".into(), true));
+    assert_eq!(
+        check(&place),
+        ("2 on the list, nothing wrong\n".into(), true)
+    );
 }
 
 #[test]
@@ -293,6 +296,6 @@ fn check_tells_of_addresses_that_are_none_and_of_times_to_come() {
         told.contains("entry 2, in the order of joining: its time is to come"),
         "{told}"
     );
-    assert!(told.contains("2 of 2 entries"), "{told}");
+    assert!(told.contains("2 of 2 on the list"), "{told}");
     assert!(!told.contains("bob"), "addresses are not printed: {told}");
 }
