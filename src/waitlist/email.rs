@@ -1,6 +1,11 @@
 //! An e-mail address: it exists only if it is valid, and it is never printed by accident.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
+
+use idna::{
+    AsciiDenyList,
+    uts46::{DnsLength, Hyphens, Uts46},
+};
 
 /// Octets before the @ (RFC 5321, 4.5.3.1.1).
 const LOCAL_MAX: usize = 64;
@@ -17,7 +22,9 @@ pub struct Email(String);
 
 impl Email {
     /// Parses by the rule that browsers apply to `<input type=email>` (WHATWG HTML, 4.10.5.1.5,
-    /// "valid email address"), and RFC 5321's lengths.
+    /// "valid email address"), and RFC 5321's lengths. Like in a browser, a domain may be written in
+    /// any script: the rule is applied to what UTS 46 makes of it. What does not show, control
+    /// characters and those of no width, stands in no address.
     ///
     /// # Errors
     /// [`InvalidEmail`] says which part of the rule is broken.
@@ -30,13 +37,19 @@ impl Email {
         if local.is_empty() || !local.bytes().all(is_local) {
             return Err(InvalidEmail::Local);
         }
-        if !domain.split('.').all(is_label) {
-            return Err(InvalidEmail::Domain);
-        }
         if local.len() > LOCAL_MAX {
             return Err(InvalidEmail::LocalTooLong);
         }
-        if address.len() > ADDRESS_MAX {
+        // As typed (RFC 6531, 3.4, counts octets of UTF-8) and as it goes to servers of old.
+        let is_too_long = |domain: &str| local.len() + 1 + domain.len() > ADDRESS_MAX;
+        if is_too_long(domain) {
+            return Err(InvalidEmail::TooLong);
+        }
+        let ascii = to_ascii(domain).ok_or(InvalidEmail::Domain)?;
+        if !ascii.split('.').all(is_label) {
+            return Err(InvalidEmail::Domain);
+        }
+        if is_too_long(&ascii) {
             return Err(InvalidEmail::TooLong);
         }
         Ok(Self(address.to_owned()))
@@ -52,10 +65,19 @@ impl Email {
         &self.0
     }
 
-    /// What all spellings of one address share. Letter case is ignored before the @ too: no
-    /// provider of note tells `Ann@` from `ann@`, and people type either.
+    /// What all spellings of one address share: the domain in ASCII, and no capital letters. Letter
+    /// case is ignored before the @ too: no provider of note tells `Ann@` from `ann@`, and people
+    /// type either.
     pub fn key(&self) -> String {
-        self.0.to_ascii_lowercase()
+        let mut key = match self.0.split_once('@') {
+            Some((local, domain)) if !domain.is_ascii() => {
+                let domain = to_ascii(domain).unwrap_or(Cow::Borrowed(domain));
+                format!("{local}@{domain}")
+            }
+            _ => self.0.clone(),
+        };
+        key.make_ascii_lowercase();
+        key
     }
 }
 
@@ -74,7 +96,8 @@ pub enum InvalidEmail {
     NoAt,
     /// Nothing, or a character that may not stand there, before the @.
     Local,
-    /// A domain that is not letters, digits and hyphens between dots.
+    /// A domain that is not letters, digits and hyphens between dots, also when UTS 46 has made
+    /// ASCII of it.
     Domain,
     /// More than 64 characters before the @.
     LocalTooLong,
@@ -100,6 +123,30 @@ impl std::error::Error for InvalidEmail {}
 /// WHATWG's `atext / "."`.
 fn is_local(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte)
+}
+
+/// A domain as the DNS has it (UTS 46, ToASCII), or nothing when it is no domain. What is ASCII
+/// stays as it is, like in WHATWG's rule: `xn--` is not looked into.
+fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
+    if domain.is_ascii() {
+        return Some(Cow::Borrowed(domain));
+    }
+    let uts46 = |domain: &str| {
+        // Letters and lengths are then held to WHATWG's rule.
+        let (letters, hyphens, length) = (
+            AsciiDenyList::EMPTY,
+            Hyphens::CheckFirstLast,
+            DnsLength::Ignore,
+        );
+        let ascii = Uts46::new().to_ascii(domain.as_bytes(), letters, hyphens, length);
+        ascii.ok().map(Cow::into_owned)
+    };
+    // What UTS 46 leaves out, such as a space of no width or a soft hyphen, would be kept and mailed.
+    let is_left_out = |c: char| uts46(&format!("a{c}b")).as_deref() == Some("ab");
+    if domain.chars().any(is_left_out) {
+        return None;
+    }
+    uts46(domain).map(Cow::Owned)
 }
 
 /// WHATWG's `label`: let-dig, then up to 61 of let-dig-hyp, then let-dig.

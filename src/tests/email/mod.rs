@@ -1,0 +1,183 @@
+//! What is an e-mail address, and what is the same one.
+
+mod vectors;
+
+use landing::waitlist::{Email, InvalidEmail};
+use proptest::prelude::*;
+
+/// WHATWG HTML, 4.10.5.1.5, word for word.
+const WHATWG: &str = r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$";
+
+fn is_whatwg(text: &str) -> bool {
+    regex::Regex::new(WHATWG)
+        .expect("WHATWG's own")
+        .is_match(text)
+}
+
+proptest! {
+    #[test]
+    fn it_accepts_what_browsers_accept_within_the_lengths(
+        typed in r"[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~@ -]{0,12}@?[a-zA-Z0-9.-]{0,70}(\.[a-z-]{0,5})?",
+    ) {
+        let within = typed.trim().len() <= 254
+            && typed.trim().split('@').next().is_some_and(|local| local.len() <= 64);
+        prop_assert_eq!(Email::parse(&typed).is_ok(), is_whatwg(typed.trim()) && within);
+    }
+
+    #[test]
+    fn of_ascii_any_text_is_parsed_or_refused_by_the_same_rule(typed in r"[\x00-\x7f]{0,40}") {
+        prop_assert_eq!(Email::parse(&typed).is_ok(), is_whatwg(typed.trim()));
+    }
+
+    #[test]
+    fn the_address_is_kept_as_typed_without_the_spaces_around_it(
+        address in r"[a-zA-Z0-9.+]{1,20}@[a-zA-Z0-9]{1,20}\.[a-zA-Z]{2,6}",
+        before in "[ \t\n]{0,3}",
+        after in "[ \t\n]{0,3}",
+    ) {
+        let email = Email::parse(&format!("{before}{address}{after}")).expect("valid");
+        prop_assert_eq!(email.as_typed(), address);
+    }
+
+    #[test]
+    fn letter_case_and_spaces_make_no_other_address(
+        address in r"[a-zA-Z0-9.+]{1,20}@[a-zA-Z0-9]{1,20}\.[a-zA-Z]{2,6}",
+    ) {
+        let key = |typed: &str| Email::parse(typed).expect("valid").key();
+        prop_assert_eq!(key(&address), key(&format!(" {} ", address.to_uppercase())));
+        prop_assert_eq!(key(&address), key(&address.to_lowercase()));
+        prop_assert_eq!(key(&key(&address)), key(&address));
+    }
+
+    #[test]
+    fn addresses_that_differ_in_more_have_different_keys(
+        one in r"[a-z0-9.+]{1,8}@[a-z]{1,4}\.com",
+        other in r"[a-z0-9.+]{1,8}@[a-z]{1,4}\.com",
+    ) {
+        let key = |typed: &str| Email::parse(typed).expect("valid").key();
+        prop_assert_eq!(key(&one) == key(&other), one == other);
+    }
+}
+
+#[test]
+fn the_lengths_are_64_before_the_at_63_for_a_label_and_254_in_all() {
+    let domain = |length: usize| {
+        let label = format!("{}.", "b".repeat(63)).repeat(4);
+        label[..length].trim_end_matches('.').to_owned()
+    };
+    let local = "a".repeat(64);
+    assert!(Email::parse(&format!("{local}@{}", domain(189))).is_ok());
+    assert_eq!(
+        Email::parse(&format!("{local}@{}", domain(190))),
+        Err(InvalidEmail::TooLong)
+    );
+    assert_eq!(
+        Email::parse(&format!("{local}a@b.co")),
+        Err(InvalidEmail::LocalTooLong)
+    );
+    assert_eq!(
+        Email::parse(&format!("a@{}.co", "b".repeat(64))),
+        Err(InvalidEmail::Domain)
+    );
+}
+
+#[test]
+fn debugging_never_shows_the_address() {
+    let email = Email::parse("ann@example.com").expect("valid");
+    assert_eq!(format!("{email:?}"), "Email(…)");
+}
+
+#[test]
+fn a_domain_in_any_script_is_kept_as_typed_and_has_one_key() {
+    for (typed, key) in [
+        ("ann@bücher.example", "ann@xn--bcher-kva.example"),
+        ("Ann@BÜCHER.Example", "ann@xn--bcher-kva.example"),
+        ("ann@bu\u{308}cher.example", "ann@xn--bcher-kva.example"),
+        ("ann@XN--BCHER-KVA.example", "ann@xn--bcher-kva.example"),
+        ("ann@straße.example", "ann@xn--strae-oqa.example"),
+        ("ann@例え.テスト", "ann@xn--r8jz45g.xn--zckzah"),
+        ("ann@例え。テスト", "ann@xn--r8jz45g.xn--zckzah"),
+        ("ann@ｅｘａｍｐｌｅ.com", "ann@example.com"),
+        ("ann@مثال.إختبار", "ann@xn--mgbh0fb.xn--kgbechtv"),
+        // Here a joiner of no width changes the word (RFC 5892, A.2), so it is part of it.
+        ("ann@क्\u{200d}ष.example", "ann@xn--11b2ezcw70k.example"),
+    ] {
+        let email = Email::parse(typed).unwrap_or_else(|error| panic!("{typed}: {error}"));
+        assert_eq!(email.as_typed(), typed);
+        assert_eq!(email.key(), key, "{typed}");
+        assert_eq!(
+            Email::parse(&email.key()).expect("an address").key(),
+            email.key()
+        );
+    }
+}
+
+#[test]
+fn what_does_not_show_or_turns_the_text_around_is_in_no_address() {
+    let hidden = [
+        '\0',
+        '\r',
+        '\n',
+        '\t',
+        '\u{1b}',
+        '\u{7f}',
+        '\u{85}',
+        '\u{a0}',
+        '\u{ad}',
+        '\u{200b}',
+        '\u{200d}',
+        '\u{200e}',
+        '\u{202a}',
+        '\u{202e}',
+        '\u{2028}',
+        '\u{2060}',
+        '\u{2066}',
+        '\u{fe0f}',
+        '\u{feff}',
+        '\u{e0001}',
+        '\u{10ffff}',
+    ];
+    for c in hidden {
+        for typed in [
+            format!("a{c}nn@example.com"),
+            format!("ann{c}@example.com"),
+            format!("ann@exa{c}mple.com"),
+            format!("ann@bü{c}cher.com"),
+            format!("ann@example.com{c}m"),
+        ] {
+            assert!(Email::parse(&typed).is_err(), "{typed:?}");
+        }
+    }
+    // Letters before the @ are ASCII, as in a browser: few servers take others (RFC 6531).
+    assert_eq!(Email::parse("änn@example.com"), Err(InvalidEmail::Local));
+    // What a mapping makes of one letter, too: "a/c", "@", ".." and "1.".
+    for domain in [
+        "℀.com",
+        "a＠b.com",
+        "a‥b.com",
+        "⒈com..de",
+        "-ü.com",
+        "ü-.com",
+        "xn--ü.com",
+    ] {
+        let parsed = Email::parse(&format!("ann@{domain}"));
+        assert_eq!(parsed, Err(InvalidEmail::Domain), "{domain}");
+    }
+}
+
+#[test]
+fn the_lengths_hold_as_typed_and_as_it_goes_over_the_wire() {
+    // 40 letters of three octets each make a label of more than 63.
+    let label = |letters: usize| "例".repeat(letters);
+    assert!(Email::parse(&format!("a@{}.jp", label(10))).is_ok());
+    assert_eq!(
+        Email::parse(&format!("a@{}.jp", label(60))),
+        Err(InvalidEmail::Domain)
+    );
+    let many = format!("a@{}jp", "ü.".repeat(80));
+    assert!(many.len() < 254);
+    assert_eq!(Email::parse(&many), Err(InvalidEmail::TooLong));
+    let long = format!("a@{}jp", "例.".repeat(70));
+    assert!(long.chars().count() < 254 && long.len() > 254);
+    assert_eq!(Email::parse(&long), Err(InvalidEmail::TooLong));
+}
