@@ -17,7 +17,7 @@ export async function prerender(): Promise<Map<string, string>> {
   const markup = new Map<string, string>();
   for (const name of NAMES) {
     const { default: island } = await load(name);
-    const content = tree(island, PLACEHOLDERS, "");
+    const content = tree(island, PLACEHOLDERS, []);
     const options = { identifierPrefix: identifierPrefix(name) };
     markup.set(name, renderToString(content, options));
   }
