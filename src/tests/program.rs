@@ -10,8 +10,8 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
+    made::{parse, write_site},
     running::{Place, Running},
-    support::{parse, write_site},
 };
 
 fn told(output: &Output) -> String {

@@ -11,7 +11,7 @@ use std::{
 use landing::wire::BUILD;
 use tempfile::TempDir;
 
-use crate::support::write_site;
+use crate::made::write_site;
 
 /// A directory with the program's site and data.
 pub(crate) struct Place(TempDir);

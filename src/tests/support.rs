@@ -1,10 +1,8 @@
 //! A server of a test's own: the router that `main` serves, on a free port, with its own store.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
-use clap::Parser;
 use landing::{
-    config::Config,
     server::{AppState, keep_fresh, router},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD,
@@ -12,6 +10,8 @@ use landing::{
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+
+use crate::made::{parse, write_site};
 
 /// A running site. Its directories go when it goes.
 pub(crate) struct Site {
@@ -120,36 +120,10 @@ impl Site {
     }
 }
 
-/// The files of a site as cargo-leptos leaves them.
-pub(crate) fn write_site(root: &Path, build: &str) {
-    for folder in ["pkg", "fonts/wide"] {
-        std::fs::create_dir_all(root.join(folder)).expect("a writable directory");
-    }
-    let write = |name: &str, body: &str| std::fs::write(root.join(name), body).expect("writable");
-    write("pkg/landing.HASH.css", &"body { margin: 0 } ".repeat(100));
-    write("pkg/landing.HASH.css.gz", "stands for gzip");
-    write("pkg/landing.HASH.css.br", "stands for brotli");
-    write("pkg/landing.HASH.js", "export default 1");
-    write("pkg/landing.HASH.wasm", &format!("…{build}…"));
-    write("fonts/prose.HASH.woff2", "stands for a typeface");
-    write("fonts/wide/machine.HASH.woff2", "stands for another");
-    write("favicon.svg", "<svg/>");
-}
-
 /// A header of an answer, or nothing.
 pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
     answer
         .headers()
         .get(name)
         .map_or("", |value| value.to_str().expect("text"))
-}
-
-/// The configuration that a command line makes.
-pub(crate) fn parse(options: &[&str]) -> Result<Config, clap::Error> {
-    #[derive(Parser)]
-    struct Cli {
-        #[command(flatten)]
-        config: Config,
-    }
-    Ok(Cli::try_parse_from([&["landing"], options].concat())?.config)
 }
