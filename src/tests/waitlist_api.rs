@@ -265,7 +265,7 @@ async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
 }
 
 /// A store that has no answer.
-struct Down(StoreError);
+pub(crate) struct Down(pub(crate) StoreError);
 
 impl Waitlist for Down {
     fn join(&self, _: Entry) -> Answer<'_, Joined> {
@@ -273,6 +273,10 @@ impl Waitlist for Down {
     }
 
     fn erase(&self, _: &Email) -> Answer<'_, bool> {
+        Box::pin(async { Err(self.0) })
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
         Box::pin(async { Err(self.0) })
     }
 

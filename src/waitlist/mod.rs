@@ -45,6 +45,12 @@ pub trait Waitlist: Send + Sync + 'static {
     /// Like [`join`](Self::join).
     fn erase(&self, email: &Email) -> Answer<'_, bool>;
 
+    /// Whether somebody could join now.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn ready(&self) -> Answer<'_, ()>;
+
     /// How many are on the list: exact, kept, never a walk over the list.
     fn count(&self) -> u64;
 

@@ -26,6 +26,7 @@ macro_rules! contract {
 
 contract! {
     a_new_list_is_empty,
+    an_open_list_is_ready_and_that_changes_nothing,
     who_joins_is_counted_and_listed_as_typed_with_the_time,
     an_address_is_listed_once_in_whatever_spelling,
     of_many_who_join_at_once_each_address_is_new_once,
@@ -41,6 +42,13 @@ contract! {
 async fn a_new_list_is_empty(place: impl Place) {
     let list = place.open();
     assert_eq!((list.count(), entries(&*list)), (0, vec![]));
+}
+
+async fn an_open_list_is_ready_and_that_changes_nothing(place: impl Place) {
+    let list = place.open();
+    join(&*list, "ann@example.com").await;
+    assert_eq!(list.ready().await, Ok(()));
+    assert_eq!(addresses(&*list), ["ann@example.com"]);
 }
 
 async fn who_joins_is_counted_and_listed_as_typed_with_the_time(place: impl Place) {

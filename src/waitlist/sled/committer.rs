@@ -34,6 +34,8 @@ pub(super) enum Request {
     Join(Entry, oneshot::Sender<Joined>),
     /// An address by its key.
     Erase(String, oneshot::Sender<bool>),
+    /// Nothing but the answer.
+    Ready(oneshot::Sender<()>),
 }
 
 impl Request {
@@ -42,6 +44,7 @@ impl Request {
         match self {
             Self::Join(_, answer) => answer.is_closed(),
             Self::Erase(_, answer) => answer.is_closed(),
+            Self::Ready(answer) => answer.is_closed(),
         }
     }
 }
@@ -107,6 +110,7 @@ impl Committer {
                     count -= erased;
                     Answer::Erased(erased > 0, answer)
                 }
+                Request::Ready(answer) => Answer::Ready(answer),
             });
         }
         // Without anything new there is nothing to sync: what came before is durable.
@@ -189,6 +193,7 @@ fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
 enum Answer {
     Joined(Joined, oneshot::Sender<Joined>),
     Erased(bool, oneshot::Sender<bool>),
+    Ready(oneshot::Sender<()>),
 }
 
 impl Answer {
@@ -197,6 +202,7 @@ impl Answer {
         match self {
             Self::Joined(joined, to) => drop(to.send(joined)),
             Self::Erased(erased, to) => drop(to.send(erased)),
+            Self::Ready(to) => drop(to.send(())),
         }
     }
 }

@@ -134,12 +134,19 @@ impl SledWaitlist {
 pub fn stop_if_the_store_panics() {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        tell(panic);
         let thread = thread::current();
         let name = thread.name().unwrap_or_default();
         if name == COMMITTER || name.starts_with("sled-io-") {
+            // Not by the log, which may write it too late.
+            let place = panic.location().map(ToString::to_string);
+            eprintln!(
+                "landing: a fault of the store at {}; it stops, with everything that was acknowledged \
+                 on the disk. Start it again",
+                place.as_deref().unwrap_or("a place unknown")
+            );
             process::exit(1);
         }
+        tell(panic);
     }));
 }
 
@@ -150,6 +157,10 @@ impl Waitlist for SledWaitlist {
 
     fn erase(&self, email: &Email) -> Answer<'_, bool> {
         self.ask(|answer| Request::Erase(email.key(), answer))
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
+        self.ask(Request::Ready)
     }
 
     fn count(&self) -> u64 {
