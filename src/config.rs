@@ -1,8 +1,13 @@
 //! Command-line flags and environment, one documented struct. Every `--some-flag` is also
 //! `LANDING_SOME_FLAG`; the flag wins.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+};
 
+use ipnet::IpNet;
 use url::Url;
 
 use crate::copy;
@@ -56,6 +61,38 @@ pub struct Config {
     /// Where Support leads [default: a placeholder without address]
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
     pub support_url: Option<Link>,
+
+    /// Addresses and networks of the proxies in front, which are believed when they say who the
+    /// client is: 127.0.0.1,10.0.0.0/8 [default: none]
+    #[arg(
+        long,
+        env = "LANDING_TRUSTED_PROXIES",
+        value_name = "CIDR,…",
+        value_delimiter = ',',
+        value_parser = network
+    )]
+    pub trusted_proxies: Vec<IpNet>,
+
+    /// The header in which these proxies say it
+    #[arg(
+        long,
+        env = "LANDING_PROXY_HEADER",
+        value_name = "HEADER",
+        value_enum,
+        default_value_t
+    )]
+    pub proxy_header: ProxyHeader,
+}
+
+/// Where a proxy writes whom it speaks for. One of the two, because it leaves the other as the
+/// client sent it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum ProxyHeader {
+    /// `X-Forwarded-For`, of nearly every proxy.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
 }
 
 /// Scheme, host and port of an http or https URL, without a slash at the end.
@@ -122,6 +159,17 @@ fn web_url(text: &str) -> Result<Url, String> {
             "it starts with {other}:, but must start with https: or http:"
         )),
     }
+}
+
+/// A network, or one address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let text = text.trim();
+    let address = text
+        .parse::<IpAddr>()
+        .map(|ip| IpNet::from(ip.to_canonical()));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8".into())
 }
 
 fn product_name(text: &str) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 mod api;
 mod assets;
+mod client;
 mod error;
 mod limits;
 mod page;
@@ -19,6 +20,7 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 
 pub use api::{list, set_status};
 pub use assets::{Assets, AssetsError};
+pub use client::{Client, Proxies};
 pub use error::ApiError;
 pub use page::keep_fresh;
 pub use sign_up::sign_up;

@@ -10,6 +10,7 @@ mod metadata;
 mod pages;
 mod program;
 mod running;
+mod security;
 mod store;
 mod style;
 mod support;

@@ -1,0 +1,3 @@
+//! What an attacker from outside may try.
+
+mod clients;
