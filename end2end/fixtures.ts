@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { test as base, expect } from "@playwright/test";
+import { test as base, expect, type Page } from "@playwright/test";
 import { LandingPage } from "./landing-page.ts";
 
 const PROGRAM = fileURLToPath(new URL("../target/release/landing", import.meta.url));
@@ -26,12 +26,17 @@ export class Site {
   static async start(...options: string[]): Promise<Site> {
     const data = await mkdtemp(join(tmpdir(), "landing-"));
     const args = ["--addr", "127.0.0.1:0", "--data", data, ...options];
-    const program = spawn(PROGRAM, args, { stdio: ["ignore", "inherit", "pipe"], env: {} });
+    // All visitors of a test come from one address.
+    const env = { LANDING_SIGNUPS_PER_MINUTE: "0" };
+    const program = spawn(PROGRAM, args, { stdio: ["ignore", "inherit", "pipe"], env });
     const said: string[] = [];
     for await (const line of createInterface({ input: program.stderr })) {
       said.push(line);
       const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
-      if (origin) return new Site(origin, program, data);
+      if (!origin) continue;
+      // Somebody must take what it logs of requests.
+      program.stderr.resume();
+      return new Site(origin, program, data);
     }
     throw new Error(`${PROGRAM} does not serve: ${said.join("\n")}`);
   }
@@ -95,6 +100,15 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
 });
 
 export { expect };
+
+/** Adds a style as scripts may. A style element would be against the page's policy. */
+export async function addStyle(page: Page, css: string): Promise<void> {
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets.push(sheet);
+  }, css);
+}
 
 let addresses = 0;
 

@@ -25,6 +25,8 @@ export async function serve() {
   for await (const line of createInterface({ input: program.stderr })) {
     const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
     if (origin) {
+      // Somebody must take what it logs of requests.
+      program.stderr.resume();
       const stop = async () => {
         program.kill();
         await ended;

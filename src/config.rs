@@ -62,6 +62,15 @@ pub struct Config {
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
     pub support_url: Option<Link>,
 
+    /// Sign-ups that one client may try in a minute, and as many at once; 0 lifts the limit
+    #[arg(
+        long,
+        env = "LANDING_SIGNUPS_PER_MINUTE",
+        value_name = "N",
+        default_value_t = 10
+    )]
+    pub signups_per_minute: u32,
+
     /// Addresses and networks of the proxies in front, which are believed when they say who the
     /// client is: 127.0.0.1,10.0.0.0/8 [default: none]
     #[arg(
@@ -82,6 +91,35 @@ pub struct Config {
         default_value_t
     )]
     pub proxy_header: ProxyHeader,
+
+    /// Connections at a time; who comes then waits
+    #[arg(
+        long,
+        env = "LANDING_MAX_CONNECTIONS",
+        value_name = "N",
+        default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub max_connections: u32,
+
+    /// Seconds that requests under way have to finish after SIGTERM or Ctrl-C
+    #[arg(
+        long,
+        env = "LANDING_SHUTDOWN_GRACE",
+        value_name = "SECONDS",
+        default_value_t = 10
+    )]
+    pub shutdown_grace: u64,
+
+    /// How the log is written
+    #[arg(
+        long,
+        env = "LANDING_LOG",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
+    pub log: LogFormat,
 }
 
 /// Where a proxy writes whom it speaks for. One of the two, because it leaves the other as the
@@ -93,6 +131,16 @@ pub enum ProxyHeader {
     XForwardedFor,
     /// `Forwarded` (RFC 7239).
     Forwarded,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Human,
+    /// An object a line, for programs.
+    Json,
 }
 
 /// Scheme, host and port of an http or https URL, without a slash at the end.

@@ -1,6 +1,6 @@
 /** Contrast as it is painted, in both schemes: text at least 4.5, controls and their focus 3. */
 import { below, contrasts } from "../colours.ts";
-import { expect, freshAddress, test } from "../fixtures.ts";
+import { addStyle, expect, freshAddress, test } from "../fixtures.ts";
 
 const TEXT = 4.5;
 const EDGE = 3;
@@ -29,9 +29,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test(`text on a wash of a drawing has ${TEXT} in ${colorScheme}`, async ({ landing, page }) => {
       await landing.open();
       // As if the drawing lay on its wash: that is the harder ground.
-      await page.addStyleTag({
-        content: ".scene:has(.wash, .night) { background: var(--wash); }",
-      });
+      await addStyle(page, ".scene:has(.wash, .night) { background: var(--wash); }");
       expect(below(TEXT, await contrasts(page, { selector: ".scene text" }))).toEqual([]);
     });
 

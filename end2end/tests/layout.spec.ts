@@ -1,5 +1,5 @@
 /** The page holds at every width, zoomed, with large letters, under a finger and beside a notch. */
-import { expect, freshAddress, test } from "../fixtures.ts";
+import { addStyle, expect, freshAddress, test } from "../fixtures.ts";
 import { longestLines, misplacedTexts } from "../measure.ts";
 
 const WIDTHS = [
@@ -131,7 +131,7 @@ test.describe("large letters", { tag: "@once" }, () => {
           await devtools.send("Page.setFontSizes", { fontSizes });
         }
         await landing.open();
-        if (enlarge) await page.addStyleTag({ content: enlarge });
+        if (enlarge) await addStyle(page, enlarge);
         await expect(page.locator("html")).toHaveCSS("font-size", "32px");
         expect(await landing.overflow()).toBe(0);
         const links = landing.nav.getByRole("link");

@@ -1,7 +1,7 @@
 /** The look of every section, in both schemes, on a desktop and a phone. After a change that is
  * meant: `npx playwright test visual --update-snapshots`, and look at what git shows. */
 import type { Locator, Page } from "@playwright/test";
-import { expect, test } from "../fixtures.ts";
+import { addStyle, expect, test } from "../fixtures.ts";
 import type { LandingPage } from "../landing-page.ts";
 
 const WIDTHS = [390, 1280];
@@ -23,7 +23,7 @@ async function openWithFonts(page: Page, path: string): Promise<void> {
       font-weight: 400 600; }`;
   const faces = face("Prose", "newsreader") + face("Machine", "commit-mono");
   const voices = ":root { --prose: Prose; --machine: Machine; }";
-  await page.addStyleTag({ content: faces + voices + SAME_EVERYWHERE });
+  await addStyle(page, faces + voices + SAME_EVERYWHERE);
   const loaded = await page.evaluate(async () => {
     const fonts = ["1em Prose", "1em Machine"].map((font) => document.fonts.load(font));
     return (await Promise.all(fonts)).flat().map(({ status }) => status);

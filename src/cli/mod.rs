@@ -1,11 +1,15 @@
 //! The program's command line.
 
 mod check;
+mod handles;
+mod log;
 mod serve;
 
 use clap::{Parser, Subcommand};
 
 use crate::config::Config;
+
+pub use log::log_panics;
 
 /// Steward's site: the page and its waitlist.
 ///

@@ -1,25 +1,46 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, io::IsTerminal, sync::Arc};
+use std::{error::Error, io, sync::Arc, thread};
 
-use tokio::net::TcpListener;
+use sd_notify::NotifyState;
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+};
 
+use super::{handles, log};
 use crate::{
     config::Config,
     copy,
-    server::{AppState, serve},
+    server::{AppState, listen, serve},
     waitlist::{SledWaitlist, Waitlist, stop_if_the_store_panics},
 };
 
 pub(super) fn run(config: &Config) -> Result<(), String> {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
-    let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
-    stop_if_the_store_panics();
-    let state = AppState::new(config, list).map_err(told)?;
+    let _log = log::start(config.log);
+    handles::allow(config.max_connections);
+    let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
+    // Before anything that takes time: as process 1 of a container it would not be heard otherwise.
+    let signals = {
+        let _entered = runtime.enter();
+        Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
+    };
+    runtime.block_on(until_stopped(config, signals))
+    // The runtime ends here and lets go of the list, which commits what was accepted.
+}
+
+async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), String> {
+    let (opened, opening) = oneshot::channel();
+    {
+        let config = config.clone();
+        // Not a thread of the runtime, which would wait for it when told to stop meanwhile.
+        thread::spawn(move || opened.send(open(&config)));
+    }
+    let state = tokio::select! {
+        state = opening => state.map_err(|_| "the site can't be made; see above".to_owned())??,
+        () = signals.next() => return Ok(()),
+    };
     if config.origin.as_str() == copy::ORIGIN {
         tracing::warn!(
             "--origin is not set: links, previews and the sitemap lead to {}; name the address \
@@ -27,25 +48,61 @@ pub(super) fn run(config: &Config) -> Result<(), String> {
             copy::ORIGIN
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("the runtime can't start: {error}"))?;
-    runtime.block_on(async {
-        let listener = TcpListener::bind(config.addr).await.map_err(|error| {
-            format!(
-                "can't listen on {}: {error}; stop what holds it, or choose another with --addr",
-                config.addr
-            )
-        })?;
-        let addr = listener.local_addr().map_err(told)?;
-        tracing::info!(
-            "serving on http://{addr}, the waitlist in {}",
-            config.data.display()
-        );
-        serve(listener, state).await.map_err(told)
+    let listener = listen(config.addr).map_err(|error| {
+        format!(
+            "can't listen on {}: {error}; stop what holds it, or choose another with --addr",
+            config.addr
+        )
+    })?;
+    let addr = listener.local_addr().map_err(told)?;
+    tracing::info!(
+        "serving on http://{addr}, the waitlist in {}",
+        config.data.display()
+    );
+    tell_the_service_manager(NotifyState::Ready);
+    serve(listener, state, async || {
+        signals.next().await;
+        tell_the_service_manager(NotifyState::Stopping);
     })
-    // The runtime ends here and lets go of the list, which commits what was accepted.
+    .await;
+    Ok(())
+}
+
+/// The list, and all that is made of it before the first request.
+fn open(config: &Config) -> Result<AppState, String> {
+    let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
+    stop_if_the_store_panics();
+    AppState::new(config, list).map_err(told)
+}
+
+/// SIGTERM and Ctrl-C.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Resolves at the next one.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// For `Type=notify` of systemd; without one there is nobody to tell.
+fn tell_the_service_manager(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!("the service manager can't be told: {error}");
+    }
 }
 
 fn told(error: impl Error) -> String {

@@ -10,9 +10,16 @@ use axum::{
     response::Response,
 };
 use http_body_util::LengthLimitError;
+use hyper::body::Body as _;
 use leptos::server_fn::{axum::get_server_fn_service, error::SERVER_FN_ERROR_HEADER};
+use tokio::time::timeout;
 
-use super::{ApiError, AppState, error::dress, limits::BODY_MAX_BYTES};
+use super::{
+    ApiError, AppState,
+    error::dress,
+    limits::{BODY_MAX_BYTES, BODY_PATIENCE},
+    sign_up::admit,
+};
 use crate::waitlist::Waitlist;
 
 tokio::task_local! {
@@ -27,6 +34,8 @@ struct Call {
     list: Arc<dyn Waitlist>,
     /// Of the answer, when it is not 200.
     status: Cell<Option<StatusCode>>,
+    /// In how many seconds to try again.
+    retry_after: Cell<Option<u64>>,
 }
 
 /// The list, for a server function.
@@ -40,6 +49,12 @@ pub fn set_status(status: StatusCode) {
     let _ = CALL.try_with(|call| call.status.set(Some(status)));
 }
 
+/// Answers with an error.
+pub(super) fn refuse(error: &ApiError) {
+    set_status(error.status());
+    let _ = CALL.try_with(|call| call.retry_after.set(error.retry_after()));
+}
+
 /// Runs the server function at the request's path.
 pub(super) async fn server_function(
     State(state): State<AppState>,
@@ -47,6 +62,7 @@ pub(super) async fn server_function(
 ) -> Result<Response, ApiError> {
     let (mut parts, mut body) = request.into_parts();
     if parts.method == Method::POST {
+        admit(&state, &parts)?;
         if !is_json(&parts.headers) {
             return Err(ApiError::NotJson);
         }
@@ -73,18 +89,20 @@ pub(super) async fn server_function(
     let call = Call {
         list: Arc::clone(&state.list),
         status: Cell::default(),
+        retry_after: Cell::default(),
     };
     let request = Request::from_parts(parts, body);
     let run = async {
         let mut response = service.run(request).await;
-        if let Some(status) = CALL.with(|call| call.status.take()) {
-            *response.status_mut() = status;
-        }
-        response
+        response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
+        CALL.with(|call| {
+            if let Some(status) = call.status.take() {
+                *response.status_mut() = status;
+            }
+            dress(response, call.retry_after.take())
+        })
     };
-    let mut response = CALL.scope(call, run).await;
-    response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
-    Ok(dress(response))
+    Ok(CALL.scope(call, run).await)
 }
 
 /// Any other path under `/api`.
@@ -97,9 +115,13 @@ pub(super) async fn method_not_allowed() -> ApiError {
     ApiError::MethodNotAllowed
 }
 
-/// A sign-up's body, counted while it arrives.
+/// A sign-up's body, counted and timed while it arrives.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
-    to_bytes(body, BODY_MAX_BYTES).await.map_err(|error| {
+    if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
+        return Err(ApiError::TooLarge);
+    }
+    let body = timeout(BODY_PATIENCE, to_bytes(body, BODY_MAX_BYTES)).await;
+    body.map_err(|_| ApiError::TooSlow)?.map_err(|error| {
         let too_large = error
             .source()
             .is_some_and(|source| source.is::<LengthLimitError>());

@@ -175,10 +175,10 @@ fn content_type(path: &str) -> HeaderValue {
         return HeaderValue::from_static("application/manifest+json");
     }
     let guess = mime_guess::from_path(path).first_or_octet_stream();
-    let text = match guess.type_() {
-        mime_guess::mime::TEXT => format!("{guess}; charset=utf-8"),
-        _ => guess.to_string(),
-    };
+    let is_text =
+        guess.type_() == mime_guess::mime::TEXT || guess.suffix() == Some(mime_guess::mime::XML);
+    let charset = if is_text { "; charset=utf-8" } else { "" };
+    let text = format!("{guess}{charset}");
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
 }
 

@@ -11,8 +11,10 @@ use leptos::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::api::set_status;
-use super::limits::{BODY_MAX_BYTES, RETRY_AFTER_SECONDS};
+use super::{
+    api::refuse,
+    limits::{BODY_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
+};
 use crate::{
     waitlist::{InvalidEmail, StoreError},
     wire::ErrorBody,
@@ -26,16 +28,24 @@ pub enum ApiError {
     BadBody(String),
     /// 400: not an address.
     InvalidEmail(InvalidEmail),
+    /// 403: sent by another site's page.
+    CrossSite,
     /// 404: no such path.
     NotFound,
     /// 405: a path of ours, but another method.
     MethodNotAllowed,
+    /// 408: the body did not arrive in time.
+    TooSlow,
     /// 409: the address is on the list.
     AlreadyListed,
     /// 413: a body larger than [`BODY_MAX_BYTES`].
     TooLarge,
+    /// 414: a path and query longer than [`URL_MAX_BYTES`].
+    UrlTooLong,
     /// 415: not JSON by content type.
     NotJson,
+    /// 429: the client tries too often. In so many seconds it may try again.
+    TooMany(u64),
     /// 503: the store can't answer.
     Unavailable(StoreError),
     /// 500: a fault of ours.
@@ -47,11 +57,15 @@ impl ApiError {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadBody(_) | Self::InvalidEmail(_) => StatusCode::BAD_REQUEST,
+            Self::CrossSite => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::AlreadyListed => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -62,14 +76,40 @@ impl ApiError {
         match self {
             Self::BadBody(why) => format!("Send JSON such as {EXAMPLE}: {why}."),
             Self::InvalidEmail(why) => format!("Please enter a valid email address: {why}."),
+            Self::CrossSite => "Sign up on our own page, or without an Origin header.".into(),
             Self::NotFound => "There is nothing at this address.".into(),
             Self::MethodNotAllowed => "This address takes the methods of the Allow header.".into(),
+            Self::TooSlow => "The request took too long to arrive. Send it again.".into(),
             Self::AlreadyListed => "Email already on waitlist.".into(),
             Self::TooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
+            Self::UrlTooLong => {
+                format!("Ask for an address of at most {URL_MAX_BYTES} bytes.")
+            }
+            Self::TooMany(seconds) => {
+                format!("Too many tries. Try again in {seconds} seconds.")
+            }
             Self::NotJson => format!("Send {EXAMPLE} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
             Self::Internal(_) => "Something went wrong on our side.".into(),
         }
+    }
+
+    /// How many seconds the client is to wait.
+    pub(super) fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooMany(seconds) => Some(*seconds),
+            Self::Unavailable(_) => Some(RETRY_AFTER_SECONDS),
+            _ => None,
+        }
+    }
+
+    /// The answer, where no server function makes it.
+    pub(super) fn respond(self) -> Response {
+        let (status, retry_after) = (self.status(), self.retry_after());
+        dress(
+            (status, Json(ErrorBody::from(self))).into_response(),
+            retry_after,
+        )
     }
 
     /// Logs what the owner must know and the client must not.
@@ -103,17 +143,16 @@ impl From<ErrorBody> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
-        dress((self.status(), Json(ErrorBody::from(self))).into_response())
+        self.respond()
     }
 }
 
 /// Adds the headers of every answer to a sign-up or a question for the count.
-pub(super) fn dress(mut response: Response) -> Response {
-    let unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
+pub(super) fn dress(mut response: Response, retry_after: Option<u64>) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if unavailable {
-        headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+    if let Some(seconds) = retry_after {
+        headers.insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }
@@ -134,7 +173,7 @@ impl FromServerFnError for ApiError {
 
     fn ser(&self) -> axum::body::Bytes {
         self.log();
-        set_status(self.status());
+        refuse(self);
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 }

@@ -1,15 +1,78 @@
-//! The limits of a request and of a shutdown.
+//! The limits of a request, a connection and a shutdown. Those that an owner may set are in
+//! `config.rs`.
 
 use std::time::Duration;
 
 /// Largest body of a sign-up, in bytes. The longest address that is one needs 270.
 pub(super) const BODY_MAX_BYTES: usize = 4096;
 
-/// What a client is told to wait, in seconds, when the store can't answer.
-pub(super) const RETRY_AFTER_SECONDS: u32 = 1;
+/// How long the body of a sign-up may take to arrive.
+pub(super) const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long requests under way may take to finish after SIGTERM or Ctrl-C.
-pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+/// Longest path with its query, in bytes. The site's own are below 100; campaigns add to them.
+pub(super) const URL_MAX_BYTES: usize = 2048;
+
+/// Largest head of a request, in bytes: nginx takes 8 KiB a line and 32 KiB in all.
+pub(super) const HEAD_MAX_BYTES: usize = 16 * 1024;
+
+/// How long a connection is waited for.
+pub(super) struct Patience {
+    /// The head of an HTTP/1 request must arrive in this time; a connection that is kept alive is closed
+    /// when its next request takes longer. (Apache's defaults are 20 and 5 seconds.)
+    pub(super) head: Duration,
+    /// No byte goes either way for so long. Longer than any answer takes.
+    pub(super) stall: Duration,
+    /// It is then closed in good order, whatever goes on in it: who sends or reads a byte now and then
+    /// can hold a place no longer.
+    pub(super) age: Duration,
+}
+
+/// With anybody.
+pub(super) const STRANGER: Patience = Patience {
+    head: Duration::from_secs(15),
+    stall: Duration::from_secs(30),
+    age: Duration::from_secs(2 * 60),
+};
+
+/// With a trusted proxy: longer than it keeps a connection that it is not using (nginx and AWS's
+/// balancers 60 seconds, Caddy 120, Google's balancers 600), so that none is closed in the moment it
+/// is used again. Visitors' sloth is the proxy's to bear.
+pub(super) const PROXY: Patience = Patience {
+    head: Duration::from_secs(15 * 60),
+    stall: Duration::from_secs(15 * 60),
+    age: Duration::from_secs(24 * 60 * 60),
+};
+
+/// How long a connection that is to be closed may take to finish what is under way.
+pub(super) const CLOSING_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Connections that may wait in the kernel to be accepted, as far as it lets them
+/// (`net.core.somaxconn`). With tokio's 128 a client that came back at once whenever it was refused
+/// had others wait a second for their next SYN.
+pub(super) const BACKLOG: u32 = 4096;
+
+/// Connections that one client may have; a browser opens six. Trusted proxies may have all.
+pub(super) const CONNECTIONS_PER_CLIENT: usize = 100;
+
+/// Requests at a time in one HTTP/2 connection. No browser speaks HTTP/2 without TLS, and a request that
+/// waits for its body holds its head in memory.
+pub(super) const STREAMS: u32 = 16;
+
+/// The same for a trusted proxy: the least that RFC 9113 (6.5.2) recommends.
+pub(super) const PROXY_STREAMS: u32 = 100;
+
+/// Bytes of bodies that one HTTP/2 connection may send ahead; the least there is (RFC 9113, 6.9.2).
+pub(super) const WINDOW_BYTES: u32 = 65_535;
+
+/// For how long, and for how many bytes, a closed connection is still read, so that what the client
+/// was sending does not reset it and take the answer away.
+pub(super) const LINGER: (Duration, usize) = (Duration::from_secs(2), 64 * 1024);
+
+/// What a client is told to wait, in seconds, when the store can't answer.
+pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// How old the count in the page may be.
 pub(super) const COUNT_MAX_AGE: Duration = Duration::from_secs(1);
+
+/// How often a warning that strangers can bring about is logged at most.
+pub(super) const WARNING_PAUSE: Duration = Duration::from_secs(60);

@@ -3,27 +3,36 @@
 mod api;
 mod assets;
 mod client;
+mod connections;
+mod edge;
 mod error;
+mod health;
 mod limits;
 mod page;
+mod rate_limit;
 mod resource;
+mod seldom;
 mod sign_up;
 mod texts;
 
-use std::{io, ops::Deref, panic::resume_unwind, path::PathBuf, sync::Arc, thread};
+use std::{ops::Deref, panic::resume_unwind, path::PathBuf, sync::Arc, thread, time::Duration};
 
 use axum::{
     Router,
+    http::HeaderMap,
+    middleware,
     routing::{any, get, post},
 };
-use tokio::{net::TcpListener, sync::watch, time::sleep};
+use tokio::net::TcpListener;
 
 pub use api::{list, set_status};
 pub use assets::{Assets, AssetsError};
 pub use client::{Client, Proxies};
+pub use connections::listen;
 pub use error::ApiError;
-pub use page::keep_fresh;
 pub use sign_up::sign_up;
+
+use seldom::Seldom;
 
 use crate::{
     config::{Config, Link},
@@ -38,6 +47,8 @@ pub fn router(state: AppState) -> Router {
         .route("/robots.txt", texts::get(|texts| &texts.robots))
         .route("/sitemap.xml", texts::get(|texts| &texts.sitemap))
         .route("/llms.txt", texts::get(|texts| &texts.llms))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .route("/api/waitlist", post(api::server_function))
         .route("/api/waitlist/count", get(api::server_function))
         .route("/api", any(api::not_found))
@@ -45,6 +56,7 @@ pub fn router(state: AppState) -> Router {
         .route("/api/{*path}", any(api::not_found))
         .method_not_allowed_fallback(api::method_not_allowed)
         .fallback(page::file_or_not_found)
+        .layer(middleware::from_fn_with_state(state.clone(), edge::pass))
         .with_state(state)
 }
 
@@ -60,6 +72,15 @@ pub struct Shared {
     assets: Arc<Assets>,
     pages: page::Pages,
     texts: texts::Texts,
+    /// Of every answer.
+    security_headers: HeaderMap,
+    proxies: Proxies,
+    unknown_proxy: Seldom,
+    /// Held by the one who asks whether the store is ready: it takes a place in the store's queue.
+    asking: tokio::sync::Mutex<()>,
+    sign_up_limit: rate_limit::SignUpLimit,
+    max_connections: usize,
+    shutdown_grace: Duration,
     /// Started by `cargo leptos watch`: files and pages are read and made anew for each request.
     watch: bool,
 }
@@ -92,6 +113,13 @@ impl AppState {
             pages,
             texts,
             list,
+            security_headers: edge::security_headers(&site, assets.files(), watch),
+            proxies: Proxies::new(config),
+            unknown_proxy: Seldom::default(),
+            asking: tokio::sync::Mutex::default(),
+            sign_up_limit: rate_limit::SignUpLimit::per_minute(config.signups_per_minute),
+            max_connections: config.max_connections as usize,
+            shutdown_grace: Duration::from_secs(config.shutdown_grace),
             site,
             site_root,
             assets,
@@ -130,55 +158,12 @@ impl Shared {
     }
 }
 
-/// Serves until SIGTERM or Ctrl-C, then lets the requests under way finish.
-///
-/// # Errors
-/// What the listener or the signal handler reports.
-pub async fn serve(listener: TcpListener, state: AppState) -> io::Result<()> {
-    let fresh = tokio::spawn(keep_fresh(state.clone()));
-    let (stop, stopped) = watch::channel(());
-    let signals = stop_signal()?;
-    tokio::spawn(async move {
-        signals.await;
-        drop(stop);
-    });
-
-    let mut told = stopped.clone();
-    let server = axum::serve(listener, router(state)).with_graceful_shutdown(async move {
-        // An error says that the sender is gone: that is the message.
-        let _ = told.changed().await;
-    });
-    let mut server = tokio::spawn(server.into_future());
-    let ended = tokio::select! {
-        ended = &mut server => ended,
-        () = cut_off(stopped) => {
-            tracing::warn!("some requests took too long and were cut off");
-            server.abort();
-            return Ok(());
-        }
-    };
+/// Serves until `stop` resolves, then lets the requests under way finish: until they have, their time
+/// is over ([`Config::shutdown_grace`]), or `stop` resolves once more.
+pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut()) {
+    let fresh = tokio::spawn(page::keep_fresh(state.clone()));
+    connections::serve(listener, &state, stop).await;
     fresh.abort();
-    ended.map_err(io::Error::other)?
-}
-
-/// Resolves when the requests under way have had their time after the signal to stop.
-async fn cut_off(mut stopped: watch::Receiver<()>) {
-    let _ = stopped.changed().await;
-    tracing::info!("stopping: finishing the requests under way");
-    sleep(limits::SHUTDOWN_GRACE).await;
-}
-
-/// Resolves at the first SIGTERM or Ctrl-C.
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }
 
 fn beside_the_program() -> PathBuf {

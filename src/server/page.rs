@@ -9,8 +9,8 @@ use std::{
 
 use axum::{
     extract::{FromRequest, Request, State},
-    http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::StatusCode,
+    response::Response,
 };
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
@@ -20,26 +20,35 @@ use super::{
     api::read_body,
     error::dress,
     limits::COUNT_MAX_AGE,
-    resource::{Accepted, Encodings, HTML, NOT_KEPT, REVALIDATE, Resource, gzip},
-    sign_up,
+    resource::{Encodings, HTML, NOT_KEPT, REVALIDATE, Resource},
+    sign_up::{admit, sign_up},
 };
 use crate::{
     app,
     copy::reply,
     page::{Page, Reply},
+    waitlist::InvalidEmail,
 };
 
 /// The landing page of this second, and the not-found page.
 #[derive(Debug)]
 pub(super) struct Pages {
-    landing: RwLock<Arc<Resource>>,
+    landing: RwLock<Arc<Landing>>,
     not_found: Resource,
+}
+
+/// The landing page with one count.
+#[derive(Debug)]
+struct Landing {
+    page: Resource,
+    /// Says above the form that it failed. Kept, so that to turn a crowd away costs nothing.
+    failed: Resource,
 }
 
 impl Pages {
     pub(super) fn new(page: Page) -> Self {
         thread::scope(|scope| {
-            let landing = scope.spawn(|| landing_resource(page.clone()));
+            let landing = scope.spawn(|| Landing::new(page.clone()));
             let not_found = Encodings::of(app::not_found_page(page.clone()));
             let not_found = Resource::new(&HTML, NOT_KEPT, not_found);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -50,18 +59,29 @@ impl Pages {
         })
     }
 
-    fn landing(&self) -> Arc<Resource> {
+    fn landing(&self) -> Arc<Landing> {
         Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn landing_resource(page: Page) -> Resource {
-    Resource::new(&HTML, REVALIDATE, Encodings::of(app::landing_page(page)))
+impl Landing {
+    fn new(page: Page) -> Self {
+        let failed = Page {
+            reply: Some(failure(reply::FAILED, String::new())),
+            ..page.clone()
+        };
+        let failed = Encodings::quickly_of(app::landing_page(failed));
+        let page = Encodings::of(app::landing_page(page));
+        Self {
+            page: Resource::new(&HTML, REVALIDATE, page),
+            failed: Resource::new(&HTML, NOT_KEPT, failed),
+        }
+    }
 }
 
 /// Makes the landing page anew whenever the count has changed, for as long as the server runs: at
 /// once, but not more often than once in [`COUNT_MAX_AGE`]. Until then the one before is served.
-pub async fn keep_fresh(state: AppState) {
+pub(super) async fn keep_fresh(state: AppState) {
     let mut count = state.list.changes();
     // It may have changed since the first page was made.
     count.mark_changed();
@@ -69,7 +89,7 @@ pub async fn keep_fresh(state: AppState) {
         let begun = Instant::now();
         count.mark_unchanged();
         let page = state.page();
-        match tokio::task::spawn_blocking(|| landing_resource(page)).await {
+        match tokio::task::spawn_blocking(|| Landing::new(page)).await {
             Ok(fresh) => {
                 let landing = &state.pages.landing;
                 *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
@@ -83,11 +103,11 @@ pub async fn keep_fresh(state: AppState) {
 /// `GET /`
 pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
     let landing = if state.watch {
-        Arc::new(landing_resource(state.page()))
+        Arc::new(Landing::new(state.page()))
     } else {
         state.pages.landing()
     };
-    landing.respond(StatusCode::OK, request.headers())
+    landing.page.respond(StatusCode::OK, request.headers())
 }
 
 /// `GET` of a file of the site, or 404 for every other path and method.
@@ -107,50 +127,42 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
 /// `POST /`: the form posting itself, without JavaScript. The answer is the page, saying what
 /// happened, with the same status as the API's.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
-    let accepted = Accepted::by(request.headers());
-    let reply = match read_form(request).await {
-        Err(error) => refusal(&error, String::new()),
-        Ok(Form { email }) if email.trim().is_empty() => (
-            StatusCode::BAD_REQUEST,
-            Reply {
-                ok: false,
-                title: reply::ERROR_TITLE,
-                text: reply::EMPTY_EMAIL,
-                email,
-            },
-        ),
-        Ok(Form { email }) => match sign_up(&*state.list, &email).await {
-            Ok(_) => (
-                StatusCode::CREATED,
-                Reply {
-                    ok: true,
-                    title: reply::JOINED_TITLE,
-                    text: reply::JOINED,
-                    email: String::new(),
-                },
-            ),
-            Err(error) => refusal(&error, email),
-        },
-    };
-    let (status, reply) = reply;
-    let html = app::landing_page(Page {
-        reply: Some(reply),
-        ..state.page()
-    });
-    let fixed = [
-        (header::CONTENT_TYPE, HTML),
-        (header::VARY, HeaderValue::from_static("accept-encoding")),
-    ];
-    // Made for one visitor, so compressed for one: a millisecond here, a second on a slow network.
-    let quickly = flate2::Compression::fast();
-    let answer = match gzip(html.as_bytes(), quickly) {
-        Ok(body) if accepted.gzip => {
-            let encoding = [(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];
-            (status, fixed, encoding, body).into_response()
+    let headers = request.headers().clone();
+    let (status, retry_after, reply) = match take_form(&state, request).await {
+        Ok(()) => (StatusCode::CREATED, None, joined()),
+        Err((error, email)) => {
+            error.log();
+            (error.status(), error.retry_after(), refusal(&error, email))
         }
-        _ => (status, fixed, html).into_response(),
     };
-    dress(answer)
+    let answer = if reply.text == reply::FAILED && reply.email.is_empty() {
+        state.pages.landing().failed.respond(status, &headers)
+    } else {
+        let html = app::landing_page(Page {
+            reply: Some(reply),
+            ..state.page()
+        });
+        Resource::new(&HTML, NOT_KEPT, Encodings::quickly_of(html)).respond(status, &headers)
+    };
+    dress(answer, retry_after)
+}
+
+/// Signs up who has sent the form. An error comes with what was typed, as far as that was read.
+async fn take_form(state: &AppState, request: Request) -> Result<(), (ApiError, String)> {
+    let Form { email } = read_form(state, request)
+        .await
+        .map_err(|error| (error, String::new()))?;
+    let signed_up = sign_up(&*state.list, &email).await;
+    signed_up.map(drop).map_err(|error| (error, email))
+}
+
+async fn read_form(state: &AppState, request: Request) -> Result<Form, ApiError> {
+    let (parts, body) = request.into_parts();
+    admit(state, &parts)?;
+    let request = Request::from_parts(parts, read_body(body).await?.into());
+    let form = axum::Form::<Form>::from_request(request, &()).await;
+    form.map(|axum::Form(form)| form)
+        .map_err(|rejection| ApiError::BadBody(rejection.to_string()))
 }
 
 /// The form's one field, as browsers send it.
@@ -160,29 +172,31 @@ struct Form {
     email: String,
 }
 
-async fn read_form(request: Request) -> Result<Form, ApiError> {
-    let (parts, body) = request.into_parts();
-    let request = Request::from_parts(parts, read_body(body).await?.into());
-    let form = axum::Form::<Form>::from_request(request, &()).await;
-    form.map(|axum::Form(form)| form)
-        .map_err(|rejection| ApiError::BadBody(rejection.to_string()))
+fn joined() -> Reply {
+    Reply {
+        ok: true,
+        title: reply::JOINED_TITLE,
+        text: reply::JOINED,
+        email: String::new(),
+    }
 }
 
-/// Spec §8's catalogue, for a page.
-fn refusal(error: &ApiError, email: String) -> (StatusCode, Reply) {
-    error.log();
+/// Spec §8's catalogue, for a page. `email`: what was typed, to be put right.
+fn refusal(error: &ApiError, email: String) -> Reply {
     let text = match error {
         ApiError::AlreadyListed => reply::ALREADY_LISTED,
+        ApiError::InvalidEmail(InvalidEmail::Empty) => reply::EMPTY_EMAIL,
         ApiError::BadBody(_) | ApiError::InvalidEmail(_) => reply::INVALID_EMAIL,
         _ => reply::FAILED,
     };
-    (
-        error.status(),
-        Reply {
-            ok: false,
-            title: reply::ERROR_TITLE,
-            text,
-            email,
-        },
-    )
+    failure(text, email)
+}
+
+fn failure(text: &'static str, email: String) -> Reply {
+    Reply {
+        ok: false,
+        title: reply::ERROR_TITLE,
+        text,
+        email,
+    }
 }

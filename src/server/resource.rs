@@ -61,6 +61,16 @@ impl Encodings {
             identity,
         }
     }
+
+    /// Compresses a text in a quarter of a millisecond, for one answer.
+    pub(super) fn quickly_of(text: String) -> Self {
+        let identity = Bytes::from(text);
+        Self {
+            gzip: gzip(&identity, flate2::Compression::fast()).ok(),
+            brotli: None,
+            identity,
+        }
+    }
 }
 
 impl Resource {
@@ -130,10 +140,7 @@ pub(super) fn hash(content: &[u8]) -> String {
 }
 
 /// As small as gzip gets in the time that is given.
-///
-/// # Errors
-/// Never in memory.
-pub(super) fn gzip(body: &[u8], level: flate2::Compression) -> io::Result<Bytes> {
+fn gzip(body: &[u8], level: flate2::Compression) -> io::Result<Bytes> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
     encoder.write_all(body)?;
     encoder.finish().map(Bytes::from)
@@ -153,13 +160,13 @@ fn brotli(body: &[u8]) -> io::Result<Bytes> {
 /// The encodings that a request takes (RFC 9110, 12.5.3). Of several we choose by size, not by
 /// weight: a weight matters only where it is 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Accepted {
-    pub(super) gzip: bool,
-    pub(super) brotli: bool,
+struct Accepted {
+    gzip: bool,
+    brotli: bool,
 }
 
 impl Accepted {
-    pub(super) fn by(request: &HeaderMap) -> Self {
+    fn by(request: &HeaderMap) -> Self {
         let (mut gzip, mut brotli, mut others) = (None, None, None);
         let values = request.get_all(header::ACCEPT_ENCODING);
         let values = values.iter().filter_map(|value| value.to_str().ok());

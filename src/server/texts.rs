@@ -28,14 +28,14 @@ impl Texts {
         };
         Self {
             robots: made(TEXT, metadata::robots(site)),
-            // Says its encoding itself.
-            sitemap: made("application/xml", metadata::sitemap(site)),
+            sitemap: made(XML, metadata::sitemap(site)),
             llms: made(TEXT, metadata::llms(site)),
         }
     }
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const XML: &str = "application/xml; charset=utf-8";
 
 /// `GET` of one of them.
 pub(super) fn get(which: fn(&Texts) -> &Resource) -> MethodRouter<AppState> {

@@ -100,7 +100,7 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
         ),
         (
             hashed("favicon", "svg"),
-            "image/svg+xml",
+            "image/svg+xml; charset=utf-8",
             "public, max-age=31536000, immutable",
         ),
         (
@@ -108,7 +108,7 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
             "application/manifest+json",
             "public, max-age=31536000, immutable",
         ),
-        ("/favicon.svg", "image/svg+xml", "no-cache"),
+        ("/favicon.svg", "image/svg+xml; charset=utf-8", "no-cache"),
         ("/site.webmanifest", "application/manifest+json", "no-cache"),
         ("/robots.txt", "text/plain; charset=utf-8", "no-cache"),
         ("/", "text/html; charset=utf-8", "no-cache"),

@@ -186,6 +186,16 @@ fn a_wrong_value_is_refused_at_start_by_name() {
         ("--privacy-url", "privacy.html"),
         ("--terms-url", "mailto:"),
         ("--support-url", ""),
+        ("--signups-per-minute", "1.5"),
+        ("--signups-per-minute", "many"),
+        ("--trusted-proxies", "proxy.example"),
+        ("--trusted-proxies", "10.0.0.0/33"),
+        ("--trusted-proxies", "10.0.0.1,"),
+        ("--proxy-header", "x-real-ip"),
+        ("--max-connections", "0"),
+        ("--max-connections", "1000001"),
+        ("--shutdown-grace", "1m"),
+        ("--log", "xml"),
     ];
     for (option, value) in wrong {
         let error = parse(&[option, value])
@@ -225,6 +235,12 @@ fn help_names_every_option_with_its_variable() {
         "privacy-url",
         "terms-url",
         "support-url",
+        "signups-per-minute",
+        "trusted-proxies",
+        "proxy-header",
+        "max-connections",
+        "shutdown-grace",
+        "log",
     ] {
         assert!(help.contains(&format!("--{option} ")), "{option}: {help}");
         let variable = format!("LANDING_{}", option.replace('-', "_").to_uppercase());

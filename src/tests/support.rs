@@ -1,17 +1,20 @@
 //! A server of a test's own: the router that `main` serves, on a free port, with its own store.
 
-use std::sync::Arc;
+use std::{future::pending, sync::Arc};
 
 use landing::{
-    server::{AppState, keep_fresh, router},
+    server::{AppState, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD,
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
+use tokio::net::TcpStream;
 
 use crate::made::{parse, write_site};
+
+/// Tests sign up as often as they like, unless they are about that.
+const UNLIMITED: &str = "--signups-per-minute=0";
 
 /// A running site. Its directories go when it goes.
 pub(crate) struct Site {
@@ -23,7 +26,7 @@ pub(crate) struct Site {
 impl Site {
     /// A site with an empty list.
     pub(crate) async fn start() -> Self {
-        Self::with(&[]).await
+        Self::with(&[UNLIMITED]).await
     }
 
     /// A site with command-line options.
@@ -38,7 +41,7 @@ impl Site {
         Self::serve(
             TempDir::new().expect("a temporary directory"),
             Arc::new(list),
-            &[],
+            &[UNLIMITED],
         )
         .await
     }
@@ -49,10 +52,9 @@ impl Site {
         let mut config = parse(options).expect("valid options");
         config.site_root = Some(site_root);
         let state = AppState::new(&config, list).expect("the site's files are there");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
-        tokio::spawn(keep_fresh(state.clone()));
-        tokio::spawn(async move { axum::serve(listener, router(state)).await });
+        tokio::spawn(serve(listener, state, async || pending().await));
         let client = Client::builder()
             .redirect(Policy::none())
             .build()
@@ -76,6 +78,16 @@ impl Site {
         let method = method.parse().expect("a method");
         self.client
             .request(method, format!("{}{path}", self.origin))
+    }
+
+    /// A connection to it, for what no client would send.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let addr = self.origin.trim_start_matches("http://");
+        TcpStream::connect(addr).await.expect("it listens")
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// Signs up by the API.

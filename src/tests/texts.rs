@@ -142,7 +142,7 @@ async fn the_texts_are_answered_from_memory_like_the_page() {
     let site = Site::start().await;
     for (path, content_type) in [
         ("/robots.txt", "text/plain; charset=utf-8"),
-        ("/sitemap.xml", "application/xml"),
+        ("/sitemap.xml", "application/xml; charset=utf-8"),
         ("/llms.txt", "text/plain; charset=utf-8"),
     ] {
         let get = site.get(path).send().await.expect("an answer");

@@ -100,6 +100,7 @@ async fn a_body_that_is_not_what_is_asked_for_is_refused_with_the_reason() {
         ("{}", "missing field `email`"),
         (r#"{"email": 5}"#, "expected a string"),
         (r#"{"email": null}"#, "expected a string"),
+        (r#"{"email":"a@b.co","email":"c@d.co"}"#, "duplicate field"),
         (r#"["a@b.co"#, "found an array"),
         (r#" ["a@b.co"]"#, "found an array"),
     ];

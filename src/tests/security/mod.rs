@@ -1,3 +1,10 @@
 //! What an attacker from outside may try.
 
 mod clients;
+mod connections;
+mod cross_site;
+mod headers;
+mod log;
+mod overload;
+mod shutdown;
+mod sign_up_limit;

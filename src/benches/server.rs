@@ -1,0 +1,88 @@
+//! A server in a process of its own.
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use reqwest::Client;
+use tempfile::TempDir;
+
+/// The program as `make build` leaves it, beside its files.
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
+
+/// Ends when it is dropped.
+pub(crate) struct Server {
+    pub(crate) addr: SocketAddr,
+    process: Child,
+    data: Option<TempDir>,
+}
+
+impl Server {
+    /// The site with an empty list, on the disk that the program is on.
+    pub(crate) async fn landing(options: &[&str]) -> Self {
+        assert!(
+            Path::new(PROGRAM).exists(),
+            "{PROGRAM} is missing; run `make build`"
+        );
+        let data = TempDir::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target"))
+            .expect("a temporary directory");
+        let addr = free_addr();
+        let mut command = Command::new(PROGRAM);
+        command.args(["--addr", &addr.to_string(), "--data"]);
+        command.arg(data.path().join("data")).args(options);
+        let mut server = Self::start(addr, command).await;
+        server.data = Some(data);
+        server
+    }
+
+    /// Returns after its first answer.
+    pub(crate) async fn start(addr: SocketAddr, mut command: Command) -> Self {
+        let process = command.stderr(Stdio::null()).spawn().expect("it starts");
+        let server = Self {
+            addr,
+            process,
+            data: None,
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Client::new().get(server.url("/")).send().await.is_err() {
+            assert!(Instant::now() < deadline, "the server does not answer");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        server
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.addr)
+    }
+
+    /// Megabytes by a field of proc_pid_status(5).
+    pub(crate) fn memory(&self, field: &str) -> f64 {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
+        let kilobytes = kilobytes.and_then(|number| number.parse::<f64>().ok());
+        kilobytes.expect("a number of kilobytes") / 1024.0
+    }
+
+    /// What the system says of the process.
+    pub(crate) fn proc(&self, file: &str) -> String {
+        fs::read_to_string(format!("/proc/{}/{file}", self.process.id())).expect("Linux")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        drop(self.data.take());
+    }
+}
+
+pub(crate) fn free_addr() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it is bound")
+}

@@ -1,0 +1,117 @@
+//! Pages of other sites, which could have their visitors' browsers sign up.
+
+use crate::support::Site;
+
+/// Headers of a POST, and whether it is let in. The host is the site's own, whatever it is.
+const CASES: [(&[(&str, &str)], bool); 16] = [
+    (&[], true),
+    (&[("sec-fetch-site", "same-origin")], true),
+    (&[("sec-fetch-site", "none")], true),
+    (&[("sec-fetch-site", "cross-site")], false),
+    (&[("sec-fetch-site", "same-site")], false),
+    (
+        &[
+            ("sec-fetch-site", "cross-site"),
+            ("origin", "https://steward.example"),
+        ],
+        false,
+    ),
+    (
+        &[("host", "localhost:1"), ("origin", "http://localhost:1")],
+        true,
+    ),
+    (
+        &[("host", "Steward.test"), ("origin", "https://steward.test")],
+        true,
+    ),
+    // A proxy has put another host there.
+    (
+        &[
+            ("host", "backend:3000"),
+            ("origin", "https://steward.example"),
+        ],
+        true,
+    ),
+    (
+        &[
+            ("host", "backend:3000"),
+            ("origin", "http://steward.example"),
+        ],
+        false,
+    ),
+    (&[("origin", "https://evil.example")], false),
+    (
+        &[
+            // No page can say this: something on the way has changed the other.
+            ("sec-fetch-site", "same-origin"),
+            ("origin", "null"),
+        ],
+        true,
+    ),
+    (&[("origin", "https://steward.example.evil.example")], false),
+    (&[("origin", "null")], false),
+    (&[("origin", "")], false),
+    // A page on another port, or under another name of the same site.
+    (
+        &[
+            ("host", "steward.test"),
+            ("origin", "https://steward.test:8443"),
+        ],
+        false,
+    ),
+];
+
+#[tokio::test]
+async fn a_sign_up_of_another_sites_page_is_refused_at_both_doors() {
+    let site = Site::start().await;
+    let mut listed = 0;
+    for (number, (headers, is_let_in)) in CASES.into_iter().enumerate() {
+        let doors = [
+            (
+                "/",
+                "application/x-www-form-urlencoded",
+                format!("email=f{number}%40b.co"),
+            ),
+            (
+                "/api/waitlist",
+                "application/json",
+                format!(r#"{{"email":"a{number}@b.co"}}"#),
+            ),
+        ];
+        for (path, content_type, body) in doors {
+            let mut request = site
+                .post(path)
+                .header("content-type", content_type)
+                .body(body);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let answer = request.send().await.expect("an answer");
+            let status = answer.status().as_u16();
+            assert_eq!(
+                status,
+                if is_let_in { 201 } else { 403 },
+                "{path} {headers:?}"
+            );
+            listed += u64::from(is_let_in);
+        }
+    }
+    assert_eq!(site.count().await, listed);
+}
+
+#[tokio::test]
+async fn reading_is_open_to_all_and_shared_with_nobody() {
+    let site = Site::start().await;
+    for path in ["/", "/api/waitlist/count"] {
+        let request = site.get(path).header("origin", "https://evil.example");
+        let answer = request.header("sec-fetch-site", "cross-site").send().await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), 200);
+        assert!(
+            answer
+                .headers()
+                .get("access-control-allow-origin")
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,340 @@
+//! The headers that tell a browser what this page may do, and what others may do with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use reqwest::{Response, header::HeaderMap};
+use sha2::{Digest, Sha256};
+
+use super::overload::Panicking;
+use crate::{
+    running::{Place, Running},
+    support::{Site, header},
+};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const CROSS_SITE: (&str, &str) = ("sec-fetch-site", "cross-site");
+
+/// Method, path, headers, body, and the status of the answer.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    u16,
+);
+
+/// Requests of every kind.
+const REQUESTS: [Case; 20] = [
+    ("GET", "/", &[], "", 200),
+    ("HEAD", "/", &[], "", 200),
+    ("GET", "/", &[("if-none-match", "*")], "", 304),
+    ("POST", "/", &[], "", 400),
+    ("POST", "/", &[CROSS_SITE], "", 403),
+    ("PUT", "/", &[], "", 405),
+    ("GET", "/nowhere", &[], "", 404),
+    ("DELETE", "/nowhere", &[], "", 404),
+    ("GET", "/pkg/landing.HASH.js", &[], "", 200),
+    ("GET", "/favicon.svg", &[], "", 200),
+    ("GET", "/robots.txt", &[], "", 200),
+    ("GET", "/healthz", &[], "", 200),
+    ("GET", "/readyz", &[], "", 200),
+    ("GET", "/api/waitlist/count", &[], "", 200),
+    ("GET", "/api/nothing", &[], "", 404),
+    (
+        "OPTIONS",
+        "/api/waitlist",
+        &[("origin", "https://evil.example")],
+        "",
+        405,
+    ),
+    (
+        "POST",
+        "/api/waitlist",
+        &[JSON],
+        r#"{"email":"ann@example.com"}"#,
+        201,
+    ),
+    (
+        "POST",
+        "/api/waitlist",
+        &[JSON],
+        r#"{"email":"ann@example.com"}"#,
+        409,
+    ),
+    ("POST", "/api/waitlist", &[JSON], "nonsense", 400),
+    ("POST", "/api/waitlist", &[], "", 415),
+];
+
+/// Sends them all, and two whose answers need another site or a long path.
+async fn answers() -> Vec<Response> {
+    let site = Site::start().await;
+    let mut answers = Vec::new();
+    for (method, path, headers, body, status) in REQUESTS {
+        let mut request = site.request(method, path).body(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = request.send().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{method} {path}");
+        answers.push(answer);
+    }
+    let long = site.get(&format!("/{}", "a".repeat(2048))).send().await;
+    answers.push(long.expect("an answer"));
+    let broken = Site::over(Panicking).await;
+    answers.push(broken.join("ann@example.com").await);
+    let last: Vec<_> = answers[REQUESTS.len()..]
+        .iter()
+        .map(|it| it.status().as_u16())
+        .collect();
+    assert_eq!(last, [414, 500]);
+    answers
+}
+
+#[tokio::test]
+async fn every_answer_has_them_and_none_says_what_runs_here() {
+    for answer in answers().await {
+        let at = format!("{} {}", answer.status(), answer.url().path());
+        let policy = header(&answer, "content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; "), "{at}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
+            (
+                "strict-transport-security",
+                "max-age=63072000; includeSubDomains",
+            ),
+        ] {
+            assert_eq!(header(&answer, name), value, "{at}: {name}");
+        }
+        let asked_for = header(&answer, "permissions-policy");
+        assert!(
+            asked_for.contains("camera=(), ") && !asked_for.contains("=*"),
+            "{at}"
+        );
+        for name in answer.headers().keys() {
+            let name = name.as_str();
+            let is_telling = ["server", "via", "set-cookie"].contains(&name)
+                || name.starts_with("x-powered")
+                || name.starts_with("access-control-");
+            assert!(!is_telling, "{at}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_policy_allows_what_the_page_has_and_nothing_else() {
+    let site = Site::start().await;
+    let answer = site.get("/").send().await.expect("an answer");
+    let policy = header(&answer, "content-security-policy").to_owned();
+    let page = answer.text().await.expect("text");
+    let style = page
+        .split_once("<style>")
+        .and_then(|(_, rest)| rest.split_once("</style>"));
+    let hash = STANDARD.encode(Sha256::digest(style.expect("a style").0));
+    assert_eq!(
+        policy,
+        format!(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'sha256-{hash}'; \
+             font-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
+             form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
+             require-trusted-types-for 'script'; trusted-types 'none'"
+        )
+    );
+    for forbidden in [" style=", " onclick=", "<base", "<iframe", "http-equiv"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn only_while_somebody_works_on_the_page_its_reload_script_may_run() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.env("LEPTOS_WATCH", "1");
+    let page = Running::start(command).ask("GET", "/", "");
+    assert!(page.contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';"));
+}
+
+#[tokio::test]
+async fn without_https_no_browser_is_told_to_insist_on_it() {
+    let site = Site::with(&["--origin=http://steward.example"]).await;
+    let answer = site.get("/").send().await.expect("an answer");
+    assert_eq!(header(&answer, "strict-transport-security"), "");
+    assert_ne!(header(&answer, "content-security-policy"), "");
+}
+
+#[tokio::test]
+async fn mozillas_observatory_would_give_them_an_a_plus() {
+    for answer in answers().await {
+        let score = observatory(answer.headers());
+        assert!(score >= 100, "{}: {score}", answer.url().path());
+    }
+}
+
+#[test]
+fn the_observatory_gives_less_for_less() {
+    let complete = [
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'self'; frame-ancestors 'none'",
+        ),
+        ("strict-transport-security", "max-age=63072000"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ];
+    let score = |changed: &str, value: &'static str| {
+        let mut headers = HeaderMap::new();
+        for (name, kept) in complete {
+            let value = if name == changed { value } else { kept };
+            if !value.is_empty() {
+                headers.insert(name, value.parse().expect("a value"));
+            }
+        }
+        observatory(&headers)
+    };
+    assert_eq!(score("", ""), 130);
+    for (name, value, expected) in [
+        // No policy is no frame-ancestors either; below 90 there is nothing extra.
+        ("content-security-policy", "", 55),
+        (
+            "content-security-policy",
+            "default-src 'self'; frame-ancestors 'none'",
+            125,
+        ),
+        (
+            "content-security-policy",
+            "script-src 'self'; frame-ancestors 'none'",
+            80,
+        ),
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'unsafe-inline'",
+            80,
+        ),
+        (
+            "content-security-policy",
+            "default-src 'none'; script-src 'unsafe-eval'",
+            70,
+        ),
+        ("strict-transport-security", "", 80),
+        ("strict-transport-security", "max-age=86400", 120),
+        ("x-content-type-options", "", 125),
+        ("referrer-policy", "unsafe-url", 120),
+        ("cross-origin-resource-policy", "", 120),
+    ] {
+        assert_eq!(score(name, value), expected, "{name}: {value}");
+    }
+}
+
+/// The score of Mozilla's HTTP Observatory (github.com/mdn/mdn-http-observatory, `src/grader` and
+/// `src/analyzer/tests`, version of 2025): 100 and more is A+. Its rules for cookies and CORS are
+/// about headers that no answer has; those for redirections are about the proxy; for scripts of the
+/// same origin subresource integrity gives nothing and takes nothing.
+fn observatory(headers: &HeaderMap) -> i32 {
+    let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let policy = get("content-security-policy").map(directives);
+    let max_age = get("strict-transport-security").and_then(|value| {
+        let mut parts = value.split(';').map(str::trim);
+        parts.find_map(|part| part.strip_prefix("max-age=")?.parse::<u32>().ok())
+    });
+    let frames = policy
+        .as_ref()
+        .and_then(|policy| policy.get("frame-ancestors"));
+    let modifiers = [
+        policy.as_ref().map_or(-25, policy_modifier),
+        match max_age {
+            None => -20,
+            Some(seconds) if seconds < 15_768_000 => -10,
+            Some(_) => 0,
+        },
+        if get("x-content-type-options") == Some("nosniff") {
+            0
+        } else {
+            -5
+        },
+        match (frames, get("x-frame-options")) {
+            (Some(sources), _) if sources.is_disjoint(&BROAD.into()) => 5,
+            (_, Some("DENY" | "SAMEORIGIN")) => 0,
+            _ => -20,
+        },
+        match get("referrer-policy") {
+            None => 0,
+            Some(
+                "no-referrer" | "same-origin" | "strict-origin" | "strict-origin-when-cross-origin",
+            ) => 5,
+            Some(_) => -5,
+        },
+        match get("cross-origin-resource-policy") {
+            None | Some("cross-origin") => 0,
+            Some("same-origin" | "same-site") => 10,
+            Some(_) => -5,
+        },
+    ];
+    let score = 100
+        + modifiers
+            .iter()
+            .filter(|modifier| **modifier < 0)
+            .sum::<i32>();
+    let extra = modifiers
+        .iter()
+        .filter(|modifier| **modifier > 0)
+        .sum::<i32>();
+    if score >= 90 { score + extra } else { score }
+}
+
+const BROAD: [&str; 8] = [
+    "ftp:",
+    "http:",
+    "https:",
+    "*",
+    "http://*",
+    "http://*.*",
+    "https://*",
+    "https://*.*",
+];
+
+fn directives(policy: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let directives = policy.split(';').map(str::split_whitespace);
+    directives
+        .filter_map(|mut words| Some((words.next()?, words.collect())))
+        .collect()
+}
+
+fn policy_modifier(policy: &BTreeMap<&str, BTreeSet<&str>>) -> i32 {
+    let everything = BTreeSet::from(["*"]);
+    let sources = |name: &str| {
+        let own = policy.get(name).or_else(|| policy.get("default-src"));
+        own.unwrap_or(&everything)
+    };
+    let (script, object, style) = (
+        sources("script-src"),
+        sources("object-src"),
+        sources("style-src"),
+    );
+    let is_broad = |sources: &BTreeSet<&str>| !sources.is_disjoint(&BROAD.into());
+    let is_hashed = |sources: &BTreeSet<&str>| {
+        let hashes = ["'sha256-", "'sha384-", "'sha512-", "'nonce-"];
+        sources
+            .iter()
+            .any(|source| hashes.iter().any(|hash| source.starts_with(hash)))
+    };
+    let is_inline = |sources: &BTreeSet<&str>| {
+        sources.contains("data:") || sources.contains("'unsafe-inline'") && !is_hashed(sources)
+    };
+    let is_insecure = |source: &&str| source.starts_with("http:") || source.starts_with("ftp:");
+    let is_open = is_broad(script) || is_inline(script) || is_broad(object);
+    if is_open || policy.values().flatten().any(is_insecure) {
+        -20
+    } else if script.contains("'unsafe-eval'") || style.contains("'unsafe-eval'") {
+        -10
+    } else if is_broad(style) || is_inline(style) {
+        0
+    } else if policy.get("default-src") == Some(&BTreeSet::from(["'none'"])) {
+        10
+    } else {
+        5
+    }
+}

@@ -1,0 +1,213 @@
+//! More than the site can take, and faults of its own.
+
+use std::{
+    io::{self, Write},
+    panic::{self, PanicHookInfo},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use landing::{
+    cli::log_panics,
+    waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist},
+};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::{mpsc, watch},
+};
+use tracing::subscriber::DefaultGuard;
+
+use crate::support::Site;
+
+/// A store with a fault in it.
+pub(super) struct Panicking;
+
+impl Waitlist for Panicking {
+    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
+        panic!("no panic may tell of {}", entry.email.as_typed());
+    }
+
+    fn erase(&self, _: &Email) -> Answer<'_, bool> {
+        panic!("nobody asks");
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn count(&self) -> u64 {
+        7
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        watch::channel(7).1
+    }
+
+    fn entries(&self) -> Result<Entries, StoreError> {
+        Err(StoreError::Unreadable)
+    }
+}
+
+/// What is logged, kept.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    /// Keeps what is logged on this thread.
+    fn log() -> (Self, DefaultGuard) {
+        let kept = Self::default();
+        let writer = kept.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false);
+        let log = log.with_writer(move || writer.clone()).finish();
+        (kept, tracing::subscriber::set_default(log))
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.0.lock().expect("no panic").clone();
+        String::from_utf8(bytes).expect("text")
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts the hook back for the other tests of this process.
+struct UsualHook(Option<Hook>);
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
+impl Drop for UsualHook {
+    fn drop(&mut self) {
+        // A thread that panics may not.
+        if let Some(hook) = self.0.take().filter(|_| !thread::panicking()) {
+            panic::set_hook(hook);
+        }
+    }
+}
+
+/// All of it happens on the test's own thread, so its own log has all of it.
+#[tokio::test]
+async fn a_fault_is_a_500_for_that_request_alone_logged_once_and_without_the_address() {
+    let (kept, _log) = Kept::log();
+    let _usual = UsualHook(Some(panic::take_hook()));
+    log_panics();
+
+    let site = Site::over(Panicking).await;
+    let waiting = site.get("/api/waitlist/count").send();
+    let answer = site.join("ann@example.com").await;
+    assert_eq!(answer.status(), 500);
+    assert_eq!(
+        answer.text().await.expect("text"),
+        r#"{"error":"Something went wrong on our side."}"#
+    );
+    assert_eq!(waiting.await.expect("an answer").status(), 200);
+    assert_eq!(site.count().await, 7);
+    let form = site
+        .post("/")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let answer = form.body("email=ann%40example.com").send().await;
+    assert_eq!(answer.expect("an answer").status(), 500);
+
+    let log = kept.text();
+    let faults: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
+    assert_eq!(faults.len(), 2, "one for each request: {log}");
+    for fault in faults {
+        assert!(
+            fault.contains("a fault of this program at src/tests/security/overload.rs:"),
+            "{fault}"
+        );
+    }
+    assert!(!log.contains("ann") && !log.contains("no panic"), "{log}");
+}
+
+#[tokio::test]
+async fn the_process_is_alive_whatever_the_store_does_and_ready_when_it_answers() {
+    let site = Site::start().await;
+    for path in ["/healthz", "/readyz"] {
+        let answer = site.get(path).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
+        assert_eq!(answer.headers()["cache-control"], "no-store");
+        assert_eq!(answer.text().await.expect("text"), "OK", "{path}");
+    }
+    let site = Site::over(crate::waitlist_api::Down(StoreError::Stopped)).await;
+    assert_eq!(site.text("/healthz").await, "OK");
+    let answer = site.get("/readyz").send().await.expect("an answer");
+    assert_eq!(answer.status(), 503);
+    assert_eq!(answer.text().await.expect("text"), "Service Unavailable");
+}
+
+/// A store that says when it is asked, and never answers.
+struct Silent(mpsc::UnboundedSender<()>);
+
+impl Waitlist for Silent {
+    fn join(&self, _: Entry) -> Answer<'_, Joined> {
+        self.0.send(()).expect("the test waits for it");
+        Box::pin(std::future::pending())
+    }
+
+    fn erase(&self, _: &Email) -> Answer<'_, bool> {
+        Box::pin(std::future::pending())
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
+        self.0.send(()).expect("the test waits for it");
+        Box::pin(std::future::pending())
+    }
+
+    fn count(&self) -> u64 {
+        7
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        watch::channel(7).1
+    }
+
+    fn entries(&self) -> Result<Entries, StoreError> {
+        Err(StoreError::Unreadable)
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
+    let (kept, _log) = Kept::log();
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let site = Site::over(Silent(asked)).await;
+    let mut client = site.connect().await;
+    let request = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+                   Content-Length: 27\r\n\r\n{\"email\":\"ann@example.com\"}";
+    client
+        .write_all(request.as_bytes())
+        .await
+        .expect("it reads");
+    was_asked.recv().await.expect("it is asked");
+    drop(client);
+    while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_asks_whether_it_is_ready_takes_one_place_in_the_queue_of_sign_ups() {
+    let (asked, mut was_asked) = mpsc::unbounded_channel();
+    let site = Site::over(Silent(asked)).await;
+    let ask = |_| tokio::spawn(site.get("/readyz").send());
+    let asking: Vec<_> = (0..50).map(ask).collect();
+    was_asked.recv().await.expect("the first asks");
+    // All have been taken in once a later request is answered.
+    for _ in 0..50 {
+        site.count().await;
+    }
+    assert!(
+        was_asked.try_recv().is_err(),
+        "the others wait for its answer"
+    );
+    asking.into_iter().for_each(|ask| ask.abort());
+}
