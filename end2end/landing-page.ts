@@ -36,7 +36,7 @@ export class LandingPage {
     this.toasts = page.locator(".toast");
     this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
     this.footer = page.getByRole("contentinfo");
-    this.controls = page.locator("a[href], button, input");
+    this.controls = page.locator("a[href], button, input:not([hidden] *)");
   }
 
   async open(): Promise<void> {

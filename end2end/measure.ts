@@ -64,7 +64,7 @@ export function misplacedTexts(page: Page): Promise<string[]> {
     });
 
     const context = new OffscreenCanvas(1, 1).getContext("2d");
-    for (const input of document.querySelectorAll("input")) {
+    for (const input of document.querySelectorAll<HTMLInputElement>("input:not([hidden] *)")) {
       if (!context) throw new Error("there is no canvas");
       const { font, paddingLeft, paddingRight } = getComputedStyle(input);
       context.font = font;

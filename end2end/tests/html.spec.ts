@@ -16,6 +16,8 @@ const validator = new HtmlValidate({
   rules: {
     // The islands' markup is React's, which closes `<input/>`. HTML allows both.
     "void-style": "off",
+    // It writes `hidden=""`.
+    "attribute-empty-style": "off",
     // And writes `autoComplete`. HTML knows no case.
     "attr-case": ["error", { style: ["lowercase", "camelcase"] }],
   },

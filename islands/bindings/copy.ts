@@ -53,6 +53,7 @@ export const COPY = {
   "INVALID_EMAIL": "Please enter a valid email address",
   "JOINED": "You've been added to the waitlist. We'll notify you when {product} is ready.",
   "JOINED_TITLE": "Success!",
+  "LEAVE_EMPTY": "Leave this empty",
   "SOCIAL_LABEL": "Follow the launch",
   "SOCIAL_TIP": "Our profile on",
   "SUBMIT": "Join the Waitlist",

@@ -13,14 +13,18 @@ const PRERENDERED_COUNT = 41;
 
 const count = vi.fn<() => Promise<Response>>();
 const join = vi.fn<(entry: unknown) => Promise<Response>>();
+/** The form posting itself, which is the page's and not the API's. */
+const posted = vi.fn<(body: string) => Promise<Response>>();
 
 beforeEach(() => {
   count.mockReset().mockImplementation(async () => Response.json({ count: 42 }));
   join.mockReset().mockImplementation(async () => Response.json({ email: EMAIL }, { status: 201 }));
+  posted.mockReset().mockImplementation(async () => new Response("", { status: 201 }));
   vi.stubGlobal("fetch", async (url: string, init: RequestInit = {}) => {
     const method = init.method ?? "GET";
     if (`${method} ${url}` === "GET /api/waitlist/count") return count();
     if (`${method} ${url}` === "POST /api/waitlist") return join(JSON.parse(String(init.body)));
+    if (`${method} ${url}` === "POST /") return posted(String(init.body));
     throw new Error(`unexpected: ${method} ${url}`);
   });
 });
@@ -66,6 +70,18 @@ describe("joining", () => {
       },
     ]);
     expect(field().value).toBe("");
+  });
+
+  test("what fills in every field is told that it has joined, and signs nobody up", async () => {
+    const user = setup();
+    await user.type(field(), EMAIL);
+    const trap = screen.getByLabelText<HTMLInputElement>("Leave this empty");
+    trap.value = "cheap pills";
+    await user.click(button());
+    await waitForToast("Success!");
+    expect(field().value).toBe("");
+    expect(join).not.toHaveBeenCalled();
+    expect(posted).toHaveBeenCalledExactlyOnceWith(`email=ada%40example.com&topic=cheap+pills`);
   });
 
   test("§4 success clears also a field that the server has filled", async () => {

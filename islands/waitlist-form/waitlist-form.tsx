@@ -24,6 +24,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
 function Form({ product, count, email }: WaitlistFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
+  const trap = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   const people = usePeople(form, count);
@@ -31,8 +32,13 @@ function Form({ product, count, email }: WaitlistFormProps) {
   const [outcome, setOutcome] = useState<"joined" | "invalid">();
   const signUp = useMutation({
     // Nothing in the answer is used, but what is not JSON is not an answer of the API.
-    mutationFn: async (entry: Entry): Promise<unknown> =>
-      (await request("POST", WAITLIST, entry)).json(),
+    mutationFn: async (entry: Entry): Promise<unknown> => {
+      const topic = trap.current?.value;
+      // The server's own form takes care of such.
+      if (topic)
+        return fetch("/", { method: "POST", body: new URLSearchParams({ ...entry, topic }) });
+      return (await request("POST", WAITLIST, entry)).json();
+    },
     onSuccess: () => {
       if (input.current) input.current.value = "";
       setOutcome("joined");
@@ -101,6 +107,13 @@ function Form({ product, count, email }: WaitlistFormProps) {
         disabled={isPending}
         aria-invalid={outcome === "invalid" || undefined}
       />
+      {/* People neither see it nor come to it, and browsers know nothing to fill in (an address or
+          a name they would). What fills in every field of a form is no person: the server tells it
+          that it has joined. */}
+      <label hidden>
+        {COPY.LEAVE_EMPTY}
+        <input ref={trap} type="text" name="topic" tabIndex={-1} autoComplete="off" />
+      </label>
       {/* The label holds the button's width while it says something shorter. */}
       <button
         ref={button}

@@ -26,6 +26,8 @@ pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
 pub const EMAIL_LABEL: &str = "Email address";
 /// Hint inside the empty field.
 pub const EMAIL_PLACEHOLDER: &str = "you@company.com";
+/// Label of the field that only programs meet.
+pub const LEAVE_EMPTY: &str = "Leave this empty";
 /// The button.
 pub const SUBMIT: &str = "Join the Waitlist";
 /// The button while a sign-up is under way (spec §4).
@@ -75,6 +77,7 @@ pub(crate) fn exported() -> serde_json::Value {
         DEMO_DIRECTORY,
         EMAIL_LABEL,
         EMAIL_PLACEHOLDER,
+        LEAVE_EMPTY,
         SUBMIT,
         SUBMITTING,
         COUNT,

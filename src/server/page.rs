@@ -27,7 +27,7 @@ use crate::{
     app,
     copy::reply,
     page::{Page, Reply},
-    waitlist::InvalidEmail,
+    waitlist::{Email, InvalidEmail},
 };
 
 /// The landing page of this second, and the not-found page.
@@ -149,10 +149,15 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
 
 /// Signs up who has sent the form. An error comes with what was typed, as far as that was read.
 async fn take_form(state: &AppState, request: Request) -> Result<(), (ApiError, String)> {
-    let Form { email } = read_form(state, request)
+    let Form { email, topic } = read_form(state, request)
         .await
         .map_err(|error| (error, String::new()))?;
-    let signed_up = sign_up(&*state.list, &email).await;
+    let signed_up = if topic.is_empty() {
+        sign_up(&*state.list, &email).await
+    } else {
+        tracing::info!("a sign-up was taken for a program's and not kept: it filled in `topic`");
+        Email::parse(&email).map_err(ApiError::InvalidEmail)
+    };
     signed_up.map(drop).map_err(|error| (error, email))
 }
 
@@ -165,11 +170,15 @@ async fn read_form(state: &AppState, request: Request) -> Result<Form, ApiError>
         .map_err(|rejection| ApiError::BadBody(rejection.to_string()))
 }
 
-/// The form's one field, as browsers send it.
+/// The form's fields, as browsers send them.
 #[derive(Deserialize)]
 struct Form {
     #[serde(default)]
     email: String,
+    /// People neither see it nor come to it (`islands/waitlist-form`). What fills in every field of a
+    /// form is no person: it is told that it has joined.
+    #[serde(default)]
+    topic: String,
 }
 
 fn joined() -> Reply {
