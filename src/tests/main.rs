@@ -5,6 +5,7 @@ mod delivery;
 #[cfg(target_os = "linux")]
 mod durability;
 mod email;
+mod fuzz;
 mod made;
 mod metadata;
 mod pages;

@@ -1,0 +1,195 @@
+//! What must hold of whatever bytes a stranger sends. A fuzzer looks for those of which it does not
+//! (`make fuzz`); the tests hold the corpus to it.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, LazyLock},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::ConnectInfo,
+    http::{HeaderMap, HeaderValue, Request},
+};
+use http_body_util::BodyExt;
+use landing::{
+    server::{AppState, Proxies, router},
+    waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist},
+    wire,
+};
+use regex::Regex;
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::made::{parse, write_site};
+
+/// WHATWG HTML, 4.10.5.1.5, word for word.
+static WHATWG: LazyLock<Regex> = LazyLock::new(|| {
+    let rule = r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$";
+    Regex::new(rule).expect("WHATWG's own")
+});
+
+/// What is an address shows all of itself, has a key that every mail server can read, and is one by
+/// WHATWG's rule; what is ASCII and one by that rule, within the lengths, is an address.
+pub(crate) fn email(bytes: &[u8]) {
+    let typed = String::from_utf8_lossy(bytes);
+    let trimmed = typed.trim();
+    let Ok(email) = Email::parse(&typed) else {
+        let local = trimmed.split('@').next().unwrap_or_default();
+        assert!(!WHATWG.is_match(trimmed) || local.len() > 64 || trimmed.len() > 254);
+        return;
+    };
+    assert_eq!(email.as_typed(), trimmed);
+    assert!(trimmed.len() <= 254);
+    assert!(!trimmed.contains(is_unseen), "{trimmed:?}");
+    let key = email.key();
+    assert!(WHATWG.is_match(&key), "{key:?}");
+    assert!(!key.contains(|c: char| c.is_ascii_uppercase()) && key.len() <= 254);
+    let again = Email::parse(&key).expect("a key is an address");
+    assert_eq!(again.key(), key, "{trimmed:?}");
+}
+
+/// Control characters, spaces, and those that have no width or turn the text around.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || c.is_whitespace()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{206f}'
+        )
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// A sign-up with this body is taken exactly when it is the JSON that is asked for, of at most 4 KiB,
+/// with an address; and is answered as the API promises in any case.
+pub(crate) fn body(bytes: &[u8]) {
+    let entry = serde_json::from_slice::<wire::Entry>(bytes).ok();
+    let is_object = bytes.trim_ascii_start().starts_with(b"{");
+    let email = entry
+        .filter(|_| is_object && bytes.len() <= 4096)
+        .and_then(|entry| Email::parse(&entry.email).ok());
+    let (status, answer) = SITE.post(bytes);
+    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+    match email {
+        Some(email) => {
+            assert_eq!(status, 201);
+            assert_eq!(answer["email"], email.as_typed());
+        }
+        None => {
+            assert_eq!(status, if bytes.len() > 4096 { 413 } else { 400 });
+            assert!(answer["error"].is_string());
+        }
+    }
+}
+
+/// Whatever a client writes into the header, its address is the one that the nearest trusted proxy
+/// adds; and without a trusted proxy the one it connects from.
+pub(crate) fn forwarded(bytes: &[u8]) {
+    let proxies = |header: &str| {
+        let options = [
+            "--trusted-proxies=10.0.0.0/8,fd00::/8",
+            "--proxy-header",
+            header,
+        ];
+        Proxies::new(&parse(&options).expect("valid options"))
+    };
+    let [proxy, stranger, client] = ["10.0.0.1", "192.0.2.1", "2001:db8::7"]
+        .map(|ip| ip.parse::<IpAddr>().expect("an address"));
+    for (header, added) in [
+        ("x-forwarded-for", ["2001:db8::7", "10.0.0.9"]),
+        (
+            "forwarded",
+            ["for=\"[2001:db8::7]:99\";proto=http", "for=10.0.0.9"],
+        ),
+    ] {
+        let proxies = proxies(header);
+        // Several lines of a header, or one.
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
+        let mut headers = HeaderMap::new();
+        lines.for_each(|line| {
+            headers.append(header, line);
+        });
+        assert_eq!(proxies.client(stranger, &headers), stranger);
+        proxies.client(proxy, &headers);
+
+        let mut more_lines = headers.clone();
+        for value in added {
+            more_lines.append(header, HeaderValue::from_static(value));
+        }
+        assert_eq!(proxies.client(proxy, &more_lines), client);
+
+        let all: Vec<_> = headers
+            .get_all(header)
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        let one_line = [&all.join(&b", "[..]), added.join(", ").as_bytes()].join(&b", "[..]);
+        if let Ok(one_line) = HeaderValue::from_bytes(&one_line) {
+            headers.insert(header, one_line);
+            assert_eq!(proxies.client(proxy, &headers), client);
+        }
+    }
+}
+
+static SITE: LazyLock<Site> = LazyLock::new(|| {
+    let directory = TempDir::new().expect("a temporary directory");
+    write_site(directory.path(), wire::BUILD);
+    let mut config = parse(&["--signups-per-minute=0"]).expect("valid options");
+    config.site_root = Some(directory.path().to_owned());
+    let state = AppState::new(&config, Arc::new(Endless)).expect("the files are there");
+    Site(router(state))
+});
+
+struct Site(Router);
+
+impl Site {
+    fn post(&self, body: &[u8]) -> (u16, Vec<u8>) {
+        let mut request = Request::post("/api/waitlist")
+            .header("content-type", "application/json")
+            .body(Body::from(body.to_owned()))
+            .expect("a request");
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        runtime.expect("a runtime").block_on(async {
+            let answer = self.0.clone().oneshot(request).await.expect("an answer");
+            let status = answer.status().as_u16();
+            let body = answer.into_body().collect().await.expect("a body");
+            (status, body.to_bytes().to_vec())
+        })
+    }
+}
+
+/// A list that everybody is new to.
+struct Endless;
+
+impl Waitlist for Endless {
+    fn join(&self, _: Entry) -> Answer<'_, Joined> {
+        Box::pin(async { Ok(Joined::New) })
+    }
+
+    fn erase(&self, _: &Email) -> Answer<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn count(&self) -> u64 {
+        0
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
+    }
+
+    fn entries(&self) -> Result<Entries, StoreError> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
