@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store powercut kill lighthouse fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store siege fuzz powercut kill lighthouse fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -28,9 +28,10 @@ test: ## set up, then every check and test there is
 	@$(MAKE) --no-print-directory --keep-going lint test-rust test-islands test-end2end
 
 lint:
-	cargo fmt --check
+	cargo fmt --all --check
 	$(PRETTIER) --check
 	cargo clippy --all-targets -- -D warnings
+	cargo deny check --hide-inclusion-graph licenses bans sources
 	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
 	cd islands && npx tsc && node fonts.mjs --check
 	cd end2end && npx tsc
@@ -53,6 +54,22 @@ bench-store: setup ## compare durable sign-ups with a bare append and sync; what
 	mkdir -p target
 	cargo run --release --example bench-store
 
+siege: build ## attack the release, and see what a polite visitor notices: three minutes
+	.ci/setup siege
+	cargo run --release --example siege
+
+# Without the sanitizers, which look for what unsafe code does: there is none.
+FUZZ := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_TARGET_DIR=target/fuzz \
+	RUSTC_BOOTSTRAP=1 cargo fuzz
+FUZZ_SECONDS ?= 600
+
+fuzz: setup ## look for bytes that break a parser: ten minutes for each, FUZZ_SECONDS=600
+	.ci/setup fuzz
+	for target in email body forwarded; do \
+		$(FUZZ) run --fuzz-dir src/fuzz --sanitizer none $$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=5000 -timeout=25 || exit 1; \
+	done
+
 powercut: setup ## rebuild 5,000 disks as a power cut may leave them, and open the list on each
 	.ci/setup durability
 	POWER_CUTS=5000 POWER_CUT_SIGN_UPS=3000 POWER_CUT_CLIENTS=32 cargo test --test site power_cut -- --nocapture
@@ -66,7 +83,7 @@ lighthouse: build ## what Lighthouse says of the page on a phone: medians of fiv
 	node end2end/lighthouse/run.mjs
 
 fmt: setup ## format everything
-	cargo fmt
+	cargo fmt --all
 	$(PRETTIER) --write
 
 bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy/islands.rs
