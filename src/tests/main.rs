@@ -10,6 +10,8 @@ mod made;
 mod metadata;
 mod pages;
 mod program;
+#[cfg(target_os = "linux")]
+mod proxies;
 mod running;
 mod security;
 mod store;
