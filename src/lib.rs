@@ -15,7 +15,7 @@
 //! | | `island` | what the server writes for an island |
 //! | | `sections` | one component for each section |
 //! | | `app` | the pages: the head, and the sections in their order |
-//! | site | `server` | routes, pages in memory, assets, errors |
+//! | site | `server` | connections, routes, pages in memory, assets, limits, errors |
 //! | | `api` | the server functions of `/api/waitlist` |
 //! | program | `cli` | the commands |
 //! | browser | `host` | finds islands, decides when each starts, mounts it |
