@@ -109,15 +109,33 @@ pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
             deed,
         }));
     }
+    // The process was killed in the middle of these. What a write has done by then is in the file, and
+    // a later life builds upon it.
+    let end = first + text.lines().count();
     for (begun, call) in under_way.into_values() {
         let deed = understand(&format!("{call}) = 0"), &mut requests);
-        recording.extend(deed.map(|deed| Call {
-            begun,
-            done: usize::MAX,
-            deed,
+        recording.extend(deed.map(|deed| match deed {
+            Deed::Write(path, Some(at), meant) => Call {
+                begun,
+                done: end,
+                deed: Deed::Write(path.clone(), Some(at), there(&path, at, meant.len())),
+            },
+            deed => Call {
+                begun,
+                done: usize::MAX,
+                deed,
+            },
         }));
     }
     recording.sort_by_key(|call| call.begun);
+}
+
+/// What stands in a file now, of so many bytes from an offset.
+fn there(path: &Path, at: u64, length: usize) -> Vec<u8> {
+    let content = fs::read(path).unwrap_or_default();
+    let from = content.len().min(at as usize);
+    let to = content.len().min(at as usize + length);
+    content[from..to].to_owned()
 }
 
 /// Waits until strace has written down the end of a process.
