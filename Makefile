@@ -66,7 +66,9 @@ FUZZ_SECONDS ?= 600
 fuzz: setup ## look for bytes that break a parser: ten minutes for each, FUZZ_SECONDS=600
 	.ci/setup fuzz
 	for target in email body forwarded; do \
-		$(FUZZ) run --fuzz-dir src/fuzz --sanitizer none $$target -- \
+		mkdir -p target/fuzz/corpus/$$target; \
+		$(FUZZ) run --fuzz-dir src/fuzz --sanitizer none $$target \
+			target/fuzz/corpus/$$target src/fuzz/corpus/$$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=5000 -timeout=25 || exit 1; \
 	done
 
