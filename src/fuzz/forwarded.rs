@@ -1,4 +1,6 @@
 #![no_main]
+// Each target holds one of the properties.
+#![allow(dead_code)]
 
 #[path = "../tests/made.rs"]
 mod made;
