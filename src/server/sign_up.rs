@@ -45,8 +45,12 @@ pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), ApiError> {
 /// to speak for. A proxy may have changed `Host`, so `--origin` counts too.
 fn is_cross_site(state: &AppState, request: &Parts) -> bool {
     let headers = &request.headers;
-    if let Some(site) = headers.get("sec-fetch-site") {
-        return !matches!(site.as_bytes(), b"same-origin" | b"none");
+    match headers.get("sec-fetch-site").map(|site| site.as_bytes()) {
+        // Whatever the origin is, the browser knows that it is ours.
+        Some(b"same-origin") => return false,
+        // Nobody's page: the visitor's own doing.
+        Some(b"none") | None => {}
+        Some(_) => return true,
     }
     let Some(origin) = headers.get(header::ORIGIN) else {
         return false;

@@ -3,7 +3,7 @@
 use crate::support::Site;
 
 /// Headers of a POST, and whether it is let in. The host is the site's own, whatever it is.
-const CASES: [(&[(&str, &str)], bool); 16] = [
+const CASES: [(&[(&str, &str)], bool); 17] = [
     (&[], true),
     (&[("sec-fetch-site", "same-origin")], true),
     (&[("sec-fetch-site", "none")], true),
@@ -40,6 +40,13 @@ const CASES: [(&[(&str, &str)], bool); 16] = [
         false,
     ),
     (&[("origin", "https://evil.example")], false),
+    (
+        &[
+            ("sec-fetch-site", "none"),
+            ("origin", "https://evil.example"),
+        ],
+        false,
+    ),
     (
         &[
             // No page can say this: something on the way has changed the other.
