@@ -148,6 +148,7 @@ struct Site(Router);
 impl Site {
     fn post(&self, body: &[u8]) -> (u16, Vec<u8>) {
         let mut request = Request::post("/api/waitlist")
+            .header("host", "site")
             .header("content-type", "application/json")
             .body(Body::from(body.to_owned()))
             .expect("a request");

@@ -4,6 +4,7 @@
 //! the limits of `limits.rs`.
 
 mod patient;
+mod refusal;
 mod seats;
 
 use std::{io, net::SocketAddr, pin::pin};
@@ -24,14 +25,14 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use super::{
-    AppState,
+    ApiError, AppState,
     limits::{
-        BACKLOG, BODY_MAX_BYTES, CLOSING_PATIENCE, HEAD_MAX_BYTES, LINGER, PROXY, PROXY_STREAMS,
-        Patience, STRANGER, STREAMS, WINDOW_BYTES,
+        BACKLOG, BODY_MAX_BYTES, CLOSING_PATIENCE, HEAD_MAX_BYTES, HTTP2_HEAD_MAX_BYTES, LINGER,
+        PROXY, PROXY_STREAMS, Patience, STRANGER, STREAMS, WINDOW_BYTES,
     },
     router,
 };
-use patient::Patient;
+use patient::{Over, Patient};
 use seats::Seats;
 
 /// Listens, for [`serve`].
@@ -63,6 +64,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
                 peer,
                 is_proxy: state.proxies.trust(peer.ip()),
                 router: router.clone(),
+                state: state.clone(),
                 stopped: stopped.clone(),
             };
             connections.spawn(async move {
@@ -95,6 +97,7 @@ struct Connection {
     peer: SocketAddr,
     is_proxy: bool,
     router: Router,
+    state: AppState,
     stopped: watch::Receiver<bool>,
 }
 
@@ -104,6 +107,7 @@ impl Connection {
             peer,
             is_proxy,
             router,
+            state,
             mut stopped,
         } = self;
         let Patience { head, stall, age } = if is_proxy { PROXY } else { STRANGER };
@@ -117,15 +121,18 @@ impl Connection {
         http.http1()
             .timer(TokioTimer::new())
             .header_read_timeout(head)
+            // Who has asked and says no more may still listen; and who has gone is not missed before
+            // the answer is there.
+            .half_close(true)
             .max_buf_size(HEAD_MAX_BYTES);
         let streams = if is_proxy { PROXY_STREAMS } else { STREAMS };
         http.http2()
             .max_concurrent_streams(streams)
-            .max_header_list_size(HEAD_MAX_BYTES as u32)
+            .max_header_list_size(HTTP2_HEAD_MAX_BYTES)
             // No body is larger, and what is in flight is memory of ours.
             .initial_stream_window_size(BODY_MAX_BYTES as u32)
             .initial_connection_window_size(WINDOW_BYTES);
-        {
+        let ended = {
             let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
             let ended = tokio::select! {
                 biased;
@@ -133,21 +140,35 @@ impl Connection {
                 _ = stopped.wait_for(|stopped| *stopped) => None,
                 () = sleep(age) => None,
             };
-            let ended = match ended {
+            match ended {
                 Some(ended) => Ok(ended),
                 None => {
                     connection.as_mut().graceful_shutdown();
                     timeout(CLOSING_PATIENCE, connection).await
                 }
-            };
-            // What the client has done wrong is its own affair, and it may have gone.
-            if !matches!(ended, Ok(Ok(()))) {
-                return;
             }
+        };
+        let Ok(Over {
+            mut stream,
+            refusal,
+            is_heard,
+        }) = over.await
+        else {
+            return;
+        };
+        let is_slow = |error: &hyper::Error| is_heard && error.is_timeout();
+        match ended {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                let slow = error.downcast_ref().is_some_and(is_slow);
+                let Some(error) = refusal.or(slow.then_some(ApiError::TooSlow)) else {
+                    return;
+                };
+                refusal::answer(&state, error, &mut stream).await;
+            }
+            Err(_) => return,
         }
-        if let Ok(stream) = over.await {
-            linger(stream).await;
-        }
+        linger(stream).await;
     }
 }
 

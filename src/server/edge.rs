@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header},
     middleware::Next,
     response::Response,
 };
@@ -14,21 +14,55 @@ use futures_util::FutureExt;
 use hyper::body::Body;
 use sha2::{Digest, Sha256};
 
-use super::{ApiError, AppState, limits::URL_MAX_BYTES};
+use super::{
+    ApiError, AppState,
+    limits::{HEAD_MAX_BYTES, URL_MAX_BYTES},
+};
 use crate::page::{Files, Site};
 
 /// Runs a request, whatever becomes of it.
 pub(super) async fn pass(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let mut line = Line::of(&request);
-    let url = request.uri().path_and_query();
-    let mut response = if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
-        ApiError::UrlTooLong.respond()
-    } else {
-        let run = AssertUnwindSafe(next.run(request)).catch_unwind();
-        // What panicked has been logged by the hook of the program.
-        run.await
-            .unwrap_or_else(|_| ApiError::Internal(String::new()).respond())
+    let line = Line::of(&request);
+    let response = match objection(&request) {
+        Some(error) => error.respond(),
+        None => {
+            let run = AssertUnwindSafe(next.run(request)).catch_unwind();
+            // What panicked has been logged by the hook of the program.
+            run.await
+                .unwrap_or_else(|_| ApiError::Internal(String::new()).respond())
+        }
     };
+    finish(&state, line, response)
+}
+
+/// Answers who sent what is no request.
+pub(super) fn refuse(state: &AppState, error: ApiError) -> Response {
+    finish(state, Line::of_nothing(), error.respond())
+}
+
+/// What is wrong with a request, whatever it asks for.
+fn objection(request: &Request) -> Option<ApiError> {
+    let head = request.headers();
+    let url = request.uri().path_and_query();
+    let bytes: usize = head
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
+    if bytes > HEAD_MAX_BYTES {
+        Some(ApiError::HeadTooLarge)
+    } else if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
+        Some(ApiError::UrlTooLong)
+    } else if request.version() == Version::HTTP_11
+        && head.get_all(header::HOST).iter().count() != 1
+    {
+        // RFC 9112, 3.2: what is on the way might take it for another host's than we do.
+        Some(ApiError::BadRequest)
+    } else {
+        None
+    }
+}
+
+fn finish(state: &AppState, mut line: Line, mut response: Response) -> Response {
     response
         .headers_mut()
         .extend(state.security_headers.clone());
@@ -54,6 +88,16 @@ impl Line {
             begun: Instant::now(),
             method: name(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
+            status: GONE,
+            bytes: 0,
+        }
+    }
+
+    fn of_nothing() -> Self {
+        Self {
+            begun: Instant::now(),
+            method: OTHER_METHOD,
+            route: None,
             status: GONE,
             bytes: 0,
         }
@@ -89,9 +133,11 @@ fn name(method: &Method) -> &'static str {
         Method::PATCH => "PATCH",
         Method::DELETE => "DELETE",
         Method::OPTIONS => "OPTIONS",
-        _ => "other",
+        _ => OTHER_METHOD,
     }
 }
+
+const OTHER_METHOD: &str = "other";
 
 /// The headers of every answer.
 pub(super) fn security_headers(site: &Site, files: &Files, watch: bool) -> HeaderMap {

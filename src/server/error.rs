@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     api::refuse,
-    limits::{BODY_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
+    limits::{BODY_MAX_BYTES, HEAD_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
 };
 use crate::{
     waitlist::{InvalidEmail, StoreError},
@@ -26,6 +26,8 @@ use crate::{
 pub enum ApiError {
     /// 400: the body is not the JSON that is asked for; says why.
     BadBody(String),
+    /// 400: no request of HTTP/1.1, or one that could be meant for several hosts.
+    BadRequest,
     /// 400: not an address.
     InvalidEmail(InvalidEmail),
     /// 403: sent by another site's page.
@@ -44,6 +46,8 @@ pub enum ApiError {
     UrlTooLong,
     /// 415: not JSON by content type.
     NotJson,
+    /// 431: a head larger than [`HEAD_MAX_BYTES`], or of too many fields.
+    HeadTooLarge,
     /// 429: the client tries too often. In so many seconds it may try again.
     TooMany(u64),
     /// 503: the store can't answer.
@@ -56,7 +60,7 @@ impl ApiError {
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::BadBody(_) | Self::InvalidEmail(_) => StatusCode::BAD_REQUEST,
+            Self::BadBody(_) | Self::BadRequest | Self::InvalidEmail(_) => StatusCode::BAD_REQUEST,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -65,6 +69,7 @@ impl ApiError {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -75,6 +80,7 @@ impl ApiError {
     fn public(&self) -> String {
         match self {
             Self::BadBody(why) => format!("Send JSON such as {EXAMPLE}: {why}."),
+            Self::BadRequest => "Send a request of HTTP/1.1, with one Host header.".into(),
             Self::InvalidEmail(why) => format!("Please enter a valid email address: {why}."),
             Self::CrossSite => "Sign up on our own page, or without an Origin header.".into(),
             Self::NotFound => "There is nothing at this address.".into(),
@@ -84,6 +90,9 @@ impl ApiError {
             Self::TooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
             Self::UrlTooLong => {
                 format!("Ask for an address of at most {URL_MAX_BYTES} bytes.")
+            }
+            Self::HeadTooLarge => {
+                format!("Send at most {HEAD_MAX_BYTES} bytes of headers, and at most 100 of them.")
             }
             Self::TooMany(seconds) => {
                 format!("Too many tries. Try again in {seconds} seconds.")

@@ -15,6 +15,10 @@ pub(super) const URL_MAX_BYTES: usize = 2048;
 /// Largest head of a request, in bytes: nginx takes 8 KiB a line and 32 KiB in all.
 pub(super) const HEAD_MAX_BYTES: usize = 16 * 1024;
 
+/// Largest head in HTTP/2 that still gets an answer of ours: one that is larger than this, h2 refuses by
+/// itself. It holds so much of it in memory.
+pub(super) const HTTP2_HEAD_MAX_BYTES: u32 = 64 * 1024;
+
 /// How long a connection is waited for.
 pub(super) struct Patience {
     /// The head of an HTTP/1 request must arrive in this time; a connection that is kept alive is closed

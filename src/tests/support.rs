@@ -9,7 +9,10 @@ use landing::{
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::made::{parse, write_site};
 
@@ -86,6 +89,17 @@ impl Site {
         TcpStream::connect(addr).await.expect("it listens")
     }
 
+    /// What comes back for bytes sent as they are, by a client that then says no more.
+    pub(crate) async fn answer_to(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        stream.write_all(bytes).await.expect("it reads");
+        stream.shutdown().await.expect("it can be shut");
+        let mut answer = String::new();
+        let read = stream.read_to_string(&mut answer).await;
+        read.expect("it is not reset");
+        answer
+    }
+
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
@@ -130,6 +144,12 @@ impl Site {
         assert_eq!(answer.status(), 200, "{path}");
         answer.text().await.expect("text")
     }
+}
+
+/// A client that speaks HTTP/2 without TLS, as proxies do.
+pub(crate) fn http2() -> Client {
+    let client = Client::builder().http2_prior_knowledge();
+    client.build().expect("a client")
 }
 
 /// A header of an answer, or nothing.

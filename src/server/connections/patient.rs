@@ -14,23 +14,36 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// A stream that fails when it has lain still for too long, and that is given back in the end.
+use super::{super::ApiError, refusal};
+
+/// A stream that fails when it has lain still for too long, that keeps back what hyper would answer by
+/// itself, and that is given back in the end.
 pub(super) struct Patient {
-    stream: Option<(TcpStream, oneshot::Sender<TcpStream>)>,
+    stream: Option<(TcpStream, oneshot::Sender<Over>)>,
+    refusal: Option<ApiError>,
+    is_heard: bool,
     patience: Duration,
     /// When something went either way.
     last: Instant,
     alarm: Pin<Box<Sleep>>,
 }
 
+/// What is left of it.
+pub(super) struct Over {
+    pub(super) stream: TcpStream,
+    /// What hyper would have answered.
+    pub(super) refusal: Option<ApiError>,
+    /// Whether the client was the last to say something.
+    pub(super) is_heard: bool,
+}
+
 impl Patient {
-    pub(super) fn new(
-        stream: TcpStream,
-        patience: Duration,
-    ) -> (Self, oneshot::Receiver<TcpStream>) {
+    pub(super) fn new(stream: TcpStream, patience: Duration) -> (Self, oneshot::Receiver<Over>) {
         let (back, over) = oneshot::channel();
         let patient = Self {
             stream: Some((stream, back)),
+            refusal: None,
+            is_heard: false,
             patience,
             last: Instant::now(),
             alarm: Box::pin(sleep(patience)),
@@ -66,7 +79,11 @@ impl Drop for Patient {
     fn drop(&mut self) {
         if let Some((stream, back)) = self.stream.take() {
             // Who does not want it lets it close.
-            let _ = back.send(stream);
+            let _ = back.send(Over {
+                stream,
+                refusal: self.refusal.take(),
+                is_heard: self.is_heard,
+            });
         }
     }
 }
@@ -77,7 +94,10 @@ impl AsyncRead for Patient {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll(cx, |stream, cx| stream.poll_read(cx, buf))
+        let before = buf.filled().len();
+        let read = self.poll(cx, |stream, cx| stream.poll_read(cx, buf));
+        self.is_heard |= buf.filled().len() > before;
+        read
     }
 }
 
@@ -87,6 +107,15 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        let buf = match refusal::of_hyper(buf) {
+            Some((0, error)) => {
+                self.refusal = Some(error);
+                return Poll::Ready(Ok(buf.len()));
+            }
+            Some((start, _)) => &buf[..start],
+            None => buf,
+        };
+        self.is_heard = false;
         self.poll(cx, |stream, cx| stream.poll_write(cx, buf))
     }
 
@@ -95,6 +124,11 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // hyper's own answer has no body.
+        if let [head] = bufs {
+            return self.poll_write(cx, head);
+        }
+        self.is_heard = false;
         self.poll(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
     }
 
@@ -102,15 +136,13 @@ impl AsyncWrite for Patient {
         true
     }
 
-    // There is nothing to flush, and to shut down is no sign of life either.
+    // There is nothing to flush, which is no sign of life either; and to shut it is for whom it is given
+    // back to.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Some((stream, _)) => Pin::new(stream).poll_shutdown(cx),
-            None => Poll::Ready(Ok(())),
-        }
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, Version};
+use reqwest::Version;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     time::{sleep, timeout},
 };
 
-use crate::support::Site;
+use crate::support::{Site, header, http2};
 
 /// Far beyond every limit: a test that waits so long has failed.
 const FOR_EVER: Duration = Duration::from_secs(120);
@@ -44,7 +44,32 @@ async fn drip(mut stream: TcpStream, first: &str) -> String {
 async fn a_head_that_does_not_end_is_not_waited_for() {
     let site = Site::start().await;
     let begun = "GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-    drip(site.connect().await, begun).await;
+    // A second one is none the better for the first.
+    let twice = format!("GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n{begun}");
+    let (once, twice) = tokio::join!(
+        drip(site.connect().await, begun),
+        drip(site.connect().await, &twice),
+    );
+    assert!(once.starts_with("HTTP/1.1 408 "), "{once}");
+    assert!(
+        once.contains("nosniff") && once.contains("took too long"),
+        "{once}"
+    );
+    assert!(twice.contains("\r\n\r\nOKHTTP/1.1 408 "), "{twice}");
+}
+
+#[tokio::test]
+async fn who_has_asked_and_says_no_more_is_answered() {
+    let site = Site::start().await;
+    for _ in 0..20 {
+        let said = site
+            .answer_to(b"GET / HTTP/1.1\r\nHost: site\r\n\r\n")
+            .await;
+        assert!(
+            said.starts_with("HTTP/1.1 200 ") && said.ends_with("</html>"),
+            "{said:.100}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -66,6 +91,10 @@ async fn who_says_nothing_is_let_go() {
         let ended = timeout(FOR_EVER, stream.read_to_end(&mut answer)).await;
         // A reset is an end too.
         let _ = ended.expect("the server ends it");
+        assert!(
+            !String::from_utf8_lossy(&answer).contains(" 408 "),
+            "it asked for nothing"
+        );
     }
 }
 
@@ -111,30 +140,17 @@ async fn who_does_not_read_the_answers_is_let_go() {
     ended.await.expect("the server ends it");
 }
 
-/// What comes back for bytes sent as they are; the client then says no more.
-async fn answer_to(site: &Site, bytes: &[u8]) -> String {
-    let mut stream = site.connect().await;
-    stream.write_all(bytes).await.expect("it reads");
-    stream.shutdown().await.expect("it can be shut");
-    let mut answer = Vec::new();
-    let read = timeout(FOR_EVER, stream.read_to_end(&mut answer)).await;
-    read.expect("it ends").expect("it is not reset");
-    String::from_utf8(answer).expect("text")
-}
-
 #[tokio::test]
 async fn bodies_are_counted_as_they_come_whatever_their_head_says() {
     let site = Site::start().await;
     let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n";
     // Said to be large: not waited for.
-    let said = answer_to(
-        &site,
-        format!("{head}Content-Length: 4097\r\n\r\n").as_bytes(),
-    )
-    .await;
+    let said = site
+        .answer_to(format!("{head}Content-Length: 4097\r\n\r\n").as_bytes())
+        .await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     let expects = format!("{head}Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n");
-    let said = answer_to(&site, expects.as_bytes()).await;
+    let said = site.answer_to(expects.as_bytes()).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     // Without a length, and large: the answer comes although more was being sent.
     let chunk = format!("400\r\n{}\r\n", " ".repeat(1024));
@@ -142,11 +158,11 @@ async fn bodies_are_counted_as_they_come_whatever_their_head_says() {
         "{head}Transfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
         chunk.repeat(40)
     );
-    let said = answer_to(&site, body.as_bytes()).await;
+    let said = site.answer_to(body.as_bytes()).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     // Smaller than said.
     let broken = format!("{head}Content-Length: 100\r\n\r\n{{\"email\":\"ann@example.com\"}}");
-    let said = answer_to(&site, broken.as_bytes()).await;
+    let said = site.answer_to(broken.as_bytes()).await;
     assert!(
         said.is_empty() || said.starts_with("HTTP/1.1 400 "),
         "{said}"
@@ -158,7 +174,7 @@ async fn bodies_are_counted_as_they_come_whatever_their_head_says() {
         "Content-Length: 28\r\nTransfer-Encoding: gzip\r\n",
     ] {
         let body = format!("{head}{framing}\r\n{{\"email\":\"ann@example.com\"}}");
-        let said = answer_to(&site, body.as_bytes()).await;
+        let said = site.answer_to(body.as_bytes()).await;
         assert!(
             said.is_empty() || said.starts_with("HTTP/1.1 400 "),
             "{framing}{said}"
@@ -181,6 +197,9 @@ async fn heads_and_urls_have_a_size() {
         (get("/", &format!("X: {}\r\n", "a".repeat(20_000))), "431"),
         (get("/", &"X: a\r\n".repeat(101)), "431"),
         ("nonsense\r\n\r\n".into(), "400"),
+        ("GET / HTTP/1.1\r\n\r\n".into(), "400"),
+        (get("/", "Host: other\r\n"), "400"),
+        ("GET / HTTP/1.0\r\n\r\n".into(), "200"),
         ("TRACE / HTTP/1.1\r\nHost: site\r\n\r\n".into(), "405"),
         (get("/../../../../etc/passwd", ""), "404"),
         (get("/pkg/..%2f..%2fdata/waitlist", ""), "404"),
@@ -190,12 +209,16 @@ async fn heads_and_urls_have_a_size() {
         (get("/", "X : a\r\n"), "400"),
     ];
     for (request, status) in cases {
-        let said = answer_to(&site, request.as_bytes()).await;
-        let start = &request[..request.len().min(60)];
-        assert!(
-            said.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{start}: {said:.100}"
-        );
+        let said = site.answer_to(request.as_bytes()).await;
+        let said_status = said.split(' ').nth(1);
+        assert_eq!(said_status, Some(status), "{request:.60}: {said:.100}");
+    }
+    let client = http2();
+    for (bytes, status) in [(10_000, 200), (20_000, 431)] {
+        let get = client.get(site.origin()).header("x", "a".repeat(bytes));
+        let answer = get.send().await.expect("an answer");
+        assert_eq!(answer.status(), status);
+        assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
     }
 }
 
@@ -260,10 +283,7 @@ async fn when_all_places_are_taken_the_next_waits_for_one() {
 #[tokio::test]
 async fn a_proxy_may_speak_http_2_without_tls() {
     let site = Site::with(&[]).await;
-    let client = Client::builder()
-        .http2_prior_knowledge()
-        .build()
-        .expect("a client");
+    let client = http2();
     let url = |path: &str| format!("{}{path}", site.origin());
     let page = client.get(url("/")).send().await.expect("an answer");
     assert_eq!(

@@ -66,7 +66,24 @@ const REQUESTS: [Case; 20] = [
     ("POST", "/api/waitlist", &[], "", 415),
 ];
 
-/// Sends them all, and two whose answers need another site or a long path.
+/// What is no request, and the status of the last answer.
+const NO_REQUESTS: [(&[u8], u16); 5] = [
+    (b"nonsense\r\n\r\n", 400),
+    // TLS where there is none.
+    (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 400),
+    (
+        b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\nnonsense\r\n\r\n",
+        400,
+    ),
+    // Answered without a body.
+    (
+        b"HEAD / HTTP/1.1\r\nHost: site\r\n\r\nGET / HTTP/7.0\r\n\r\n",
+        400,
+    ),
+    (b"GET / HTTP/1.1\r\n\r\n", 400),
+];
+
+/// Sends them all, and some whose answers need another site or a long path.
 async fn answers() -> Vec<Response> {
     let site = Site::start().await;
     let mut answers = Vec::new();
@@ -88,7 +105,36 @@ async fn answers() -> Vec<Response> {
         .map(|it| it.status().as_u16())
         .collect();
     assert_eq!(last, [414, 500]);
+    for (bytes, status) in NO_REQUESTS {
+        let answer = raw(&site, bytes).await;
+        assert_eq!(answer.status(), status, "{}", bytes.escape_ascii());
+        answers.push(answer);
+    }
+    for headers in [
+        format!("X: {}\r\n", "a".repeat(20_000)),
+        "X: a\r\n".repeat(101),
+    ] {
+        let request = format!("GET / HTTP/1.1\r\nHost: site\r\n{headers}\r\n");
+        let answer = raw(&site, request.as_bytes()).await;
+        assert_eq!(answer.status(), 431);
+        answers.push(answer);
+    }
     answers
+}
+
+/// The last answer to bytes sent as they are.
+async fn raw(site: &Site, bytes: &[u8]) -> Response {
+    let said = site.answer_to(bytes).await;
+    let (_, last) = said.rsplit_once("HTTP/1.1 ").expect("an answer");
+    let (head, body) = last.split_once("\r\n\r\n").expect("a head and a body");
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.get(..3));
+    let mut answer = axum::http::Response::builder().status(status.expect("a status"));
+    for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+        answer = answer.header(name, value);
+    }
+    assert!(body.starts_with("{\"error\":"), "{body}");
+    answer.body(body.to_owned()).expect("an answer").into()
 }
 
 #[tokio::test]

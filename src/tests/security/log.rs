@@ -1,5 +1,10 @@
 //! What the log says of requests, and what it must not say.
 
+use std::{
+    io::{Write, read_to_string},
+    net::{Shutdown, TcpStream},
+};
+
 use serde_json::Value;
 
 use crate::running::{Place, Running};
@@ -94,6 +99,34 @@ fn or_an_object_for_programs() {
         );
         assert_eq!(object.as_object().expect("an object").len(), 8, "{object}");
     }
+}
+
+#[test]
+fn what_is_no_request_is_a_line_too_if_it_is_answered() {
+    let place = Place::new();
+    let mut server = place.serve();
+    for sent in ["", "ann@example.com\r\n\r\n", "GET /ann@example.com"] {
+        let mut stream = TcpStream::connect(&server.addr).expect("it listens");
+        stream.write_all(sent.as_bytes()).expect("it reads");
+        stream.shutdown(Shutdown::Write).expect("it is open");
+        let answer = read_to_string(stream).expect("it is not reset");
+        assert_eq!(
+            answer.starts_with("HTTP/1.1 400 "),
+            sent.ends_with('\n'),
+            "{answer}"
+        );
+    }
+    server.signal("-TERM");
+    assert_eq!(server.ended(), Some(0));
+    let mut log = server.log();
+    log.retain(|line| line.contains("answered"));
+    assert_eq!(log.len(), 1, "{log:#?}");
+    let fields = "INFO answered method=\"other\" route=\"/{file}\" status=400 us=";
+    assert!(log.iter().all(|line| line.contains(fields)), "{log:#?}");
+    assert!(
+        log.iter().all(|line| !line.ends_with(" bytes=0")),
+        "{log:#?}"
+    );
 }
 
 #[test]

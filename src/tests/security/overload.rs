@@ -11,13 +11,10 @@ use landing::{
     cli::log_panics,
     waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist},
 };
-use tokio::{
-    io::AsyncWriteExt,
-    sync::{mpsc, watch},
-};
+use tokio::sync::{mpsc, watch};
 use tracing::subscriber::DefaultGuard;
 
-use crate::support::Site;
+use crate::support::{Site, http2};
 
 /// A store with a fault in it.
 pub(super) struct Panicking;
@@ -180,15 +177,11 @@ async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
     let (kept, _log) = Kept::log();
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let site = Site::over(Silent(asked)).await;
-    let mut client = site.connect().await;
-    let request = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-                   Content-Length: 27\r\n\r\n{\"email\":\"ann@example.com\"}";
-    client
-        .write_all(request.as_bytes())
-        .await
-        .expect("it reads");
+    let post = http2().post(format!("{}/api/waitlist", site.origin()));
+    let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
+    let waiting = tokio::spawn(post.send());
     was_asked.recv().await.expect("it is asked");
-    drop(client);
+    waiting.abort();
     while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
         tokio::task::yield_now().await;
     }

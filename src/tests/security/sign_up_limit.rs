@@ -146,7 +146,8 @@ async fn a_client_that_names_others_is_still_itself() {
 /// A try without a network in between, and without its content type: there are many of them, and it
 /// counts before that is looked at.
 async fn status(router: &Router, peer: [u8; 4]) -> u16 {
-    let request = Request::post("/api/waitlist").body(Body::empty());
+    let post = Request::post("/api/waitlist").header("host", "site");
+    let request = post.body(Body::empty());
     let mut request = request.expect("a request");
     let peer = SocketAddr::from((peer, 1));
     request.extensions_mut().insert(ConnectInfo(peer));
