@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Entry, Joined, SledWaitlist, Waitlist};
+use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 /// As the program has it.
@@ -115,12 +115,12 @@ async fn tell_opening(data: &Path) {
     let memory = memory();
     let disk = size(data) as f64;
     let begun = Instant::now();
-    let mut entries = list.entries().expect("readable");
+    let mut entries = list.entries(Selection::default()).expect("readable");
     let last = entries.by_ref().last();
     let read = begun.elapsed();
     let begun = Instant::now();
     if let Some(last) = last {
-        let erase = list.erase(&last.expect("readable").email);
+        let erase = list.erase(&[last.expect("readable").email]);
         erase.await.expect("an answer");
     }
     let erased = begun.elapsed();

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::waitlist::{Email, Entry, SledWaitlist, Waitlist};
+use crate::waitlist::{Email, Entry, Selection, SledWaitlist, Waitlist};
 
 /// A clock may be wrong by so much before a time is not plausible.
 const CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -20,7 +20,7 @@ pub(super) struct Check {
 }
 
 pub(super) fn run(Check { data }: &Check) -> Result<(), String> {
-    if !SledWaitlist::is_in(data) {
+    if !SledWaitlist::is_in(data).unwrap_or_default() {
         let data = data.display();
         return Err(format!(
             "there is no waitlist in {data}; name its place with --data"
@@ -47,7 +47,7 @@ fn check(data: &Path) -> Result<(u64, Vec<String>), Box<dyn Error>> {
     let list = SledWaitlist::open(data)?;
     let latest = SystemTime::now() + CLOCK_ERROR;
     let (mut read, mut faults) = (0, Vec::new());
-    for entry in list.entries()? {
+    for entry in list.entries(Selection::default())? {
         let Entry { email, joined_at } = entry?;
         read += 1;
         if let Err(why) = Email::parse(email.as_typed()) {

@@ -15,15 +15,14 @@ use axum::{
 use http_body_util::BodyExt;
 use landing::{
     server::{AppState, Proxies, router},
-    waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist},
+    waitlist::{Email, Joined},
     wire,
 };
 use regex::Regex;
 use tempfile::TempDir;
-use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::made::{parse, write_site};
+use super::made::{at_once, parse, stand_in, write_site};
 
 /// WHATWG HTML, 4.10.5.1.5, word for word.
 static WHATWG: LazyLock<Regex> = LazyLock::new(|| {
@@ -139,7 +138,9 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     write_site(directory.path(), wire::BUILD);
     let mut config = parse(&["--signups-per-minute=0"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
-    let state = AppState::new(&config, Arc::new(Endless)).expect("the files are there");
+    // Everybody is new to it.
+    let list = stand_in(|_| at_once(Ok(Joined::New)), || at_once(Ok(())));
+    let state = AppState::new(&config, Arc::new(list)).expect("the files are there");
     Site(router(state))
 });
 
@@ -163,34 +164,5 @@ impl Site {
             let body = answer.into_body().collect().await.expect("a body");
             (status, body.to_bytes().to_vec())
         })
-    }
-}
-
-/// A list that everybody is new to.
-struct Endless;
-
-impl Waitlist for Endless {
-    fn join(&self, _: Entry) -> Answer<'_, Joined> {
-        Box::pin(async { Ok(Joined::New) })
-    }
-
-    fn erase(&self, _: &Email) -> Answer<'_, bool> {
-        Box::pin(async { Ok(false) })
-    }
-
-    fn ready(&self) -> Answer<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn count(&self) -> u64 {
-        0
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        watch::channel(0).1
-    }
-
-    fn entries(&self) -> Result<Entries, StoreError> {
-        Ok(Box::new(std::iter::empty()))
     }
 }

@@ -1,10 +1,9 @@
 //! `/api/waitlist`: a test for each row of the table of calls.
 
-use landing::waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist};
+use landing::waitlist::StoreError;
 use reqwest::Response;
-use tokio::sync::watch;
 
-use crate::support::Site;
+use crate::{made::down, support::Site};
 
 /// A JSON error of the API: its status and what it says.
 async fn error(answer: Response) -> (u16, String) {
@@ -265,39 +264,10 @@ async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
     assert_eq!(site.count().await, 1);
 }
 
-/// A store that has no answer.
-pub(crate) struct Down(pub(crate) StoreError);
-
-impl Waitlist for Down {
-    fn join(&self, _: Entry) -> Answer<'_, Joined> {
-        Box::pin(async { Err(self.0) })
-    }
-
-    fn erase(&self, _: &Email) -> Answer<'_, bool> {
-        Box::pin(async { Err(self.0) })
-    }
-
-    fn ready(&self) -> Answer<'_, ()> {
-        Box::pin(async { Err(self.0) })
-    }
-
-    fn count(&self) -> u64 {
-        7
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        watch::channel(7).1
-    }
-
-    fn entries(&self) -> Result<Entries, StoreError> {
-        Err(self.0)
-    }
-}
-
 #[tokio::test]
 async fn a_store_that_can_not_answer_is_503_without_detail() {
     for reason in [StoreError::Busy, StoreError::Stopped] {
-        let site = Site::over(Down(reason)).await;
+        let site = Site::over(down(reason)).await;
         let answer = site.join("ann@example.com").await;
         assert_eq!(answer.headers()["retry-after"], "1");
         let (status, says) = error(answer).await;

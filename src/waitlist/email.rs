@@ -56,7 +56,7 @@ impl Email {
     }
 
     /// An address that was parsed before it was kept.
-    pub(super) fn kept(address: &str) -> Self {
+    pub(crate) fn kept(address: &str) -> Self {
         Self(address.to_owned())
     }
 

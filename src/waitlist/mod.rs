@@ -38,12 +38,27 @@ pub trait Waitlist: Send + Sync + 'static {
     /// the same; asking again tells.
     fn join(&self, entry: Entry) -> Answer<'_, Joined>;
 
-    /// Takes an address off the list, in whatever spelling, and says whether it was there. Once this
-    /// has answered, it stays away.
+    /// Like [`join`](Self::join) for each of many, in their order: for those from another list. It
+    /// waits for its turn, and leaves room for who joins meanwhile.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join); some may be on the list.
+    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
+        Box::pin(async move {
+            let mut joined = Vec::with_capacity(entries.len());
+            for entry in entries {
+                joined.push(self.join(entry).await?);
+            }
+            Ok(joined)
+        })
+    }
+
+    /// Takes addresses off the list, in whatever spelling, and says of each whether it was there. Once
+    /// this has answered, they stay away.
     ///
     /// # Errors
     /// Like [`join`](Self::join).
-    fn erase(&self, email: &Email) -> Answer<'_, bool>;
+    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>>;
 
     /// Whether somebody could join now.
     ///
@@ -57,16 +72,56 @@ pub trait Waitlist: Send + Sync + 'static {
     /// The count, for whoever waits for it to change.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// The list as of now, by the time of joining: who joins meanwhile is not in it. It reads the
-    /// disk, so it is for a thread that may wait.
+    /// The list as of now: who joins meanwhile is not in it, and who is erased meanwhile may be
+    /// missing. It reads the disk, so it is for a thread that may wait.
     ///
     /// # Errors
     /// [`StoreError::Unreadable`], also in the middle.
-    fn entries(&self) -> Result<Entries, StoreError>;
+    fn entries(&self, selection: Selection) -> Result<Entries, StoreError>;
+}
+
+/// Which entries of a list, and in which order. Those of one time stand in the order they came.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Selection {
+    /// Only who joined then or later.
+    pub since: Option<SystemTime>,
+    /// Only who joined before.
+    pub until: Option<SystemTime>,
+    /// From the newest to the oldest, not the other way.
+    pub newest_first: bool,
 }
 
 /// What is on a list, one after the other.
-pub type Entries = Box<dyn Iterator<Item = Result<Entry, StoreError>> + Send>;
+pub struct Entries {
+    count: u64,
+    entries: Box<dyn Iterator<Item = Result<Entry, StoreError>> + Send>,
+}
+
+impl Entries {
+    /// Entries of a list that counted `count` people at the same moment.
+    pub fn new(
+        count: u64,
+        entries: impl Iterator<Item = Result<Entry, StoreError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            count,
+            entries: Box::new(entries),
+        }
+    }
+
+    /// [`Waitlist::count`] of the moment that the entries are of, selected or not.
+    pub fn listed(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<Entry, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entries.next()
+    }
+}
 
 /// A future answer of a store.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, process::Command, time::Duration};
 
-use landing::waitlist::{SledWaitlist, Waitlist};
+use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use tokio::{runtime::Runtime, time::timeout};
 
 use super::{acknowledged, sign_up, strace::failing};
@@ -45,7 +45,7 @@ fn a_write_or_sync_that_fails_stops_the_program_and_no_promise_is_broken() {
         assert_eq!(server.join("after@example.com"), "201", "{failure}");
         drop(server);
         let list = SledWaitlist::open(&place.path().join("data")).expect("the list opens");
-        let entries = list.entries().expect("readable");
+        let entries = list.entries(Selection::default()).expect("readable");
         let listed: BTreeSet<_> = entries
             .map(|entry| entry.expect("readable").email.key())
             .collect();

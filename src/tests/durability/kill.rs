@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{SledWaitlist, Waitlist};
+use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 
@@ -98,7 +98,7 @@ fn people(
 /// Opens the list: everybody who was promised is there once, and counted.
 fn look(data: &Path, promised: &BTreeSet<String>) {
     let list = SledWaitlist::open(data).expect("the list opens");
-    let entries = list.entries().expect("readable");
+    let entries = list.entries(Selection::default()).expect("readable");
     let listed: Vec<_> = entries
         .map(|entry| entry.expect("readable").email.key())
         .collect();

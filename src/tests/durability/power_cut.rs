@@ -9,7 +9,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use landing::waitlist::{Email, Entry, Joined, SledWaitlist, StoreError, Waitlist};
+use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, StoreError, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -208,7 +208,7 @@ impl Recording {
     /// Looks whether everybody is on the list, once and counted.
     fn look(&self, list: &SledWaitlist, promised: &BTreeSet<String>) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
-        let entries = list.entries().map_err(unreadable)?;
+        let entries = list.entries(Selection::default()).map_err(unreadable)?;
         let keys = entries.map(|entry| entry.map(|entry| entry.email.key()));
         let keys: Vec<_> = keys.collect::<Result<_, _>>().map_err(unreadable)?;
         let listed: BTreeSet<_> = keys.iter().cloned().collect();

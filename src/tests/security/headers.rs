@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::{Response, header::HeaderMap};
 use sha2::{Digest, Sha256};
 
-use super::overload::Panicking;
+use super::overload::panicking;
 use crate::{
     running::{Place, Running},
     support::{Site, header},
@@ -98,7 +98,7 @@ async fn answers() -> Vec<Response> {
     }
     let long = site.get(&format!("/{}", "a".repeat(2048))).send().await;
     answers.push(long.expect("an answer"));
-    let broken = Site::over(Panicking).await;
+    let broken = Site::over(panicking()).await;
     answers.push(broken.join("ann@example.com").await);
     let last: Vec<_> = answers[REQUESTS.len()..]
         .iter()

@@ -1,6 +1,7 @@
 //! More than the site can take, and faults of its own.
 
 use std::{
+    future::pending,
     io::{self, Write},
     panic::{self, PanicHookInfo},
     sync::{Arc, Mutex},
@@ -9,40 +10,20 @@ use std::{
 
 use landing::{
     cli::log_panics,
-    waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist},
+    waitlist::{Answer, Entry, Joined, StoreError, Waitlist},
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tracing::subscriber::DefaultGuard;
 
-use crate::support::{Site, http2};
+use crate::{
+    made::{at_once, down, stand_in},
+    support::{Site, http2},
+};
 
 /// A store with a fault in it.
-pub(super) struct Panicking;
-
-impl Waitlist for Panicking {
-    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
-        panic!("no panic may tell of {}", entry.email.as_typed());
-    }
-
-    fn erase(&self, _: &Email) -> Answer<'_, bool> {
-        panic!("nobody asks");
-    }
-
-    fn ready(&self) -> Answer<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn count(&self) -> u64 {
-        7
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        watch::channel(7).1
-    }
-
-    fn entries(&self) -> Result<Entries, StoreError> {
-        Err(StoreError::Unreadable)
-    }
+pub(super) fn panicking() -> impl Waitlist {
+    let join = |entry: Entry| panic!("no panic may tell of {}", entry.email.as_typed());
+    stand_in(join, || at_once(Ok(())))
 }
 
 /// What is logged, kept.
@@ -97,7 +78,7 @@ async fn a_fault_is_a_500_for_that_request_alone_logged_once_and_without_the_add
     let _usual = UsualHook(Some(panic::take_hook()));
     log_panics();
 
-    let site = Site::over(Panicking).await;
+    let site = Site::over(panicking()).await;
     let waiting = site.get("/api/waitlist/count").send();
     let answer = site.join("ann@example.com").await;
     assert_eq!(answer.status(), 500);
@@ -134,7 +115,7 @@ async fn the_process_is_alive_whatever_the_store_does_and_ready_when_it_answers(
         assert_eq!(answer.headers()["cache-control"], "no-store");
         assert_eq!(answer.text().await.expect("text"), "OK", "{path}");
     }
-    let site = Site::over(crate::waitlist_api::Down(StoreError::Stopped)).await;
+    let site = Site::over(down(StoreError::Stopped)).await;
     assert_eq!(site.text("/healthz").await, "OK");
     let answer = site.get("/readyz").send().await.expect("an answer");
     assert_eq!(answer.status(), 503);
@@ -142,41 +123,26 @@ async fn the_process_is_alive_whatever_the_store_does_and_ready_when_it_answers(
 }
 
 /// A store that says when it is asked, and never answers.
-struct Silent(mpsc::UnboundedSender<()>);
-
-impl Waitlist for Silent {
-    fn join(&self, _: Entry) -> Answer<'_, Joined> {
-        self.0.send(()).expect("the test waits for it");
-        Box::pin(std::future::pending())
-    }
-
-    fn erase(&self, _: &Email) -> Answer<'_, bool> {
-        Box::pin(std::future::pending())
-    }
-
-    fn ready(&self) -> Answer<'_, ()> {
-        self.0.send(()).expect("the test waits for it");
-        Box::pin(std::future::pending())
-    }
-
-    fn count(&self) -> u64 {
-        7
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        watch::channel(7).1
-    }
-
-    fn entries(&self) -> Result<Entries, StoreError> {
-        Err(StoreError::Unreadable)
-    }
+fn silent() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
+    let (asked, was_asked) = mpsc::unbounded_channel();
+    let ask = move || asked.send(()).expect("the test waits for it");
+    let ask_again = ask.clone();
+    let join = move |_| {
+        ask();
+        Box::pin(pending()) as Answer<'static, Joined>
+    };
+    let ready = move || {
+        ask_again();
+        Box::pin(pending()) as Answer<'static, ()>
+    };
+    (stand_in(join, ready), was_asked)
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
     let (kept, _log) = Kept::log();
-    let (asked, mut was_asked) = mpsc::unbounded_channel();
-    let site = Site::over(Silent(asked)).await;
+    let (list, mut was_asked) = silent();
+    let site = Site::over(list).await;
     let post = http2().post(format!("{}/api/waitlist", site.origin()));
     let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
     let waiting = tokio::spawn(post.send());
@@ -189,8 +155,8 @@ async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
 
 #[tokio::test]
 async fn whoever_asks_whether_it_is_ready_takes_one_place_in_the_queue_of_sign_ups() {
-    let (asked, mut was_asked) = mpsc::unbounded_channel();
-    let site = Site::over(Silent(asked)).await;
+    let (list, mut was_asked) = silent();
+    let site = Site::over(list).await;
     let ask = |_| tokio::spawn(site.get("/readyz").send());
     let asking: Vec<_> = (0..50).map(ask).collect();
     was_asked.recv().await.expect("the first asks");

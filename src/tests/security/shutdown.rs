@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{SledWaitlist, Waitlist};
+use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
 use crate::running::{Place, Running};
 
@@ -90,7 +90,7 @@ fn under_full_load_nobody_who_was_answered_is_forgotten_or_reset() {
     assert_eq!(server.ended(), Some(0));
     assert!(promised.len() >= 5 * CLIENTS);
     let list = SledWaitlist::open(&place.path().join("data")).expect("the list opens");
-    let entries = list.entries().expect("readable");
+    let entries = list.entries(Selection::default()).expect("readable");
     let listed: BTreeSet<_> = entries
         .map(|entry| entry.expect("readable").email.key())
         .collect();

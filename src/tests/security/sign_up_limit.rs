@@ -13,9 +13,8 @@ use tempfile::TempDir;
 use tower::ServiceExt;
 
 use crate::{
-    made::{parse, write_site},
+    made::{down, parse, write_site},
     support::{Site, header},
-    waitlist_api::Down,
 };
 
 /// The site behind a proxy, which is this test.
@@ -161,7 +160,7 @@ async fn who_comes_from_everywhere_makes_it_forget_the_oldest_and_not_grow() {
     write_site(directory.path(), BUILD);
     let mut config = parse(&["--signups-per-minute=1"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
-    let state = AppState::new(&config, Arc::new(Down(StoreError::Busy))).expect("files");
+    let state = AppState::new(&config, Arc::new(down(StoreError::Busy))).expect("files");
     let router = router(state);
     let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
     assert_eq!(status(&router, first).await, 415);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{Joined, Waitlist};
+use landing::waitlist::{Joined, Selection, Waitlist};
 use tokio::task::JoinSet;
 
-use super::{Directory, Memory, Place, addresses, email, entries, entry, join};
+use super::{Directory, Memory, Place, addresses, email, entries, entry, erase, join, selected};
 
 macro_rules! contract {
     ($($promise:ident,)*) => {
@@ -30,11 +30,15 @@ contract! {
     who_joins_is_counted_and_listed_as_typed_with_the_time,
     an_address_is_listed_once_in_whatever_spelling,
     of_many_who_join_at_once_each_address_is_new_once,
+    of_many_from_another_list_each_is_told_in_their_order,
     each_change_of_the_count_is_told,
     entries_come_by_the_time_of_joining,
+    entries_can_be_chosen_by_their_time_and_come_newest_first,
     entries_are_those_of_the_moment_they_were_asked_for,
+    the_count_told_with_the_entries_is_of_the_same_moment,
     who_is_erased_is_gone_and_may_join_again,
     to_erase_who_is_not_listed_changes_nothing,
+    many_are_erased_at_once_and_each_is_told_of,
     everything_is_there_after_reopening,
     a_long_list_stays_whole,
 }
@@ -81,6 +85,26 @@ async fn of_many_who_join_at_once_each_address_is_new_once(place: impl Place) {
     assert_eq!(entries(&*list).len(), 300);
 }
 
+async fn of_many_from_another_list_each_is_told_in_their_order(place: impl Place) {
+    let list = place.open();
+    join(&*list, "7@example.com").await;
+    // More than fit into one batch, and some of them twice.
+    let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), number);
+    let joined = list.join_all((0..600).map(person).collect()).await;
+    let expected = (0..600).map(|number| match number {
+        7 | 300.. => Joined::AlreadyListed,
+        _ => Joined::New,
+    });
+    assert_eq!(joined, Ok(expected.collect()));
+    assert_eq!(list.join_all(vec![]).await, Ok(vec![]));
+    assert_eq!((list.count(), entries(&*list).len()), (300, 300));
+    drop(list);
+    let times = entries(&*place.open());
+    let times = times[..299].iter().map(|entry| entry.joined_at);
+    let expected = (0..300).filter(|number| *number != 7);
+    assert!(times.eq(expected.map(|number| entry("a@b.co", number).joined_at)));
+}
+
 async fn each_change_of_the_count_is_told(place: impl Place) {
     let list = place.open();
     let mut changes = list.changes();
@@ -89,9 +113,7 @@ async fn each_change_of_the_count_is_told(place: impl Place) {
     assert_eq!(*changes.borrow_and_update(), 1);
     join(&*list, "ann@example.com").await;
     assert!(!changes.has_changed().expect("the list is there"));
-    list.erase(&email("ann@example.com"))
-        .await
-        .expect("an answer");
+    erase(&*list, "ann@example.com").await;
     assert_eq!(*changes.borrow_and_update(), 0);
 }
 
@@ -113,12 +135,59 @@ async fn entries_come_by_the_time_of_joining(place: impl Place) {
     );
 }
 
+async fn entries_can_be_chosen_by_their_time_and_come_newest_first(place: impl Place) {
+    let list = place.open();
+    for (number, millis) in [20, 10, 30, 20, 40].into_iter().enumerate() {
+        let entry = entry(&format!("{number}@example.com"), millis);
+        list.join(entry).await.expect("an answer");
+    }
+    let time = |millis: u64| Some(entry("a@b.co", millis).joined_at);
+    for (since, until, newest_first, expected) in [
+        (None, None, false, "10324"),
+        (None, None, true, "42301"),
+        (time(20), None, false, "0324"),
+        (None, time(20), false, "1"),
+        (time(20), time(40), true, "230"),
+        (time(21), time(30), false, ""),
+        (time(30), time(20), false, ""),
+    ] {
+        let selection = Selection {
+            since,
+            until,
+            newest_first,
+        };
+        let chosen = selected(&*list, selection);
+        let numbers: String = chosen
+            .iter()
+            .map(|entry| &entry.email.as_typed()[..1])
+            .collect();
+        assert_eq!(numbers, expected, "{selection:?}");
+    }
+}
+
+async fn the_count_told_with_the_entries_is_of_the_same_moment(place: impl Place) {
+    let list: Arc<dyn Waitlist> = place.open().into();
+    let mut joins = JoinSet::new();
+    for number in 0..2_000 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { join(&*list, &format!("{number}@example.com")).await });
+    }
+    while list.count() < 2_000 {
+        let told = list.entries(Selection::default()).expect("readable");
+        let count = told.listed();
+        let read = told.map(|entry| entry.expect("readable")).count();
+        assert_eq!(count, read as u64);
+        tokio::task::yield_now().await;
+    }
+    joins.join_all().await;
+}
+
 async fn entries_are_those_of_the_moment_they_were_asked_for(place: impl Place) {
     let list: Arc<dyn Waitlist> = place.open().into();
     for number in 0..200 {
         join(&*list, &format!("before{number}@example.com")).await;
     }
-    let asked = list.entries().expect("readable");
+    let asked = list.entries(Selection::default()).expect("readable");
     let mut joins = JoinSet::new();
     for number in 0..200 {
         let list = Arc::clone(&list);
@@ -141,10 +210,10 @@ async fn who_is_erased_is_gone_and_may_join_again(place: impl Place) {
     for typed in ["ann@example.com", "Bob@example.com", "cyd@example.com"] {
         join(&*list, typed).await;
     }
-    assert_eq!(list.erase(&email("bob@EXAMPLE.com")).await, Ok(true));
+    assert!(erase(&*list, "bob@EXAMPLE.com").await);
     assert_eq!(list.count(), 2);
     assert_eq!(addresses(&*list), ["ann@example.com", "cyd@example.com"]);
-    assert_eq!(list.erase(&email("bob@example.com")).await, Ok(false));
+    assert!(!erase(&*list, "bob@example.com").await);
 
     assert_eq!(join(&*list, "bob@example.com").await, Joined::New);
     assert_eq!(list.count(), 3);
@@ -159,8 +228,33 @@ async fn who_is_erased_is_gone_and_may_join_again(place: impl Place) {
 async fn to_erase_who_is_not_listed_changes_nothing(place: impl Place) {
     let list = place.open();
     join(&*list, "ann@example.com").await;
-    assert_eq!(list.erase(&email("bob@example.com")).await, Ok(false));
+    assert!(!erase(&*list, "bob@example.com").await);
     assert_eq!(addresses(&*list), ["ann@example.com"]);
+}
+
+async fn many_are_erased_at_once_and_each_is_told_of(place: impl Place) {
+    let list = place.open();
+    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    let joined = list.join_all((0..1000).map(person).collect()).await;
+    joined.expect("an answer");
+    let emails: Vec<_> = (0..1200)
+        .step_by(3)
+        .chain([3])
+        .map(|number| email(&format!("{number}@EXAMPLE.com")))
+        .collect();
+    let erased = list.erase(&emails).await.expect("an answer");
+    assert_eq!(erased.len(), 401);
+    assert!(erased[..334].iter().all(|erased| *erased));
+    assert!(
+        !erased[334..].iter().any(|erased| *erased),
+        "not there, or named twice"
+    );
+    assert_eq!(list.count(), 666);
+    drop(list);
+    let list = place.open();
+    assert_eq!((list.count(), entries(&*list).len()), (666, 666));
+    assert_eq!(join(&*list, "3@example.com").await, Joined::New);
+    assert_eq!(join(&*list, "4@example.com").await, Joined::AlreadyListed);
 }
 
 async fn everything_is_there_after_reopening(place: impl Place) {
@@ -168,12 +262,8 @@ async fn everything_is_there_after_reopening(place: impl Place) {
     for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
         join(&*list, typed).await;
     }
-    list.erase(&email("ann@example.com"))
-        .await
-        .expect("an answer");
-    list.erase(&email("cyd@example.com"))
-        .await
-        .expect("an answer");
+    erase(&*list, "ann@example.com").await;
+    erase(&*list, "cyd@example.com").await;
     drop(list);
     for round in 0..4 {
         let list = place.open();
@@ -208,7 +298,7 @@ async fn a_long_list_stays_whole(place: impl Place) {
         assert_eq!(joined, Ok(Joined::New));
     }
     for number in (0..2_000).step_by(7) {
-        assert_eq!(list.erase(&email(&address(number))).await, Ok(true));
+        assert!(erase(&*list, &address(number)).await);
     }
     let expected: Vec<_> = (0..2_000)
         .filter(|number| number % 7 != 0)

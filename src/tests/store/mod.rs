@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Entry, Joined, SledWaitlist, Waitlist};
+use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
 use model::Model;
 use tempfile::TempDir;
 
@@ -68,9 +68,19 @@ async fn join(list: &dyn Waitlist, typed: &str) -> Joined {
     list.join(entry).await.expect("an answer")
 }
 
+/// Takes somebody off the list, and says whether they were on it.
+async fn erase(list: &dyn Waitlist, typed: &str) -> bool {
+    let erased = list.erase(&[email(typed)]).await;
+    erased.expect("an answer") == [true]
+}
+
 /// What is on a list.
 fn entries(list: &dyn Waitlist) -> Vec<Entry> {
-    let entries = list.entries().expect("readable");
+    selected(list, Selection::default())
+}
+
+fn selected(list: &dyn Waitlist, selection: Selection) -> Vec<Entry> {
+    let entries = list.entries(selection).expect("readable");
     entries.map(|entry| entry.expect("readable")).collect()
 }
 

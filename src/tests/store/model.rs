@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use landing::waitlist::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist};
+use landing::waitlist::{Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist};
 use tokio::sync::watch;
 
 /// Entries in the order they came.
@@ -49,11 +49,14 @@ impl Waitlist for Model {
         })
     }
 
-    fn erase(&self, email: &Email) -> Answer<'_, bool> {
+    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
         self.change(|entries| {
-            let before = entries.len();
-            entries.retain(|one| one.email.key() != email.key());
-            entries.len() < before
+            let mut erase = |email: &Email| {
+                let before = entries.len();
+                entries.retain(|one| one.email.key() != email.key());
+                entries.len() < before
+            };
+            emails.iter().map(&mut erase).collect()
         })
     }
 
@@ -69,9 +72,17 @@ impl Waitlist for Model {
         self.count.subscribe()
     }
 
-    fn entries(&self) -> Result<Entries, StoreError> {
+    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
         let mut entries = self.entries.lock().expect("no panic").clone();
+        let count = entries.len() as u64;
+        entries.retain(|entry| {
+            selection.since.is_none_or(|since| entry.joined_at >= since)
+                && selection.until.is_none_or(|until| entry.joined_at < until)
+        });
         entries.sort_by_key(|entry| entry.joined_at);
-        Ok(Box::new(entries.into_iter().map(Ok)))
+        if selection.newest_first {
+            entries.reverse();
+        }
+        Ok(Entries::new(count, entries.into_iter().map(Ok)))
     }
 }

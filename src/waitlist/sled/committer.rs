@@ -6,10 +6,11 @@
 //! who wait share one sync, and who is alone waits for nobody.
 
 use std::{
+    collections::HashSet,
     fs::File,
     process,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -24,16 +25,22 @@ use super::{
     record::{self, Record, Stored},
 };
 
-/// Requests that share a sync. With the longest addresses they are 33 KiB, and with what sled writes
+/// Entries that share a sync. With the longest addresses they are 33 KiB, and with what sled writes
 /// anew for them less than a segment of its log (512 KiB): between two syncs at most one may be
 /// begun, because states after a power cut with several unsynced ones made `open()` hang for good.
 pub(super) const BATCH_MAX: usize = 128;
 
+/// Records rewritten by an erasure that share a sync. Each may have sled write its leaf anew, which is
+/// up to 16 records of 1 KiB: half a segment.
+const REWRITTEN_MAX: u32 = 16;
+
 /// What is asked of the committer, and who waits for the answer.
 pub(super) enum Request {
     Join(Entry, oneshot::Sender<Joined>),
-    /// An address by its key.
-    Erase(String, oneshot::Sender<bool>),
+    /// At most [`BATCH_MAX`].
+    JoinAll(Vec<Entry>, oneshot::Sender<Vec<Joined>>),
+    /// Addresses by their keys.
+    Erase(Vec<String>, oneshot::Sender<Vec<bool>>),
     /// Nothing but the answer.
     Ready(oneshot::Sender<()>),
 }
@@ -43,8 +50,19 @@ impl Request {
     fn is_abandoned(&self) -> bool {
         match self {
             Self::Join(_, answer) => answer.is_closed(),
+            Self::JoinAll(_, answer) => answer.is_closed(),
             Self::Erase(_, answer) => answer.is_closed(),
             Self::Ready(answer) => answer.is_closed(),
+        }
+    }
+
+    /// What it takes of a batch. An erasure ends it: it may write more than all before.
+    fn entries(&self) -> usize {
+        match self {
+            Self::Join(..) => 1,
+            Self::JoinAll(entries, _) => entries.len(),
+            Self::Erase(..) => BATCH_MAX,
+            Self::Ready(_) => 0,
         }
     }
 }
@@ -65,10 +83,17 @@ pub(super) struct Committer {
 /// What is durable, for those who read.
 #[derive(Clone, Debug)]
 pub(super) struct Published {
-    /// Entries with lower numbers may be read.
-    pub(super) end: Arc<AtomicU64>,
+    pub(super) durable: Arc<Mutex<Moment>>,
     pub(super) count: watch::Sender<u64>,
     pub(super) syncs: Arc<AtomicU64>,
+}
+
+/// The list between two batches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// Entries with lower numbers may be read.
+    pub(super) end: u64,
+    pub(super) count: u64,
 }
 
 impl Committer {
@@ -84,46 +109,52 @@ impl Committer {
         or_stop(self.mark.sync());
     }
 
-    /// Does what is asked, up to the first erasure, which rewrites as much as many sign-ups; makes it
-    /// durable, publishes it, and answers.
+    /// Does what is asked, as far as one sync may make it durable; publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
-        let erasure = requests
-            .iter()
-            .position(|it| matches!(it, Request::Erase(..)));
-        let together = erasure.map_or(requests.len(), |at| at + 1);
-        let mut count = *self.published.count.borrow();
-        let mut written = false;
+        let mut taken = 0;
+        let more = requests.iter().position(|request| {
+            taken += request.entries();
+            taken > BATCH_MAX
+        });
+        // The first may be an erasure.
+        let together = more.unwrap_or(requests.len()).max(1);
+        let before = self.tip.end();
+        let mut erased = 0;
         let mut answers = Vec::with_capacity(together);
         for request in requests.drain(..together) {
             answers.push(match request {
-                Request::Join(entry, answer) => {
-                    let joined = self.join(&entry);
-                    if joined == Joined::New {
-                        written = true;
-                        count += 1;
-                    }
-                    Answer::Joined(joined, answer)
+                Request::Join(entry, answer) => Answer::Joined(self.join(&entry), answer),
+                Request::JoinAll(entries, answer) => {
+                    let joined = entries.iter().map(|entry| self.join(entry)).collect();
+                    Answer::JoinedAll(joined, answer)
                 }
-                Request::Erase(key, answer) => {
-                    let erased = self.erase(&key);
-                    written |= erased > 0;
-                    count -= erased;
-                    Answer::Erased(erased > 0, answer)
+                Request::Erase(keys, answer) => {
+                    erased += self.erase(&keys);
+                    let gone = keys.iter().map(|key| self.known.remove(key)).collect();
+                    Answer::Erased(gone, answer)
                 }
                 Request::Ready(answer) => Answer::Ready(answer),
             });
         }
+        let joined = self.tip.end() - before;
         // Without anything new there is nothing to sync: what came before is durable.
-        if written {
+        if joined + erased > 0 {
             self.write_tip();
-            or_stop(self.database.flush());
-            or_stop(self.log.sync_data());
+            self.sync();
             or_stop(self.mark.set(self.tip.end()));
-            self.published.end.store(self.tip.end(), Ordering::Release);
-            self.published.syncs.fetch_add(1, Ordering::Relaxed);
+            let end = self.tip.end();
+            let count = *self.published.count.borrow() + joined - erased;
+            let durable = self.published.durable.lock();
+            *durable.unwrap_or_else(PoisonError::into_inner) = Moment { end, count };
             self.published.count.send_replace(count);
         }
         answers.into_iter().for_each(Answer::send);
+    }
+
+    fn sync(&self) {
+        or_stop(self.database.flush());
+        or_stop(self.log.sync_data());
+        self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds an entry to the last record, unless its address is known.
@@ -144,15 +175,17 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
-    /// Takes an address out of every record it is in, and says how many entries that were. Reads the
+    /// Takes addresses out of every record they are in, and says how many entries that were. Reads the
     /// whole list: it is asked for by hand, and an index would always cost memory.
-    fn erase(&mut self, key: &str) -> u64 {
-        if !self.known.contains(key) {
+    fn erase(&mut self, keys: &[String]) -> u64 {
+        let known = |key: &&String| self.known.contains(key);
+        let sought: HashSet<_> = keys.iter().filter(known).collect();
+        if sought.is_empty() {
             return 0;
         }
         self.write_tip();
-        let is_it = |entry: &Stored| Entry::from(*entry).email.key() == key;
-        let mut erased = 0;
+        let is_it = |entry: &Stored| sought.contains(&Entry::from(*entry).email.key());
+        let (mut erased, mut rewritten) = (0, 0);
         for found in &self.entries {
             let (at, bytes) = or_stop(found);
             // What is damaged was refused when the list was opened.
@@ -170,8 +203,11 @@ impl Committer {
             if first == self.tip.first() {
                 self.tip = rest;
             }
+            rewritten += 1;
+            if rewritten % REWRITTEN_MAX == 0 {
+                self.sync();
+            }
         }
-        self.known.remove(key);
         erased
     }
 }
@@ -192,7 +228,8 @@ fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
 
 enum Answer {
     Joined(Joined, oneshot::Sender<Joined>),
-    Erased(bool, oneshot::Sender<bool>),
+    JoinedAll(Vec<Joined>, oneshot::Sender<Vec<Joined>>),
+    Erased(Vec<bool>, oneshot::Sender<Vec<bool>>),
     Ready(oneshot::Sender<()>),
 }
 
@@ -201,6 +238,7 @@ impl Answer {
         // Who has gone meanwhile needs no answer.
         match self {
             Self::Joined(joined, to) => drop(to.send(joined)),
+            Self::JoinedAll(joined, to) => drop(to.send(joined)),
             Self::Erased(erased, to) => drop(to.send(erased)),
             Self::Ready(to) => drop(to.send(())),
         }

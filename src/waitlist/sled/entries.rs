@@ -1,11 +1,11 @@
 //! Reading the list, also while it is written to.
 
 use super::{
-    super::{Entry, StoreError},
+    super::{Entry, Selection, StoreError},
     record::{self, Place},
 };
 
-/// The entries with numbers below `end`, by the time they joined, then in the order they came.
+/// The selected entries with numbers below `end`.
 ///
 /// One that is erased meanwhile may come or not.
 ///
@@ -14,16 +14,25 @@ use super::{
 pub(super) fn entries(
     tree: ::sled::Tree,
     end: u64,
+    selection: Selection,
 ) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
+    let since = selection.since.map_or(0, record::millis);
+    let until = selection.until.map_or(u64::MAX, record::millis);
     // They came in the order of their times, but for those from another list.
     let mut order = Vec::new();
     for found in tree.range(..record::key(end)) {
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
         let (first, places) = parse(&key, &bytes)?;
-        let entries = (first..end).zip(places);
-        order.extend(entries.filter_map(|(number, place)| Some((place?.joined_at, number))));
+        for (number, place) in (first..end).zip(places) {
+            let joined_at = place.map(|entry| entry.joined_at);
+            let is_selected = |time: &u64| (since..until).contains(time);
+            order.extend(joined_at.filter(is_selected).map(|time| (time, number)));
+        }
     }
     order.sort_unstable();
+    if selection.newest_first {
+        order.reverse();
+    }
 
     let mut reader = Reader {
         tree,

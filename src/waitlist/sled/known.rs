@@ -29,8 +29,9 @@ impl Known {
         self.hashes.contains(&self.hash(key))
     }
 
-    pub(super) fn remove(&mut self, key: &str) {
-        self.hashes.remove(&self.hash(key));
+    /// Says whether it was there.
+    pub(super) fn remove(&mut self, key: &str) -> bool {
+        self.hashes.remove(&self.hash(key))
     }
 
     fn hash(&self, key: &str) -> u128 {

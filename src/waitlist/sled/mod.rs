@@ -11,11 +11,11 @@ mod record;
 
 use std::{
     fs::File,
-    panic,
+    io, panic,
     path::Path,
     process,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -27,8 +27,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Answer, Email, Entries, Entry, Joined, StoreError, Waitlist};
-use committer::{Committer, Published, Request};
+use super::{Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist};
+use committer::{BATCH_MAX, Committer, Moment, Published, Request};
 
 pub use open::OpenError;
 
@@ -47,7 +47,7 @@ pub struct SledWaitlist {
     queue: Option<mpsc::Sender<Request>>,
     committer: Option<thread::JoinHandle<()>>,
     entries: ::sled::Tree,
-    end: Arc<AtomicU64>,
+    durable: Arc<Mutex<Moment>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
     _lock: File,
@@ -55,7 +55,10 @@ pub struct SledWaitlist {
 
 impl SledWaitlist {
     /// Whether there is a list in a data directory.
-    pub fn is_in(data: &Path) -> bool {
+    ///
+    /// # Errors
+    /// When it can't be told.
+    pub fn is_in(data: &Path) -> io::Result<bool> {
         open::is_in(data)
     }
 
@@ -66,12 +69,16 @@ impl SledWaitlist {
     pub fn open(data: &Path) -> Result<Self, OpenError> {
         let open::Opened { store, log, lock } = open::open(data)?;
         let (publish, count) = watch::channel(store.count);
+        let durable = Arc::new(Mutex::new(Moment {
+            end: store.tip.end(),
+            count: store.count,
+        }));
+        let syncs = Arc::default();
         let published = Published {
-            end: Arc::new(AtomicU64::new(store.tip.end())),
-            syncs: Arc::default(),
+            durable: Arc::clone(&durable),
+            syncs: Arc::clone(&syncs),
             count: publish,
         };
-        let [end, syncs] = [&published.end, &published.syncs].map(Arc::clone);
         let entries = store.entries.clone();
         let committer = Committer {
             database: store.database,
@@ -91,7 +98,7 @@ impl SledWaitlist {
             queue: Some(queue),
             committer: Some(committer),
             entries,
-            end,
+            durable,
             syncs,
             count,
             _lock: lock,
@@ -121,11 +128,15 @@ impl SledWaitlist {
         });
         Box::pin(async move {
             sent?;
-            let answered = timeout(ANSWER_PATIENCE, answered).await;
-            let answered = answered.map_err(|_| StoreError::TimedOut)?;
-            answered.map_err(|_| StoreError::Stopped)
+            in_time(answered).await
         })
     }
+}
+
+async fn in_time<T>(answered: oneshot::Receiver<T>) -> Result<T, StoreError> {
+    let answered = timeout(ANSWER_PATIENCE, answered).await;
+    let answered = answered.map_err(|_| StoreError::TimedOut)?;
+    answered.map_err(|_| StoreError::Stopped)
 }
 
 /// From now on the process ends when a thread of the store panics: sled's own would leave those who
@@ -155,8 +166,28 @@ impl Waitlist for SledWaitlist {
         self.ask(|answer| Request::Join(entry, answer))
     }
 
-    fn erase(&self, email: &Email) -> Answer<'_, bool> {
-        self.ask(|answer| Request::Erase(email.key(), answer))
+    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
+        Box::pin(async move {
+            let queue = self.queue.as_ref().ok_or(StoreError::Stopped)?;
+            let (mut entries, mut waiting) = (entries.into_iter(), Vec::new());
+            while entries.len() > 0 {
+                let batch = entries.by_ref().take(BATCH_MAX).collect();
+                let (answer, answered) = oneshot::channel();
+                let sent = queue.send(Request::JoinAll(batch, answer)).await;
+                sent.map_err(|_| StoreError::Stopped)?;
+                waiting.push(answered);
+            }
+            let mut joined = Vec::new();
+            for answered in waiting {
+                joined.extend(in_time(answered).await?);
+            }
+            Ok(joined)
+        })
+    }
+
+    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.ask(|answer| Request::Erase(keys, answer))
     }
 
     fn ready(&self) -> Answer<'_, ()> {
@@ -171,9 +202,10 @@ impl Waitlist for SledWaitlist {
         self.count.clone()
     }
 
-    fn entries(&self) -> Result<Entries, StoreError> {
-        let end = self.end.load(Ordering::Acquire);
-        Ok(Box::new(entries::entries(self.entries.clone(), end)?))
+    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
+        let Moment { end, count } = *self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = entries::entries(self.entries.clone(), end, selection)?;
+        Ok(Entries::new(count, entries))
     }
 }
 

@@ -67,8 +67,8 @@ pub(super) struct Store {
 }
 
 /// Whether there is something that may be a list.
-pub(super) fn is_in(data: &Path) -> bool {
-    data.join(STORE).is_dir()
+pub(super) fn is_in(data: &Path) -> io::Result<bool> {
+    data.join(STORE).try_exists()
 }
 
 /// Opens the list in the data directory `data`, making both when missing (mode 0700).

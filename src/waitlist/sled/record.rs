@@ -9,7 +9,7 @@
 //! log twice, so that each was two writes), that is 2.5 times the sign-ups with 64 clients and 4 times
 //! with 512; and a list is as compact when people came one at a time.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::super::{Email, Entry};
 
@@ -33,9 +33,8 @@ pub(super) struct Stored<'a> {
 
 impl<'a> From<&'a Entry> for Stored<'a> {
     fn from(entry: &'a Entry) -> Self {
-        let since = entry.joined_at.duration_since(UNIX_EPOCH);
         Self {
-            joined_at: u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
+            joined_at: millis(entry.joined_at),
             address: entry.email.as_typed(),
         }
     }
@@ -49,6 +48,12 @@ impl From<Stored<'_>> for Entry {
             joined_at: UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH),
         }
     }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A record in the making.
