@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store siege fuzz powercut kill lighthouse fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner siege fuzz powercut kill lighthouse manual fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -54,6 +54,9 @@ bench-store: setup ## compare durable sign-ups with a bare append and sync; what
 	mkdir -p target
 	cargo run --release --example bench-store
 
+bench-owner: build ## what the owner's commands take with a million people, and what visitors notice
+	cargo run --release --example bench-owner
+
 siege: build ## attack the release, and see what a polite visitor notices: three minutes
 	.ci/setup siege
 	cargo run --release --example siege
@@ -83,6 +86,9 @@ kill: setup ## kill the program 200 times while people sign up
 lighthouse: build ## what Lighthouse says of the page on a phone: medians of five
 	.ci/setup lighthouse
 	node end2end/lighthouse/run.mjs
+
+manual: setup ## write man pages and shell completions to target/manual
+	cargo run --example manual
 
 fmt: setup ## format everything
 	cargo fmt --all

@@ -17,6 +17,7 @@
 //! | | `app` | the pages: the head, and the sections in their order |
 //! | site | `server` | connections, routes, pages in memory, assets, limits, errors |
 //! | | `api` | the server functions of `/api/waitlist` |
+//! | owner | `control` | the socket by which the owner's commands reach a running server |
 //! | program | `cli` | the commands |
 //! | browser | `host` | finds islands, decides when each starts, mounts it |
 #![forbid(unsafe_code)]
@@ -32,6 +33,8 @@ pub mod app;
 pub mod cli;
 #[cfg(feature = "ssr")]
 pub mod config;
+#[cfg(feature = "ssr")]
+pub mod control;
 #[cfg(feature = "ssr")]
 pub mod island;
 #[cfg(feature = "ssr")]

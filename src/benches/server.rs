@@ -1,4 +1,5 @@
 //! A server in a process of its own.
+#![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 use std::{
     fs,
@@ -12,7 +13,7 @@ use reqwest::Client;
 use tempfile::TempDir;
 
 /// The program as `make build` leaves it, beside its files.
-const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
+pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
 
 /// Ends when it is dropped.
 pub(crate) struct Server {
@@ -59,13 +60,14 @@ impl Server {
         format!("http://{}{path}", self.addr)
     }
 
-    /// Megabytes by a field of proc_pid_status(5).
+    /// Megabytes, see [`memory`].
     pub(crate) fn memory(&self, field: &str) -> f64 {
-        let status = self.proc("status");
-        let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
-        let kilobytes = kilobytes.and_then(|number| number.parse::<f64>().ok());
-        kilobytes.expect("a number of kilobytes") / 1024.0
+        memory(self.process.id(), field).expect("Linux")
+    }
+
+    /// The directory that `data`, its list, is in.
+    pub(crate) fn place(&self) -> &Path {
+        self.data.as_ref().expect("it has one").path()
     }
 
     /// What the system says of the process.
@@ -80,6 +82,16 @@ impl Drop for Server {
         let _ = self.process.wait();
         drop(self.data.take());
     }
+}
+
+/// Megabytes of a process by a field of proc_pid_status(5), while it runs.
+pub(crate) fn memory(process: u32, field: &str) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kilobytes = line
+        .split_whitespace()
+        .find_map(|word| word.parse::<f64>().ok())?;
+    Some(kilobytes / 1024.0)
 }
 
 pub(crate) fn free_addr() -> SocketAddr {

@@ -1,11 +1,24 @@
 //! The program's command line.
 
 mod check;
+mod count;
+mod erase;
+mod export;
+mod format;
 mod handles;
+mod import;
+mod list;
 mod log;
+mod output;
+mod place;
+mod rows;
 mod serve;
+mod signals;
+mod stats;
+mod time;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use rustix::{fs::Mode, process::umask};
 
 use crate::config::Config;
 
@@ -13,10 +26,16 @@ pub use log::log_panics;
 
 /// Steward's site: the page and its waitlist.
 ///
-/// Alone it serves, like `landing serve`. Every option is also an environment variable; the option
-/// wins.
+/// Alone it serves, like `landing serve`. The other commands are for the owner of the list: they do the
+/// same whether a server runs or not, and none has to be stopped for them. Every option of the server is
+/// also an environment variable; the option wins.
 #[derive(Parser)]
-#[command(name = "landing", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "landing",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit codes: 0 done, 1 failed, 2 a command line that is none"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -27,7 +46,20 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Serve the site
+    #[command(after_help = "Example: landing serve --origin https://steward.example")]
     Serve(Box<Config>),
+    /// Print how many are on the list
+    Count(count::Count),
+    /// Print who is on the list, the newest first
+    List(list::List),
+    /// Write the list as it is at this moment, as a CSV or as JSON
+    Export(export::Export),
+    /// Put the people of a file on the list
+    Import(import::Import),
+    /// Take people off the list, for good
+    Erase(erase::Erase),
+    /// Print how the list grows
+    Stats(stats::Stats),
     /// Read the whole list and say what is wrong with it; the exit code tells
     Check(check::Check),
 }
@@ -39,9 +71,22 @@ enum Command {
 /// told on standard error, with exit code 2.
 pub fn run() -> Result<(), String> {
     let cli = Cli::parse();
+    // Whatever this program writes has people's addresses in it.
+    umask(Mode::RWXG | Mode::RWXO);
     match cli.command {
         Some(Command::Serve(config)) => serve::run(&config),
+        Some(Command::Count(count)) => count::run(&count),
+        Some(Command::List(list)) => list::run(&list),
+        Some(Command::Export(export)) => export::run(&export),
+        Some(Command::Import(import)) => import::run(&import),
+        Some(Command::Erase(erase)) => erase::run(&erase),
+        Some(Command::Stats(stats)) => stats::run(&stats),
         Some(Command::Check(check)) => check::run(&check),
         None => serve::run(&cli.config),
     }
+}
+
+/// The command line, for manuals and shells.
+pub fn command() -> clap::Command {
+    Cli::command()
 }

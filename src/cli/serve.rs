@@ -1,18 +1,14 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, io, sync::Arc, thread};
+use std::{error::Error, sync::Arc, thread};
 
 use sd_notify::NotifyState;
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
-};
+use tokio::{runtime::Runtime, sync::oneshot};
 
-use super::{handles, log};
+use super::{handles, log, signals::Signals};
 use crate::{
     config::Config,
-    copy,
+    control, copy,
     server::{AppState, listen, serve},
     waitlist::{SledWaitlist, Waitlist, stop_if_the_store_panics},
 };
@@ -37,8 +33,8 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
         // Not a thread of the runtime, which would wait for it when told to stop meanwhile.
         thread::spawn(move || opened.send(open(&config)));
     }
-    let state = tokio::select! {
-        state = opening => state.map_err(|_| "the site can't be made; see above".to_owned())??,
+    let (list, state) = tokio::select! {
+        opened = opening => opened.map_err(|_| "the site can't be made; see above".to_owned())??,
         () = signals.next() => return Ok(()),
     };
     if config.origin.as_str() == copy::ORIGIN {
@@ -55,6 +51,13 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
         )
     })?;
     let addr = listener.local_addr().map_err(told)?;
+    // Visitors come first: without it there is a site all the same.
+    let _control = control::listen(&config.data, list).inspect_err(|error| {
+        tracing::warn!(
+            "the owner's commands can't be answered while this serves: {error}; give --data a place where \
+             a socket can be"
+        );
+    });
     tracing::info!(
         "serving on http://{addr}, the waitlist in {}",
         config.data.display()
@@ -69,33 +72,11 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
 }
 
 /// The list, and all that is made of it before the first request.
-fn open(config: &Config) -> Result<AppState, String> {
+fn open(config: &Config) -> Result<(Arc<dyn Waitlist>, AppState), String> {
     let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
     stop_if_the_store_panics();
-    AppState::new(config, list).map_err(told)
-}
-
-/// SIGTERM and Ctrl-C.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Resolves at the next one.
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
+    let state = AppState::new(config, Arc::clone(&list)).map_err(told)?;
+    Ok((list, state))
 }
 
 /// For `Type=notify` of systemd; without one there is nobody to tell.

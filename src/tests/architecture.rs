@@ -6,16 +6,17 @@ use regex::Regex;
 
 /// The modules from the bottom layer up, as `lib.rs` lists them. A module is a file or a folder of
 /// `src`, and may use its own layer and those below.
-const LAYERS: [&[&str]; 5] = [
+const LAYERS: [&[&str]; 6] = [
     &["copy", "wire", "config"],
     &["waitlist"],
     &["page", "metadata", "island", "sections", "app"],
     &["server", "api"],
+    &["control"],
     &["cli"],
 ];
 
 /// What a module may not use although it lies below, and the libraries that are not its business.
-const NEVER: [(&str, &[&str]); 14] = [
+const NEVER: [(&str, &[&str]); 15] = [
     ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("config", &["leptos", "axum", "sled", "tokio"]),
@@ -56,6 +57,19 @@ const NEVER: [(&str, &[&str]); 14] = [
         &["crate::api", "sled", "Sled", "postgres", "clap"],
     ),
     ("api", &["sled", "Sled", "postgres", "clap"]),
+    (
+        "control",
+        &[
+            "crate::server",
+            "crate::app",
+            "crate::config",
+            "sled",
+            "Sled",
+            "postgres",
+            "clap",
+            "axum",
+        ],
+    ),
     ("cli", &["sled::"]),
     (
         "host",

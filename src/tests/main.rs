@@ -8,6 +8,7 @@ mod email;
 mod fuzz;
 mod made;
 mod metadata;
+mod owner;
 mod pages;
 mod program;
 #[cfg(target_os = "linux")]

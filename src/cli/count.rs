@@ -1,0 +1,19 @@
+//! `landing count`: how many are on the list.
+
+use serde_json::json;
+
+use super::{output::Output, place::Place};
+
+#[derive(clap::Args)]
+#[command(after_help = "Example: landing count --data /var/lib/steward")]
+pub(super) struct Count {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) fn run(Count { place, output }: &Count) -> Result<(), String> {
+    let count = place.open()?.count()?;
+    output.print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
+}

@@ -1,0 +1,231 @@
+//! `landing import`: puts the people of a file on the list.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    hash::{BuildHasher, RandomState},
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::SystemTime,
+};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::{
+    format::{Seal, hex},
+    output::{Output, progress},
+    place::{List, Place},
+    rows::{self, Row},
+};
+use crate::{
+    control::TOGETHER,
+    waitlist::{Entry, Selection},
+};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing import mailchimp.csv --dry-run
+
+Reads what `landing export` writes, and any CSV with a header that names a column of e-mail addresses, \
+such as those of Mailchimp, getwaitlist and spreadsheets. Who is on the list already stays as they are, \
+so it can be run again. Times are kept; who has none joins now.")]
+pub(super) struct Import {
+    /// What to read; standard input without it
+    file: Option<PathBuf>,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What came of the rows.
+#[derive(Default, Serialize)]
+struct Report {
+    added: u64,
+    already_listed: u64,
+    rejected: Vec<Rejected>,
+}
+
+#[derive(Serialize)]
+struct Rejected {
+    line: u64,
+    reason: String,
+}
+
+/// Puts entries somewhere and says whether each is new there.
+type Join<'a> = dyn FnMut(Vec<Entry>) -> Result<Vec<bool>, String> + 'a;
+
+pub(super) fn run(options: &Import) -> Result<(), String> {
+    let from = options.file.as_deref().filter(|file| *file != "-");
+    let name = from.map_or("standard input".into(), |file| file.display().to_string());
+    let told = |error: io::Error| match error.get_ref() {
+        Some(_) => format!("{name}: {error}; nothing was imported"),
+        None => format!("{name} can't be read: {error}; nothing was imported"),
+    };
+    let Whole { file, length, seal } = open(from).and_then(whole).map_err(told)?;
+    let bar = progress(length, "reading");
+    let rows = rows::read(bar.wrap_read(file), SystemTime::now()).map_err(told)?;
+
+    let mut report = Report::default();
+    let imported = if options.dry_run {
+        let list = options.place.find()?;
+        import(rows, &mut pretend(list.as_ref())?, &mut report)
+    } else {
+        let list = options.place.open_or_make()?;
+        import(rows, &mut |entries| list.join_all(entries), &mut report)
+    };
+    bar.finish_and_clear();
+    print(options, &report)?;
+    imported?;
+
+    let rejected = report.rejected.len() as u64;
+    let lines = report.added + report.already_listed + rejected;
+    if let Some(seal) = seal
+        && seal.entries != lines
+    {
+        return Err(format!(
+            "{name} says that it has {} entries, and has {lines}",
+            seal.entries
+        ));
+    }
+    if rejected > 0 {
+        return Err(format!(
+            "{rejected} of {lines} lines were rejected, see above; correct them and import {name} again"
+        ));
+    }
+    Ok(())
+}
+
+/// Puts everybody on the list, line by line read while those before are written.
+fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<(), String> {
+    let (send, chunks) = mpsc::sync_channel(4);
+    thread::spawn(move || {
+        let mut rows = rows.peekable();
+        while rows.peek().is_some() {
+            let chunk: io::Result<Vec<Row>> = rows.by_ref().take(TOGETHER).collect();
+            if send.send(chunk).is_err() {
+                break;
+            }
+        }
+    });
+    for chunk in chunks {
+        let mut entries = Vec::new();
+        for Row { line, entry } in chunk.map_err(|error| stopped(report, &error.to_string()))? {
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(reason) => report.rejected.push(Rejected { line, reason }),
+            }
+        }
+        let joined = join(entries).map_err(|why| stopped(report, &why))?;
+        let added = joined.iter().filter(|is_new| **is_new).count();
+        report.added += added as u64;
+        report.already_listed += (joined.len() - added) as u64;
+    }
+    Ok(())
+}
+
+fn stopped(report: &Report, why: &str) -> String {
+    format!(
+        "{why}. {} were added before that: import it again, whoever is on the list stays as they are",
+        report.added
+    )
+}
+
+/// A list that nobody is put on, of those who are on one, if there is one.
+fn pretend(
+    list: Option<&List>,
+) -> Result<impl FnMut(Vec<Entry>) -> Result<Vec<bool>, String>, String> {
+    // Two of a million share 64 bits once in 10^7 lists.
+    let hasher = RandomState::new();
+    let mut listed = HashSet::new();
+    if let Some(list) = list {
+        for entry in list.entries(Selection::default())?.entries {
+            listed.insert(hasher.hash_one(entry?.email.key()));
+        }
+    }
+    Ok(move |entries: Vec<Entry>| {
+        let join = |entry: &Entry| listed.insert(hasher.hash_one(entry.email.key()));
+        Ok(entries.iter().map(join).collect())
+    })
+}
+
+fn print(options: &Import, report: &Report) -> Result<(), String> {
+    let would = if options.dry_run { "would be " } else { "" };
+    options.output.print(report, |out| {
+        for Rejected { line, reason } in &report.rejected {
+            writeln!(out, "line {line}: {reason}")?;
+        }
+        let (added, already, rejected) =
+            (report.added, report.already_listed, report.rejected.len());
+        writeln!(
+            out,
+            "{added} {would}added, {already} already there, {rejected} rejected"
+        )
+    })
+}
+
+/// A file from its beginning, and what its last line says of the rest.
+struct Whole {
+    file: File,
+    length: u64,
+    seal: Option<Seal>,
+}
+
+fn open(from: Option<&Path>) -> io::Result<File> {
+    let mut from: Box<dyn Read> = match from {
+        Some(path) => {
+            let file = File::open(path)?;
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            Box::new(file)
+        }
+        None => Box::new(io::stdin().lock()),
+    };
+    // Before anybody of it is put on the list it is seen whether it is whole. The file has no name and is
+    // gone with this process.
+    let mut kept = tempfile::tempfile()?;
+    io::copy(&mut from, &mut kept)?;
+    Ok(kept)
+}
+
+/// Longer than a [`Seal`].
+const SEAL_MAX: u64 = 256;
+
+/// Compares a file with its last line, if that is a seal.
+fn whole(mut file: File) -> io::Result<Whole> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(SEAL_MAX)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    let trimmed = end.trim_ascii_end();
+    let start = trimmed
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let last = &trimmed[start..];
+    let seal = str::from_utf8(last).ok().and_then(Seal::parse);
+    file.rewind()?;
+    if let Some(seal) = &seal {
+        let before = length - (end.len() - start) as u64;
+        let mut hash = Sha256::new();
+        io::copy(
+            &mut BufReader::with_capacity(1 << 16, &file).take(before),
+            &mut hash,
+        )?;
+        if hex(hash) != seal.sha256 {
+            return Err(io::Error::other(
+                "it is not as it was exported: its checksum is another. If that is on purpose, remove its \
+                 last line",
+            ));
+        }
+        file.rewind()?;
+    }
+    Ok(Whole { file, length, seal })
+}

@@ -1,0 +1,63 @@
+//! What a command prints: for people, or as JSON for programs.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+/// How a command prints.
+#[derive(clap::Args)]
+pub(super) struct Output {
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Output {
+    /// Prints one thing: as JSON, or in words.
+    pub(super) fn print(
+        &self,
+        value: &impl Serialize,
+        words: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), String> {
+        printing(|out| {
+            if !self.json {
+                return words(out);
+            }
+            serde_json::to_writer(&mut *out, value)?;
+            writeln!(out)
+        })
+    }
+}
+
+/// Prints. Who reads only the beginning (`| head`) has what they want. An error that is not of the
+/// system's making is a sentence for the owner.
+pub(super) fn printing(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match print(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(told("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why something could not be written there, or the sentence that was told instead.
+pub(super) fn told(place: &str, error: io::Error) -> String {
+    if error.get_ref().is_some() {
+        return error.to_string();
+    }
+    format!("{place} can't be written: {error}")
+}
+
+/// Whether somebody looks at what is printed.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// A bar of so many steps on the terminal, when standard error is one.
+pub(super) fn progress(steps: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(steps).with_style(style).with_message(what)
+}

@@ -1,0 +1,50 @@
+//! SIGTERM and Ctrl-C.
+
+use std::{fs, io, path::Path, process, thread};
+
+use tokio::{
+    runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
+
+/// What tells a program to stop.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Begins to listen. Needs a runtime.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Resolves at the next one.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Ends the program when it is told to stop, and this file with it.
+pub(super) fn remove_when_interrupted(file: &Path) -> io::Result<()> {
+    let file = file.to_owned();
+    let mut runtime = runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build()?;
+    let mut signals = {
+        let _entered = runtime.enter();
+        Signals::new()?
+    };
+    thread::spawn(move || {
+        runtime.block_on(signals.next());
+        let _ = fs::remove_file(file);
+        eprintln!("landing: interrupted; nothing was written");
+        process::exit(1)
+    });
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! `landing stats`: how the list grows.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::{Duration, SystemTime},
+};
+
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use serde::Serialize;
+use terminal_size::{Width, terminal_size};
+
+use super::{
+    output::{Output, progress},
+    place::Place,
+};
+use crate::waitlist::Selection;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example: landing stats --json")]
+pub(super) struct Stats {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is counted.
+#[derive(Serialize)]
+struct Counted {
+    total: u64,
+    last_24_hours: u64,
+    last_7_days: u64,
+    last_30_days: u64,
+    /// How long each of them is.
+    per: Step,
+    sign_ups: Vec<Bar>,
+}
+
+/// Sign-ups from the beginning of this day (UTC) to the next bar.
+#[derive(Serialize)]
+struct Bar {
+    from: Date,
+    count: u64,
+}
+
+/// What a bar stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Step {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// Bars of a chart, at most; a list over more than so many years has more.
+const BARS_MAX: usize = 31;
+
+pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
+    let list = place.open()?;
+    let entries = list.entries(Selection::default())?;
+    let now = SystemTime::now();
+    let bar = progress(entries.count, "reading");
+    let [mut day, mut week, mut month] = [0; 3];
+    let mut days = BTreeMap::new();
+    for entry in entries.entries {
+        let joined_at = entry?.joined_at;
+        // What is to come has happened in no time.
+        let age = now.duration_since(joined_at).unwrap_or_default();
+        for (count, within) in [(&mut day, 1), (&mut week, 7), (&mut month, 30)] {
+            *count += u64::from(age < Duration::from_secs(within * 24 * 60 * 60));
+        }
+        *days.entry(date(joined_at)).or_default() += 1;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let (per, sign_ups) = chart(&days, date(now));
+    let counted = Counted {
+        total: days.values().sum(),
+        last_24_hours: day,
+        last_7_days: week,
+        last_30_days: month,
+        per,
+        sign_ups,
+    };
+    output.print(&counted, |out| counted.write(out))
+}
+
+fn date(time: SystemTime) -> Date {
+    let time = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
+    TimeZone::UTC.to_datetime(time).date()
+}
+
+/// Bars from the first sign-up to today, as many as there is room for.
+fn chart(days: &BTreeMap<Date, u64>, today: Date) -> (Step, Vec<Bar>) {
+    let first = days.keys().next().copied().unwrap_or(today);
+    let last = days.keys().next_back().copied().unwrap_or(today).max(today);
+    let from = |step: Step| {
+        let next = move |from: &Date| step.after(*from).filter(|next| *next <= last);
+        std::iter::successors(Some(step.begin(first)), next)
+    };
+    let steps = [Step::Day, Step::Week, Step::Month];
+    let step = steps
+        .into_iter()
+        .find(|step| from(*step).take(BARS_MAX + 1).count() <= BARS_MAX);
+    let step = step.unwrap_or(Step::Year);
+    let mut counts: BTreeMap<Date, u64> = from(step).map(|from| (from, 0)).collect();
+    for (day, count) in days {
+        *counts.entry(step.begin(*day)).or_default() += count;
+    }
+    let bars = counts.into_iter().map(|(from, count)| Bar { from, count });
+    (step, bars.collect())
+}
+
+impl Step {
+    /// The first day of the one that this day is in.
+    fn begin(self, day: Date) -> Date {
+        match self {
+            Self::Day => day,
+            Self::Week => day
+                .checked_sub(i32::from(day.weekday().to_monday_zero_offset()).days())
+                .unwrap_or(day),
+            Self::Month => day.first_of_month(),
+            Self::Year => day.first_of_year(),
+        }
+    }
+
+    fn after(self, begin: Date) -> Option<Date> {
+        let step = match self {
+            Self::Day => 1.day(),
+            Self::Week => 1.week(),
+            Self::Month => 1.month(),
+            Self::Year => 1.year(),
+        };
+        begin.checked_add(step).ok()
+    }
+
+    fn label(self, from: Date) -> String {
+        match self {
+            Self::Day | Self::Week => from.to_string(),
+            Self::Month => from.strftime("%Y-%m").to_string(),
+            Self::Year => from.strftime("%Y").to_string(),
+        }
+    }
+}
+
+impl Counted {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "on the list     {:>9}", self.total)?;
+        writeln!(out, "last 24 hours   {:>9}", self.last_24_hours)?;
+        writeln!(out, "last 7 days     {:>9}", self.last_7_days)?;
+        writeln!(out, "last 30 days    {:>9}", self.last_30_days)?;
+        let per = match self.per {
+            Step::Day => "day",
+            Step::Week => "week, from Monday",
+            Step::Month => "month",
+            Step::Year => "year",
+        };
+        writeln!(out, "\nsign-ups a {per} (UTC)")?;
+        let most = self
+            .sign_ups
+            .iter()
+            .map(|bar| bar.count)
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let columns = terminal_size().map_or(80, |(Width(columns), _)| usize::from(columns));
+        let room = columns
+            .saturating_sub("2026-11-21  123456789".len())
+            .clamp(8, 60);
+        for Bar { from, count } in &self.sign_ups {
+            let label = self.per.label(*from);
+            let bar = blocks(*count, most, room);
+            writeln!(
+                out,
+                "{label:<10}  {bar}{}{count}",
+                if bar.is_empty() { "" } else { " " }
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A bar, to the eighth of a character.
+fn blocks(count: u64, most: u64, room: usize) -> String {
+    let eighths = (count as f64 / most as f64 * room as f64 * 8.0).round() as usize;
+    // Somebody is more than nobody.
+    let eighths = eighths.max(usize::from(count > 0));
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    "█".repeat(eighths / 8) + rest
+}

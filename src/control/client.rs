@@ -1,0 +1,127 @@
+//! The command's end.
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+};
+
+use serde::de::DeserializeOwned;
+
+use super::{Ask, PROTOCOL, Person, Reply, Request, with_path};
+use crate::waitlist::{Email, Entry, Selection};
+
+/// The list of a server that runs.
+#[derive(Debug)]
+pub struct Remote {
+    data: PathBuf,
+}
+
+impl Remote {
+    /// The server that holds the list in the data directory `data`, if one does.
+    ///
+    /// # Errors
+    /// When it can't be told, most of all because the directory is somebody else's.
+    pub fn find(data: &Path) -> io::Result<Option<Self>> {
+        let remote = Self {
+            data: data.to_owned(),
+        };
+        match remote.connect() {
+            Ok(_) => Ok(Some(remote)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// How many are on the list.
+    ///
+    /// # Errors
+    /// A sentence for the owner, like all of them here: the server has stopped, or can't answer.
+    pub fn count(&self) -> Result<u64, String> {
+        self.ask(Ask::Count)?.next()
+    }
+
+    /// Puts entries on the list and says whether each is new, once they are durable. At most
+    /// [`TOGETHER`](super::TOGETHER) should come at a time.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count); some may be on the list.
+    pub fn join_all(&self, entries: &[Entry]) -> Result<Vec<bool>, String> {
+        let people = entries.iter().map(Person::from).collect();
+        self.ask(Ask::Join(people))?.next()
+    }
+
+    /// Takes addresses off the list and says whether each was on it.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count).
+    pub fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, String> {
+        let addresses = emails.iter().map(|email| email.as_typed().to_owned());
+        self.ask(Ask::Erase(addresses.collect()))?.next()
+    }
+
+    /// The count, and the selected entries.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count), also in the middle.
+    pub fn entries(
+        &self,
+        selection: Selection,
+    ) -> Result<(u64, impl Iterator<Item = Result<Entry, String>> + use<>), String> {
+        let mut lines = self.ask(Ask::entries(selection))?;
+        let count = lines.next()?;
+        let mut is_over = false;
+        let people = std::iter::from_fn(move || {
+            if is_over {
+                return None;
+            }
+            let people: Result<Vec<Person>, _> = lines.next();
+            is_over = people.as_ref().map_or(true, Vec::is_empty);
+            Some(people)
+        });
+        let entries = people.flat_map(|people| {
+            let (people, error) = match people {
+                Ok(people) => (people, None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            let entries = people.into_iter().map(|person| Ok(person.kept()));
+            entries.chain(error)
+        });
+        Ok((count, entries))
+    }
+
+    fn connect(&self) -> io::Result<UnixStream> {
+        with_path(&self.data, |path| UnixStream::connect(path))
+    }
+
+    fn ask(&self, ask: Ask) -> Result<Lines, String> {
+        let request = Request {
+            protocol: PROTOCOL,
+            ask,
+        };
+        let send = || {
+            let mut line = serde_json::to_vec(&request)?;
+            line.push(b'\n');
+            let mut stream = self.connect()?;
+            stream.write_all(&line)?;
+            Ok(Lines(BufReader::with_capacity(1 << 16, stream)))
+        };
+        send().map_err(|error: io::Error| format!("{GONE} ({error})"))
+    }
+}
+
+const GONE: &str = "the server does not answer; if it was stopped, run this again";
+
+/// What it answers.
+struct Lines(BufReader<UnixStream>);
+
+impl Lines {
+    fn next<T: DeserializeOwned>(&mut self) -> Reply<T> {
+        let mut line = Vec::new();
+        let read = self.0.read_until(b'\n', &mut line);
+        read.map_err(|error| format!("{GONE} ({error})"))?;
+        serde_json::from_slice(&line).map_err(|_| GONE.to_owned())?
+    }
+}

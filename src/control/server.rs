@@ -1,0 +1,158 @@
+//! The server's end.
+
+use std::{
+    io::{self, BufWriter, Write},
+    os::unix::net::UnixStream as BlockingStream,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{UnixListener, UnixStream},
+    task::{JoinHandle, JoinSet},
+    time::sleep,
+};
+
+use super::{
+    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, make_private, remove, time, with_path,
+};
+use crate::waitlist::{Email, Joined, Selection, Waitlist};
+
+/// Largest request, in bytes: many times what [`TOGETHER`] of the longest entries take.
+const REQUEST_MAX: u64 = 4 << 20;
+
+/// The socket while it is served. It goes with this.
+pub struct Control {
+    data: PathBuf,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.serving.abort();
+        // Who finds it after this is told that nobody listens.
+        let _ = remove(&self.data);
+    }
+}
+
+/// Answers on the socket in the data directory, which this process must hold. Needs a runtime.
+///
+/// # Errors
+/// When the socket can't be made there.
+pub fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<Control> {
+    remove(data)?;
+    let listener = with_path(data, |path| UnixListener::bind(path))?;
+    make_private(data)?;
+    Ok(Control {
+        data: data.to_owned(),
+        serving: tokio::spawn(serve(listener, list)),
+    })
+}
+
+async fn serve(listener: UnixListener, list: Arc<dyn Waitlist>) {
+    let mut answering = JoinSet::new();
+    loop {
+        tokio::select! {
+            connection = listener.accept() => match connection {
+                // Who goes away early needs no answer.
+                Ok((stream, _)) => drop(answering.spawn(answer(stream, Arc::clone(&list)))),
+                // Of file handles, say: they come back.
+                Err(_) => sleep(Duration::from_millis(100)).await,
+            },
+            Some(_) = answering.join_next() => {}
+        }
+    }
+}
+
+/// Reads one request and answers it.
+async fn answer(mut stream: UnixStream, list: Arc<dyn Waitlist>) -> io::Result<()> {
+    let mut line = Vec::new();
+    let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX);
+    reader.read_until(b'\n', &mut line).await?;
+    let answer = match parse(&line) {
+        Ok(Ask::Count) => to_line(&Reply::Ok(list.count())),
+        Ok(Ask::Join(people)) => to_line(&join(&*list, people).await),
+        Ok(Ask::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
+        Ok(Ask::Entries {
+            since,
+            until,
+            newest_first,
+        }) => {
+            let selection = Selection {
+                since: since.map(time),
+                until: until.map(time),
+                newest_first,
+            };
+            let stream = stream.into_std()?;
+            stream.set_nonblocking(false)?;
+            // It reads the disk, and waits for who reads the answer.
+            thread::spawn(move || send_entries(stream, list, selection));
+            return Ok(());
+        }
+        Err(why) => to_line(&Reply::<()>::Err(why)),
+    };
+    stream.write_all(&answer).await
+}
+
+fn parse(line: &[u8]) -> Reply<Ask> {
+    let request = serde_json::from_slice::<Request>(line).ok();
+    match request.filter(|request| request.protocol == PROTOCOL) {
+        Some(request) => Ok(request.ask),
+        None => Err(
+            "the server that runs here is of another version than this command: restart it".into(),
+        ),
+    }
+}
+
+async fn join(list: &dyn Waitlist, people: Vec<Person>) -> Reply<Vec<bool>> {
+    let entries = people.into_iter().map(Person::parse);
+    let entries = entries.collect::<Result<_, _>>().map_err(told)?;
+    let joined = list.join_all(entries).await.map_err(told)?;
+    Ok(joined.iter().map(|it| *it == Joined::New).collect())
+}
+
+async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> {
+    let emails = addresses.iter().map(|address| Email::parse(address));
+    let emails: Vec<_> = emails.collect::<Result<_, _>>().map_err(told)?;
+    list.erase(&emails).await.map_err(told)
+}
+
+fn send_entries(
+    stream: BlockingStream,
+    list: Arc<dyn Waitlist>,
+    selection: Selection,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, stream);
+    let entries = list.entries(selection).map_err(told);
+    // Who reads slowly must not keep the list from being closed.
+    drop(list);
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(why) => return out.write_all(&to_line(&Reply::<u64>::Err(why))),
+    };
+    out.write_all(&to_line(&Reply::Ok(entries.listed())))?;
+    loop {
+        let people = entries.by_ref().take(TOGETHER);
+        let people = people.map(|entry| entry.as_ref().map(Person::from).map_err(told));
+        let people: Reply<Vec<_>> = people.collect();
+        out.write_all(&to_line(&people))?;
+        if people.is_ok_and(|people| !people.is_empty()) {
+            continue;
+        }
+        return out.flush();
+    }
+}
+
+fn to_line(reply: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(reply).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn told(error: impl std::error::Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,343 @@
+//! `import`.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{both, fixture, many, printed, told, with_three};
+
+/// The lines of `list` after an import into an empty list.
+fn imported(name: &str) -> Vec<(Vec<String>, String, Option<i32>)> {
+    let import = |owner: super::Owner| {
+        let file = fixture(name);
+        let done = owner.run(&["import", file.to_str().expect("text")]);
+        let report = printed(&done);
+        (owner.listed(), report, done.get_output().status.code())
+    };
+    both().map(import).into()
+}
+
+#[test]
+fn what_export_wrote_comes_back_whole() {
+    for owner in with_three() {
+        for name in ["list.csv", "list.jsonl"] {
+            owner.run(&["export", "-o", name]).success();
+            let report = owner.printed(&["import", name]);
+            assert_eq!(report, "0 added, 3 already there, 0 rejected\n");
+            let report =
+                owner.printed(&["import", "--data", name.trim_start_matches("list."), name]);
+            assert_eq!(report, "3 added, 0 already there, 0 rejected\n");
+            let copy = owner.printed(&["export", "--data", name.trim_start_matches("list.")]);
+            assert_eq!(copy, owner.printed(&["export"]));
+        }
+    }
+}
+
+#[test]
+fn mailchimps_file_is_read() {
+    for (listed, report, code) in imported("mailchimp.csv") {
+        assert_eq!(report, "2 added, 0 already there, 0 rejected\n");
+        assert_eq!(code, Some(0));
+        assert_eq!(
+            listed,
+            [
+                "2015-03-16T14:40:47.000Z\tann@example.com",
+                "2015-03-17T08:00:00.000Z\tbob@example.com"
+            ]
+        );
+    }
+}
+
+#[test]
+fn who_has_left_another_list_is_not_put_on_this_one() {
+    for (listed, report, code) in imported("mailchimp-unsubscribed.csv") {
+        assert!(
+            report.starts_with("line 2: has left the list that it comes from\n"),
+            "{report}"
+        );
+        assert_eq!((listed, code), (vec![], Some(1)));
+    }
+    for owner in both() {
+        let file = "Email,Status\nann@example.com,Unsubscribed\nbob@example.com,subscribed\n";
+        let done = owner.run_with(&["import"], file).code(1);
+        assert!(printed(&done).ends_with("1 added, 0 already there, 1 rejected\n"));
+    }
+}
+
+#[test]
+fn getwaitlists_file_is_read() {
+    for (listed, report, _) in imported("getwaitlist.csv") {
+        assert!(report.starts_with("line 4: has left the list"), "{report}");
+        assert_eq!(
+            listed,
+            [
+                "2022-01-16T21:43:53.123Z\tann@example.com",
+                "2022-01-17T06:00:00.000Z\tBob@Example.com"
+            ]
+        );
+    }
+}
+
+#[test]
+fn spreadsheets_files_are_read_whatever_stands_between_their_cells() {
+    for (listed, _, code) in imported("excel.csv") {
+        assert_eq!(code, Some(0));
+        assert_eq!(
+            listed,
+            [
+                "2024-02-29T00:00:00.000Z\tann@müller.example",
+                "2024-03-01T09:30:00.000Z\tbob@example.com"
+            ]
+        );
+    }
+    for (listed, report, code) in imported("spreadsheet.tsv") {
+        assert_eq!(listed, ["2024-03-01T09:30:00.000Z\tann@example.com"]);
+        // The fifth of March, or the third of May.
+        assert!(
+            report.starts_with("line 3: its time can be read in several ways"),
+            "{report}"
+        );
+        assert_eq!(code, Some(1));
+    }
+}
+
+#[test]
+fn addresses_alone_are_read_and_joined_now() {
+    for (listed, _, code) in imported("addresses.txt") {
+        assert_eq!(code, Some(0));
+        let today = jiff::Timestamp::now().to_string();
+        assert!(
+            listed.iter().all(|line| line[..9] == today[..9]),
+            "{listed:?}"
+        );
+        let emails = listed.iter().filter_map(|line| line.split('\t').nth(1));
+        assert!(
+            emails.eq(["ann@example.com", "bob@example.com"]),
+            "{listed:?}"
+        );
+    }
+    for owner in with_three() {
+        // What `list` prints can be put back.
+        let list = owner.printed(&["list"]);
+        owner
+            .run_with(&["import", "--data", "other"], list.clone())
+            .success();
+        assert_eq!(owner.printed(&["list", "--data", "other"]), list);
+    }
+}
+
+#[test]
+fn the_column_of_addresses_is_found_by_many_names() {
+    for (name, header) in [
+        ("a", "name,E-MAIL"),
+        ("b", "n,\"What is your email address?\""),
+        ("c", "Email permission,Email Address"),
+        ("d", "x,mail"),
+    ] {
+        let [owner, _] = both();
+        owner
+            .run_with(&["import"], format!("{header}\n{name},ann@example.com\n"))
+            .success();
+        assert!(owner.listed()[0].ends_with("\tann@example.com"), "{header}");
+    }
+}
+
+#[test]
+fn a_file_without_addresses_is_told() {
+    for owner in both() {
+        for (file, why) in [
+            (
+                "name,phone\nAnn,123\n",
+                "name their column \"email\" in the first line",
+            ),
+            ("\u{feff}\n\n", "0 added"),
+        ] {
+            let done = owner.run_with(&["import"], file);
+            let said = printed(&done) + &told(&done);
+            assert!(said.contains(why), "{said}");
+        }
+        let utf16: Vec<u8> = "\u{feff}email\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let said = told(&owner.run_with(&["import"], utf16).code(1));
+        assert!(
+            said.contains("it is in UTF-16: save it as CSV in UTF-8"),
+            "{said}"
+        );
+        let said = told(&owner.run(&["import", "nowhere.csv"]).code(1));
+        assert!(
+            said.contains("nowhere.csv can't be read: No such file"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_bad_line_is_told_by_its_number_and_stops_nothing() {
+    for owner in both() {
+        let file = "email,joined_at\n\
+                    ann@example.com,2026-11-01T08:00:00Z\n\
+                    no address,2026-11-01T08:00:00Z\n\
+                    \"two\nlines@example.com\",\n\
+                    bob@example.com,soon\n\
+                    cyd@example.com,1969-01-01\n\
+                    dee@example.com,2999-01-01\n\
+                    \n\
+                    ,\n\
+                    ANN@example.com,2026-11-05T08:00:00Z\n\
+                    eve@example.com\n";
+        let done = owner.run_with(&["import"], file).code(1);
+        let expected = "line 3: an address needs an @\n\
+                        line 4: the part before the @ is missing or has a character it can't have\n\
+                        line 6: its time can be read in several ways, or in none: write it as \
+                        2026-11-21T08:00:00Z, or leave its column out\n\
+                        line 7: its time is before there was e-mail\n\
+                        line 8: its time is to come\n\
+                        line 10: the address is empty\n\
+                        2 added, 1 already there, 6 rejected\n";
+        assert_eq!(printed(&done), expected);
+        assert_eq!(
+            told(&done),
+            "landing: 6 of 9 lines were rejected, see above; correct them and import standard input again\n"
+        );
+        assert_eq!(owner.printed(&["count"]), "2\n");
+        assert!(!told(&done).contains("ann@"));
+    }
+}
+
+#[test]
+fn lines_are_counted_as_an_editor_counts_them() {
+    let [owner, _] = both();
+    let file = "email,note\n\nbad,\n\n\nbad,\"two\nlines\"\nbad,";
+    for file in [
+        file.to_owned(),
+        file.to_owned() + "\n",
+        file.replace('\n', "\r\n"),
+    ] {
+        let report = owner.run_with(&["import", "--json"], file.clone()).code(1);
+        let report: serde_json::Value = serde_json::from_str(&printed(&report)).expect("JSON");
+        let lines = report["rejected"].as_array().expect("rows").iter();
+        let lines: Vec<_> = lines
+            .map(|it| it["line"].as_u64().expect("a number"))
+            .collect();
+        assert_eq!(lines, [3, 6, 8], "{file:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_lines_that_are_no_json_are_bad_lines() {
+    for owner in both() {
+        let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
+        let done = owner.run_with(&["import"], csv).code(1);
+        assert!(
+            printed(&done).starts_with("line 3: it is not UTF-8\n"),
+            "{}",
+            printed(&done)
+        );
+        let jsonl = b"{\"email\":\"bob@example.com\",\"name\":\"Bob\"}\n\nnonsense\n\
+                      {\"name\":\"Cyd\"}\n{\"email\":\"\xff\"}\n{\"email\":\"dee@example.com\"}";
+        let done = owner.run_with(&["import"], jsonl).code(1);
+        assert_eq!(
+            printed(&done),
+            "line 3: it is no JSON with an \"email\"\nline 4: it is no JSON with an \"email\"\n\
+             line 5: it is not UTF-8\n2 added, 0 already there, 3 rejected\n"
+        );
+    }
+}
+
+#[test]
+fn the_report_is_also_json() {
+    for owner in with_three() {
+        owner.write(
+            "list.csv",
+            "email\nann@example.com\nnone\nnew@example.com\n",
+        );
+        let rejected = json!([{ "line": 3, "reason": "an address needs an @" }]);
+        let report = json!({ "added": 1, "already_listed": 1, "rejected": rejected });
+        assert_eq!(owner.json(&["import", "--dry-run", "list.csv"]), report);
+        assert_eq!(owner.json(&["import", "list.csv"]), report);
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+    for owner in with_three() {
+        let file = "email\nann@EXAMPLE.com\nnew@example.com\nNEW@example.com\n";
+        let done = owner.run_with(&["import", "--dry-run"], file).success();
+        assert_eq!(
+            printed(&done),
+            "1 would be added, 2 already there, 0 rejected\n"
+        );
+        assert_eq!(owner.printed(&["count"]), "3\n");
+    }
+    let [owner, _] = both();
+    let done = owner
+        .run_with(&["import", "--dry-run"], "email\nann@example.com\n")
+        .success();
+    assert_eq!(
+        printed(&done),
+        "1 would be added, 0 already there, 0 rejected\n"
+    );
+    assert_eq!(owner.names(), ["site"], "no list is made");
+}
+
+#[test]
+fn of_a_file_that_is_not_as_it_was_exported_nothing_is_imported() {
+    for owner in with_three() {
+        for name in ["list.csv", "list.jsonl"] {
+            owner.run(&["export", "-o", name]).success();
+            let whole = owner.read(name);
+            let (first, rest) = whole.split_once("ann@").expect("it is in it");
+            let changed = format!("{first}amy@{rest}");
+            let without_a_row = whole.replace("cyd@example.com", "");
+            for broken in [
+                changed,
+                without_a_row,
+                whole.replace('\n', "\r\n"),
+                whole.repeat(2),
+            ] {
+                let file = broken.as_bytes();
+                let done = owner.run_with(&["import", "--data", "other"], file).code(1);
+                let told = told(&done);
+                assert!(told.contains("it is not as it was exported"), "{told}");
+                assert!(told.contains("nothing was imported"), "{told}");
+                assert!(!fs::exists(owner.file("other")).expect("readable"));
+            }
+        }
+        // On purpose.
+        let whole = owner.read("list.csv");
+        let changed = whole.replace("ann@", "amy@");
+        let (rows, _) = changed.trim_end().rsplit_once('\n').expect("lines");
+        let done = owner.run_with(&["import"], rows).success();
+        assert_eq!(printed(&done), "1 added, 2 already there, 0 rejected\n");
+    }
+}
+
+#[test]
+fn a_count_that_is_wrong_is_told() {
+    for owner in with_three() {
+        owner.run(&["export", "-o", "list.csv"]).success();
+        let wrong = owner.read("list.csv").replace("# 3 entries", "# 4 entries");
+        let done = owner.run_with(&["import"], wrong).code(1);
+        assert!(
+            told(&done).contains("says that it has 4 entries, and has 3"),
+            "{}",
+            told(&done)
+        );
+    }
+}
+
+#[test]
+fn many_are_imported_in_their_order_and_once() {
+    for owner in both() {
+        let file = many(3_000);
+        let done = owner.run_with(&["import"], file.clone()).success();
+        assert_eq!(printed(&done), "3000 added, 0 already there, 0 rejected\n");
+        let done = owner.run_with(&["import"], file.clone()).success();
+        assert_eq!(printed(&done), "0 added, 3000 already there, 0 rejected\n");
+        let exported = owner.printed(&["export"]);
+        let (rows, _) = exported.trim_end().rsplit_once('\n').expect("lines");
+        assert_eq!(rows.trim_start_matches('\u{feff}'), file.trim_end());
+    }
+}

@@ -1,0 +1,126 @@
+//! `count` and `list`.
+
+use std::process::Command;
+
+use super::{both, rfc3339, with_three};
+
+#[test]
+fn count_prints_the_number() {
+    for owner in with_three() {
+        assert_eq!(owner.printed(&["count"]), "3\n");
+        assert_eq!(owner.printed(&["count", "--json"]), "{\"count\":3}\n");
+    }
+}
+
+#[test]
+fn list_prints_the_newest_first_in_lines_that_programs_can_cut() {
+    for owner in with_three() {
+        assert_eq!(
+            owner.printed(&["list"]),
+            "2026-11-03T08:00:00.000Z\tcyd@example.com\n\
+             2026-11-02T08:00:00.250Z\tBob@Example.com\n\
+             2026-11-01T08:00:00.000Z\tann@example.com\n"
+        );
+        assert_eq!(
+            owner.printed(&["list", "--json", "--limit", "1"]),
+            "{\"email\":\"cyd@example.com\",\"joined_at\":\"2026-11-03T08:00:00.000Z\"}\n"
+        );
+    }
+}
+
+#[test]
+fn list_takes_a_part_by_time_and_by_number() {
+    for owner in with_three() {
+        let chosen = |args: &[&str]| {
+            let lines = owner.printed(&[&["list"], args].concat());
+            let names = lines
+                .lines()
+                .filter_map(|line| line.split(['\t', '@']).nth(1));
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(chosen(&["--limit", "2"]), "cyd Bob");
+        assert_eq!(chosen(&["--limit", "0"]), "");
+        assert_eq!(chosen(&["--since", "2026-11-02"]), "cyd Bob");
+        assert_eq!(chosen(&["--until", "2026-11-02T08:00:00.250Z"]), "ann");
+        assert_eq!(chosen(&["--until", "2026-11-02T10:00:01+02:00"]), "Bob ann");
+        assert_eq!(
+            chosen(&["--since", "2026-11-02", "--until", "2026-11-03"]),
+            "Bob"
+        );
+        // Three days ago, and a moment ago.
+        let days = |days: u64| {
+            let time = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
+            rfc3339(time)
+        };
+        let recent = format!("email,joined_at\ndee@example.com,{}\n", days(3));
+        owner.run_with(&["import"], recent).success();
+        assert_eq!(chosen(&["--since", "4d", "--until", "2 days"]), "dee");
+        assert_eq!(chosen(&["--since", "71h"]), "");
+        assert_eq!(chosen(&["--since", "1w", "--limit", "1"]), "dee");
+    }
+}
+
+#[test]
+fn a_time_that_is_none_is_told_with_what_to_write() {
+    for owner in both() {
+        let told = super::told(&owner.run(&["list", "--since", "yesterday"]).code(2));
+        assert!(
+            told.contains("write a time as 2026-11-21T08:00:00Z"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn who_reads_only_the_beginning_has_what_they_want() {
+    for owner in both() {
+        owner.run_with(&["import"], super::many(20_000)).success();
+        let program = env!("CARGO_BIN_EXE_landing");
+        let shell = format!("set -o pipefail; '{program}' list | head -n 1");
+        let output = Command::new("bash")
+            .args(["-c", &shell])
+            .current_dir(owner.place.path())
+            .output();
+        let output = output.expect("a shell");
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{output:?}"
+        );
+        assert_eq!(
+            output.stdout,
+            b"2023-11-15T03:46:39.000Z\tperson19999@example.com\n"
+        );
+    }
+}
+
+/// util-linux's `script` is a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_list_is_a_table() {
+    for owner in with_three() {
+        let command = format!("'{}' list --limit 1", env!("CARGO_BIN_EXE_landing"));
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &command, "/dev/null"])
+            .current_dir(owner.place.path());
+        let output = script.output().expect("script");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout).replace('\r', ""),
+            "JOINED AT                 EMAIL\n2026-11-03T08:00:00.000Z  cyd@example.com\n"
+        );
+    }
+}
+
+#[test]
+fn where_there_is_no_list_that_is_told_and_none_is_made() {
+    let [owner, _] = both();
+    for command in ["count", "list", "export", "stats", "check"] {
+        let told = super::told(&owner.run(&[command]).code(1));
+        assert_eq!(
+            told, "landing: there is no waitlist in data; name its place with --data\n",
+            "{command}"
+        );
+    }
+    owner.run(&["erase", "ann@example.com"]).code(1);
+    assert_eq!(owner.names(), ["site"]);
+}

@@ -1,0 +1,151 @@
+//! The owner's half: each command as the shell has it, with a server that holds the list and without
+//! one.
+
+mod check;
+mod command_line;
+mod erase;
+mod export;
+mod import;
+mod interrupted;
+mod list;
+mod readme;
+mod socket;
+mod stats;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use assert_cmd::{Command, assert::Assert};
+use serde_json::Value;
+
+use crate::running::{Place, Running};
+
+/// A place with a list, held by a server or by nobody.
+pub(super) struct Owner {
+    place: Place,
+    server: Option<Running>,
+}
+
+/// Both, without a list or with an empty one.
+pub(super) fn both() -> [Owner; 2] {
+    let (alone, served) = (Place::new(), Place::new());
+    let server = served.serve();
+    [
+        Owner {
+            place: alone,
+            server: None,
+        },
+        Owner {
+            place: served,
+            server: Some(server),
+        },
+    ]
+}
+
+/// Both, with three people on the list.
+pub(super) fn with_three() -> [Owner; 2] {
+    both().map(|owner| {
+        let three = "email,joined_at\n\
+                     ann@example.com,2026-11-01T08:00:00Z\n\
+                     Bob@Example.com,2026-11-02T08:00:00.250Z\n\
+                     cyd@example.com,2026-11-03T08:00:00Z\n";
+        owner.run_with(&["import"], three).success();
+        owner
+    })
+}
+
+impl Owner {
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+        command.env_clear().current_dir(self.place.path());
+        command
+    }
+
+    /// Runs a command.
+    fn run(&self, args: &[&str]) -> Assert {
+        self.command().args(args).assert()
+    }
+
+    /// Runs a command that reads.
+    fn run_with(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Assert {
+        self.command().args(args).write_stdin(input).assert()
+    }
+
+    /// What a command prints that succeeds.
+    fn printed(&self, args: &[&str]) -> String {
+        let done = self.run(args).success();
+        assert_eq!(told(&done), "", "a pipe is told nothing else");
+        printed(&done)
+    }
+
+    /// The JSON that a command prints.
+    fn json(&self, args: &[&str]) -> Value {
+        let printed = printed(&self.run(&[args, &["--json"]].concat()));
+        serde_json::from_str(&printed).unwrap_or_else(|_| panic!("no JSON: {printed}"))
+    }
+
+    /// The lines of the list, the oldest first.
+    fn listed(&self) -> Vec<String> {
+        let list = self.printed(&["list"]);
+        list.lines().rev().map(str::to_owned).collect()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn write(&self, name: &str, body: impl AsRef<[u8]>) {
+        fs::write(self.file(name), body).expect("writable");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).expect("readable")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.place.path())
+            .expect("readable")
+            .map(|entry| {
+                entry
+                    .expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn printed(done: &Assert) -> String {
+    String::from_utf8(done.get_output().stdout.clone()).expect("text")
+}
+
+fn told(done: &Assert) -> String {
+    String::from_utf8(done.get_output().stderr.clone()).expect("text")
+}
+
+/// A file of another program.
+fn fixture(name: &str) -> PathBuf {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/owner/files");
+    files.join(name)
+}
+
+/// A file of so many people, as `export` has it but for its end.
+fn many(people: usize) -> String {
+    let mut file = String::from("email,joined_at\n");
+    for number in 0..people {
+        let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64);
+        file += &format!("person{number}@example.com,{}\n", rfc3339(time));
+    }
+    file
+}
+
+fn rfc3339(time: SystemTime) -> String {
+    let time = jiff::Timestamp::try_from(time).expect("a time of this age");
+    format!("{time:.3}")
+}

@@ -1,0 +1,99 @@
+//! `stats`.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::{both, rfc3339};
+
+const HOUR: u64 = 3600;
+
+/// Imports people who joined so many hours ago.
+fn joined(owner: &super::Owner, hours: &[u64]) {
+    let now = SystemTime::now();
+    let person = |(number, hours): (usize, &u64)| {
+        // Not on the minute, so that the test may take one.
+        let time = now - Duration::from_secs(hours * HOUR + 1800);
+        format!("{number}@example.com,{}\n", rfc3339(time))
+    };
+    let rows: String = hours.iter().enumerate().map(person).collect();
+    owner
+        .run_with(&["import"], format!("email,joined_at\n{rows}"))
+        .success();
+}
+
+#[test]
+fn it_counts_the_last_day_week_and_month_and_every_day() {
+    for owner in both() {
+        joined(&owner, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
+        let stats = owner.json(&["stats"]);
+        for (name, count) in [
+            ("total", 7),
+            ("last_24_hours", 3),
+            ("last_7_days", 5),
+            ("last_30_days", 7),
+        ] {
+            assert_eq!(stats[name], count, "{name}");
+        }
+        assert_eq!(stats["per"], "day");
+        let bars = stats["sign_ups"].as_array().expect("bars");
+        assert!(bars.len() >= 30 && bars.len() <= 31, "{stats}");
+        let sum: u64 = bars.iter().filter_map(|bar| bar["count"].as_u64()).sum();
+        assert_eq!(sum, 7);
+        assert_eq!(bars[0]["count"], 1);
+        let today = jiff::Timestamp::now().to_string();
+        assert_eq!(bars[bars.len() - 1]["from"], today[..10], "{stats}");
+    }
+}
+
+#[test]
+fn a_longer_list_is_counted_by_weeks_months_or_years() {
+    for (days, per) in [(100, "week"), (700, "month"), (2000, "year")] {
+        let [owner, _] = both();
+        joined(&owner, &[0, days * 24]);
+        let stats = owner.json(&["stats"]);
+        assert_eq!(stats["per"], per);
+        let bars = stats["sign_ups"].as_array().expect("bars");
+        let counts: Vec<_> = bars
+            .iter()
+            .map(|bar| bar["count"].as_u64().expect("a count"))
+            .collect();
+        assert_eq!((counts[0], counts[counts.len() - 1]), (1, 1), "{stats}");
+        assert_eq!(counts.iter().sum::<u64>(), 2);
+        let from = |bar: &Value| bar["from"].as_str().expect("a day").to_owned();
+        assert!(bars.is_sorted_by_key(from), "{stats}");
+    }
+}
+
+#[test]
+fn for_people_there_is_a_chart() {
+    for owner in both() {
+        joined(&owner, &[0, 0, 0, 0, 48]);
+        let stats = owner.printed(&["stats"]);
+        assert!(
+            stats.starts_with("on the list             5\nlast 24 hours           4\n"),
+            "{stats}"
+        );
+        let (_, chart) = stats
+            .split_once("\n\nsign-ups a day (UTC)\n")
+            .expect("a chart");
+        let full = "█".repeat(59);
+        let bars: Vec<_> = chart.lines().map(|line| &line[12..]).collect();
+        assert!(bars.contains(&&*format!("{full} 4")), "{stats}");
+        assert!(bars.iter().any(|bar| bar.ends_with("▊ 1")), "{stats}");
+        assert!(bars.contains(&"0"), "{stats}");
+    }
+}
+
+#[test]
+fn an_empty_list_has_stats_too() {
+    let [_, owner] = both();
+    let stats = owner.json(&["stats"]);
+    let today = jiff::Timestamp::now().to_string();
+    assert_eq!(stats["total"], 0);
+    assert_eq!(
+        stats["sign_ups"],
+        json!([{ "from": today[..10], "count": 0 }])
+    );
+    owner.run(&["stats"]).success();
+}
