@@ -103,7 +103,7 @@ impl Disk {
             Deed::SetLen(path, len) => self.change_file(path, call, |_| Change::SetLen(*len)),
             Deed::Sync(path) => self.sync(path, call.begun),
             Deed::SyncData(path) if self.syncs_data => self.sync(path, call.begun),
-            Deed::Create(_) | Deed::SyncData(_) | Deed::Acknowledge(_) => {}
+            Deed::Create(_) | Deed::SyncData(_) | Deed::Acknowledge(_) | Deed::Erase(_) => {}
         }
     }
 

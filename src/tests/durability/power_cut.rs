@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    process::Command,
     sync::LazyLock,
     thread,
     time::UNIX_EPOCH,
@@ -27,6 +28,8 @@ const CUTS: u64 = 240;
 const SIGN_UPS: u64 = 600;
 /// Clients at once.
 const CLIENTS: u64 = 6;
+/// People whom the owner imports.
+const IMPORTED: u64 = 800;
 
 static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     let sign_ups = number("POWER_CUT_SIGN_UPS", SIGN_UPS);
@@ -55,23 +58,42 @@ fn without_the_sync_after_each_batch_sign_ups_would_be_lost() {
     assert!(lost.count() > 10, "{failures:?}");
 }
 
+#[test]
+fn the_cuts_come_also_after_an_import_and_an_erasure() {
+    let told = |deed: &Deed| match deed {
+        Deed::Erase(addresses) => addresses.len(),
+        _ => 0,
+    };
+    let erased: usize = RECORDING.calls.iter().map(|call| told(&call.deed)).sum();
+    assert_eq!(erased, IMPORTED as usize / 20);
+    assert!(
+        RECORDING.calls.iter().any(
+            |call| matches!(&call.deed, Deed::Acknowledge(addresses) if addresses.len() > 100)
+        )
+    );
+}
+
 /// What a program did to its files, from its first start on.
 struct Recording {
     root: PathBuf,
     calls: Vec<Call>,
     /// Every address that was sent, by its key.
     sent: BTreeSet<String>,
+    /// Those that were to be erased.
+    erased: BTreeSet<String>,
 }
 
 impl Recording {
     /// Some starts that fail, and three lives in each of which people sign up: at the end of
-    /// the first one the program is told to stop, and near the end of the second one it is killed.
+    /// the first one the program is told to stop, and near the end of the second one it is killed. In
+    /// the third one the owner imports and erases meanwhile.
     fn make(sign_ups: u64, clients: u64) -> Self {
         let place = Place::new();
         let mut recording = Self {
             root: place.path().to_owned(),
             calls: Vec::new(),
             sent: BTreeSet::new(),
+            erased: BTreeSet::new(),
         };
         let record = |log: &Path, options: &[&str]| {
             let mut command = strace::recorded(&place, log, options);
@@ -106,7 +128,12 @@ impl Recording {
                 address
             });
             let runtime = Runtime::new().expect("a runtime");
-            runtime.block_on(sign_up(&server.addr, clients, addresses));
+            thread::scope(|scope| {
+                if life == 2 {
+                    scope.spawn(|| recording.manage(&place));
+                }
+                runtime.block_on(sign_up(&server.addr, clients, addresses));
+            });
             if life != 1 {
                 signal(process, "-TERM");
             }
@@ -114,6 +141,30 @@ impl Recording {
             strace::read(&log, &mut recording.calls);
         }
         recording
+    }
+
+    /// Imports people, and erases some who are in many records.
+    fn manage(&mut self, place: &Place) {
+        let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
+        let keys = people.iter().map(|address| key(address));
+        self.sent.extend(keys);
+        let erased: Vec<_> = (0..IMPORTED)
+            .step_by(20)
+            .map(|number| address(9, number))
+            .collect();
+        self.erased
+            .extend(erased.iter().map(|address| key(address)));
+        let file = place.path().join("people.txt");
+        std::fs::write(&file, people.join("\n")).expect("writable");
+        for args in [
+            vec!["import".into(), file.display().to_string()],
+            [vec!["erase".into()], erased].concat(),
+        ] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+            let data = place.path().join("data");
+            let done = command.args(args).arg("--data").arg(data).output();
+            assert!(done.expect("it runs").status.success());
+        }
     }
 
     /// Segments of sled's log that were begun: each is 512 KiB.
@@ -160,12 +211,18 @@ impl Recording {
         let mut moments = moments.into_iter().peekable();
 
         let mut disk = Disk::new(&self.root, syncs_data);
-        let mut acknowledged = BTreeSet::new();
+        let (mut acknowledged, mut gone) = (BTreeSet::new(), BTreeSet::new());
         let mut failures = Vec::new();
         for (moment, call) in calls.into_iter().enumerate() {
             disk.apply(call);
-            if let Deed::Acknowledge(address) = &call.deed {
-                acknowledged.insert(key(address));
+            match &call.deed {
+                Deed::Acknowledge(addresses) => {
+                    let keys = addresses.iter().map(|address| key(address));
+                    // Of one that is being erased nothing is promised until it is.
+                    acknowledged.extend(keys.filter(|key| !self.erased.contains(key)));
+                }
+                Deed::Erase(addresses) => gone.extend(addresses.iter().map(|address| key(address))),
+                _ => {}
             }
             while moments.next_if_eq(&moment).is_some() {
                 let unsynced = match random.random_range(0..8) {
@@ -175,7 +232,7 @@ impl Recording {
                 };
                 let left = folder();
                 disk.write_out(left.path(), unsynced, &mut random);
-                if let Err(told) = self.open(left.path(), &acknowledged) {
+                if let Err(told) = self.open(left.path(), &acknowledged, &gone) {
                     failures.push(format!("after call {moment}, seed {seed}: {told}"));
                 }
             }
@@ -184,10 +241,15 @@ impl Recording {
     }
 
     /// Opens the list on a disk, signs one more up, and opens it again: everybody is there.
-    fn open(&self, root: &Path, acknowledged: &BTreeSet<String>) -> Result<(), String> {
+    fn open(
+        &self,
+        root: &Path,
+        acknowledged: &BTreeSet<String>,
+        gone: &BTreeSet<String>,
+    ) -> Result<(), String> {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
-        let before = self.look(&list, acknowledged)?;
+        let before = self.look(&list, acknowledged, gone)?;
         let last = Entry {
             email: Email::parse(LAST).expect("valid"),
             joined_at: UNIX_EPOCH,
@@ -198,15 +260,20 @@ impl Recording {
             return Err(format!("nobody can join: {joined:?}"));
         }
         drop(list);
-        let after = self.look(&open()?, acknowledged)?;
+        let after = self.look(&open()?, acknowledged, gone)?;
         if after != before + 1 {
             return Err(format!("of {before} and one more are left {after}"));
         }
         Ok(())
     }
 
-    /// Looks whether everybody is on the list, once and counted.
-    fn look(&self, list: &SledWaitlist, promised: &BTreeSet<String>) -> Result<u64, String> {
+    /// Looks whether everybody is on the list, once and counted, and nobody who was erased.
+    fn look(
+        &self,
+        list: &SledWaitlist,
+        promised: &BTreeSet<String>,
+        gone: &BTreeSet<String>,
+    ) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
         let entries = list.entries(Selection::default()).map_err(unreadable)?;
         let keys = entries.map(|entry| entry.map(|entry| entry.email.key()));
@@ -218,6 +285,9 @@ impl Recording {
         }
         if let Some(missing) = promised.difference(&listed).next() {
             return Err(format!("{missing} was acknowledged and is missing"));
+        }
+        if let Some(back) = gone.intersection(&listed).next() {
+            return Err(format!("{back} was erased and is back"));
         }
         let is_unknown = |key: &&String| !self.sent.contains(*key) && *key != LAST;
         if let Some(unknown) = listed.iter().find(is_unknown) {

@@ -41,8 +41,10 @@ pub(super) enum Deed {
     Sync(PathBuf),
     /// fdatasync of a file.
     SyncData(PathBuf),
-    /// A client was told that its address is on the list.
-    Acknowledge(String),
+    /// Somebody was told that these addresses are on the list.
+    Acknowledge(Vec<String>),
+    /// The owner was told that these are not any more.
+    Erase(Vec<String>),
 }
 
 /// The program, with all that it does written to `log`, and more options for strace. The process that
@@ -158,6 +160,7 @@ pub(super) fn wait_for_end(log: &Path, process: u32) {
 static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+)"));
 static TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
 
 fn regex(pattern: &str) -> Regex {
@@ -205,14 +208,21 @@ fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Dee
         }
         "write" | "writev" | "sendto" => {
             let (to, told) = (opened?, texts.concat());
-            if ![" 201 ", " 409 "]
-                .iter()
-                .any(|status| told.starts_with(format!("HTTP/1.1{status}").as_bytes()))
-            {
-                return Some(Deed::Write(to, None, told));
+            let asked = || requests.get(&to).expect("a request comes first");
+            if told.starts_with(b"HTTP/1.1 201 ") || told.starts_with(b"HTTP/1.1 409 ") {
+                let email = &EMAIL.captures(asked()).expect("a sign-up")[1];
+                Deed::Acknowledge(vec![email.to_owned()])
+            } else if told.starts_with(br#"{"Ok":["#) {
+                let emails = QUOTED.captures_iter(asked()).map(|it| it[1].to_owned());
+                let emails = emails.filter(|word| word.contains('@')).collect();
+                if asked().contains(r#""ask":{"Erase""#) {
+                    Deed::Erase(emails)
+                } else {
+                    Deed::Acknowledge(emails)
+                }
+            } else {
+                Deed::Write(to, None, told)
             }
-            let asked = requests.get(&to).expect("a request comes first");
-            Deed::Acknowledge(EMAIL.captures(asked).expect("a sign-up")[1].to_owned())
         }
         // The last one is there so that it can be made to fail.
         "open" | "openat" | "creat" | "fadvise64" => return None,
