@@ -16,7 +16,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::waitlist::{Email, Entry, InvalidEmail, Selection};
+use crate::waitlist::{Email, Entry, InvalidEmail, Selection, StoreError};
 
 pub use client::Remote;
 pub use server::{Control, listen};
@@ -98,6 +98,17 @@ impl Ask {
             newest_first,
         }
     }
+}
+
+/// What the owner is told when the list has no answer.
+pub fn advice(error: StoreError) -> String {
+    let advice = match error {
+        StoreError::Busy => "run this again in a moment",
+        StoreError::TimedOut => "it may be done all the same: see to the disk, and run this again",
+        StoreError::Stopped => "run this again",
+        StoreError::Unreadable => "see to the disk, and take a copy of the data directory",
+    };
+    format!("{error}: {advice}")
 }
 
 fn millis(time: SystemTime) -> u64 {

@@ -29,35 +29,50 @@ pub(super) struct Check {
 
 pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
     let list = place.open()?;
-    let (mut count, mut faults) = (0, Vec::new());
-    for _ in 0..TRIES {
-        (count, faults) = check(&list)?;
-        if faults.is_empty() {
+    let mut checked = check(&list)?;
+    for _ in 1..TRIES {
+        if checked.read == checked.counted {
             break;
         }
+        checked = check(&list)?;
     }
-    let json = json!({ "entries": count, "faults": faults });
+    let Checked {
+        read,
+        counted,
+        mut faults,
+    } = checked;
+    if read != counted {
+        faults.push(format!("{read} entries are counted as {counted}"));
+    }
+    let json = json!({ "entries": read, "faults": faults });
     output.print(&json, |out| {
         for fault in &faults {
             writeln!(out, "{fault}")?;
         }
         if faults.is_empty() {
-            writeln!(out, "{count} on the list, nothing wrong")?;
+            writeln!(out, "{read} on the list, nothing wrong")?;
         }
         Ok(())
     })?;
     match faults.len() {
         0 => Ok(()),
         faults => Err(format!(
-            "{faults} things are wrong with the {count} on the list, see above; restore it from an \
-             export: landing import"
+            "{faults} things are wrong with the {read} on the list, see above: erase who should not be there, \
+             or import an export of before with --data into a new directory"
         )),
     }
 }
 
-/// How many entries there are, and what is wrong with some. That they are undamaged is seen to when the
-/// list is opened and whenever one is read.
-fn check(list: &List) -> Result<(u64, Vec<String>), String> {
+/// What was found.
+struct Checked {
+    read: u64,
+    counted: u64,
+    /// Of single entries.
+    faults: Vec<String>,
+}
+
+/// Reads everything. That it is undamaged is seen to when the list is opened and whenever one is read.
+fn check(list: &List) -> Result<Checked, String> {
     let entries = list.entries(Selection::default())?;
     let bar = progress(entries.count, "reading");
     // Two of a million share 64 bits once in 10^7 lists.
@@ -76,8 +91,9 @@ fn check(list: &List) -> Result<(u64, Vec<String>), String> {
         faults.extend(wrong.map(|why| format!("entry {read}, in the order of joining: {why}")));
     }
     bar.finish_and_clear();
-    if read != entries.count {
-        faults.push(format!("{read} entries are counted as {}", entries.count));
-    }
-    Ok((read, faults))
+    Ok(Checked {
+        read,
+        counted: entries.count,
+        faults,
+    })
 }

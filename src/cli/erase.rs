@@ -1,5 +1,7 @@
 //! `landing erase`: takes people off the list, for good.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use super::{output::Output, place::Place};
@@ -11,9 +13,9 @@ Example: landing erase ann@example.com
 
 Whoever is erased is off the count, the list and all later exports at once, in whatever spelling the \
 address is written here, and that is on the disk when this ends. The bytes of the address stay in the \
-store's log until that part of it is written over, which nobody can time. Where they may not, export \
-the list, import it into a new directory, serve that, and delete the old one. Earlier exports are files \
-of yours.")]
+store's log until that part of it is written over, which nobody can time. Where they may not: stop the \
+server, export the list, import it with --data into a new directory, delete the old one, and serve the \
+new one. Earlier exports are files of yours.")]
 pub(super) struct Erase {
     /// Addresses, in any spelling
     #[arg(required = true, value_name = "EMAIL")]
@@ -25,14 +27,16 @@ pub(super) struct Erase {
 }
 
 pub(super) fn run(options: &Erase) -> Result<(), String> {
-    let emails = options.emails.iter().map(|typed| {
-        Email::parse(typed)
-            .map_err(|why| format!("{typed} is no address: {why}; nothing was erased"))
-    });
-    let emails: Vec<_> = emails.collect::<Result<_, _>>()?;
+    // Not parsed: what `check` finds that is no address must be got rid of too.
+    let mut emails: Vec<_> = options
+        .emails
+        .iter()
+        .map(|typed| Email::kept(typed.trim()))
+        .collect();
+    let mut named = HashSet::new();
+    emails.retain(|email| named.insert(email.key()));
     let erased = options.place.open()?.erase(&emails)?;
-    let gone = erased.iter().filter(|gone| **gone).count();
-    let each = options.emails.iter().zip(&erased);
+    let each = emails.iter().map(Email::as_typed).zip(&erased);
     let json = each
         .clone()
         .map(|(email, gone)| json!({ "email": email, "erased": gone }));
@@ -47,10 +51,10 @@ pub(super) fn run(options: &Erase) -> Result<(), String> {
         }
         Ok(())
     })?;
-    if gone < erased.len() {
+    let missing = erased.iter().filter(|gone| !**gone).count();
+    if missing > 0 {
         return Err(format!(
-            "{} of {} were not on the list: look at how they are written",
-            erased.len() - gone,
+            "{missing} of {} were not on the list: look at how they are written",
             erased.len()
         ));
     }

@@ -2,9 +2,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +12,7 @@ use serde_json::json;
 
 use super::{
     format::{Format, Seal, Writer},
-    output::{Output, is_terminal, printing, progress, told},
+    output::{Output, is_terminal, printing_all, progress, told},
     place::{Entries, Place},
     signals,
     time::Period,
@@ -42,13 +41,17 @@ pub(super) struct Export {
 
 pub(super) fn run(options: &Export) -> Result<(), String> {
     let file = options.output.as_deref().filter(|file| *file != "-");
-    let format = options.format.unwrap_or_else(|| by_name(file));
+    let format = options.format.unwrap_or_else(|| match file {
+        Some(file) => by_name(file),
+        None if options.report.json => Format::Jsonl,
+        None => Format::Csv,
+    });
     let list = options.place.open()?;
     let entries = list.entries(options.period.select(false))?;
     let Some(file) = file else {
         // Where the list itself is shown a bar has no place.
         let bar = is_terminal().then(ProgressBar::hidden);
-        return printing(|out| write(format, out, entries, bar).map(drop));
+        return printing_all(|out| write(format, out, entries, bar).map(drop));
     };
     let name = file.display().to_string();
     let written = to_file(file, |out| write(format, out, entries, None));
@@ -59,9 +62,9 @@ pub(super) fn run(options: &Export) -> Result<(), String> {
         .print(&json, |out| writeln!(out, "{entries} entries in {name}"))
 }
 
-fn by_name(file: Option<&Path>) -> Format {
-    match file.and_then(Path::extension).and_then(OsStr::to_str) {
-        Some("jsonl" | "ndjson") => Format::Jsonl,
+fn by_name(file: &Path) -> Format {
+    match file.extension().and_then(OsStr::to_str) {
+        Some("json" | "jsonl" | "ndjson") => Format::Jsonl,
         _ => Format::Csv,
     }
 }
@@ -91,53 +94,47 @@ fn to_file<T>(file: &Path, write: impl FnOnce(BufWriter<&File>) -> io::Result<T>
         // A pipe or a device.
         return write(BufWriter::new(&OpenOptions::new().write(true).open(&file)?));
     }
-    let partial = Partial::begin(&file)?;
-    let written = write(BufWriter::with_capacity(1 << 16, &partial.file))?;
-    partial.finish(&file)?;
+    let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let folder = match file.parent() {
+        Some(folder) if folder != "" => folder,
+        _ => Path::new("."),
+    };
+    let mut beginning = OsString::from(".");
+    beginning.push(name);
+    beginning.push(".");
+    remove_leftovers(folder, &beginning)?;
+    // A new one for its owner alone, whoever else can write there.
+    let mut partial = tempfile::Builder::new();
+    let partial = partial
+        .prefix(&beginning)
+        .suffix(PARTIAL)
+        .tempfile_in(folder)?;
+    signals::remove_when_interrupted(partial.path())?;
+    partial.as_file().lock()?;
+    let written = write(BufWriter::with_capacity(1 << 16, partial.as_file()))?;
+    partial.as_file().sync_all()?;
+    partial.persist(&file)?;
+    File::open(folder)?.sync_all()?;
     Ok(written)
 }
 
-/// A file in the making, beside its final place. It goes with this.
-struct Partial {
-    path: PathBuf,
-    file: File,
-}
+/// How the name of a file ends that is not complete yet. It is locked for as long as it is written.
+const PARTIAL: &str = ".partial";
 
-impl Partial {
-    fn begin(file: &Path) -> io::Result<Self> {
-        let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(".partial");
-        let path = file.with_file_name(hidden);
-        signals::remove_when_interrupted(&path)?;
-        let mut options = OpenOptions::new();
-        let open = options.write(true).create(true).truncate(false).mode(0o600);
-        let open = open.open(&path)?;
-        // It may be what a killed one has left; or another one may be at it.
-        match open.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another export is writing this file"));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
+/// Removes what killed exports to the same file have left.
+fn remove_leftovers(folder: &Path, beginning: &OsStr) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_one = name.starts_with(beginning.as_encoded_bytes())
+            && name.ends_with(PARTIAL.as_bytes())
+            && entry.file_type()?.is_file();
+        // It may be gone meanwhile, or another user's.
+        let open = || File::open(entry.path()).ok();
+        if is_one && open().is_some_and(|left| left.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
         }
-        open.set_len(0)?;
-        Ok(Self { path, file: open })
     }
-
-    /// Gives it its name.
-    fn finish(&self, file: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.path, file)?;
-        let folder = file.parent().filter(|folder| *folder != "");
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // When it has its name it is not there.
-        let _ = fs::remove_file(&self.path);
-    }
+    Ok(())
 }

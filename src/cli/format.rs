@@ -113,6 +113,15 @@ pub(super) fn as_it_was(cell: &str) -> &str {
     }
 }
 
+/// Whether a file that begins so was written here.
+pub(super) fn is_ours(beginning: &[u8]) -> bool {
+    let first = beginning.split(|byte| *byte == b'\n').next();
+    let first = String::from_utf8_lossy(first.unwrap_or_default());
+    let first = first.trim_end();
+    first.strip_prefix(BYTE_ORDER_MARK) == Some(HEADER)
+        || first.starts_with("{\"email\":\"") && first.contains("\",\"joined_at\":\"")
+}
+
 /// What ends a file: how many entries it has, and the SHA-256 of all bytes before this line.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct Seal {

@@ -15,10 +15,10 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
-    format::{Seal, hex},
+    format::{Seal, hex, is_ours},
     output::{Output, progress},
     place::{List, Place},
-    rows::{self, Row},
+    rows::{self, Found, Reason, Row},
 };
 use crate::{
     control::TOGETHER,
@@ -38,6 +38,9 @@ pub(super) struct Import {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Take an export that was changed or cut off since
+    #[arg(long)]
+    changed: bool,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -50,12 +53,14 @@ struct Report {
     added: u64,
     already_listed: u64,
     rejected: Vec<Rejected>,
+    /// Of those who are not rejected.
+    without_time: u64,
 }
 
 #[derive(Serialize)]
 struct Rejected {
     line: u64,
-    reason: String,
+    reason: Reason,
 }
 
 /// Puts entries somewhere and says whether each is new there.
@@ -68,7 +73,13 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
         Some(_) => format!("{name}: {error}; nothing was imported"),
         None => format!("{name} can't be read: {error}; nothing was imported"),
     };
-    let Whole { file, length, seal } = open(from).and_then(whole).map_err(told)?;
+    let file = open(from).map_err(told)?;
+    let seal = if options.changed {
+        None
+    } else {
+        seal(&file).map_err(told)?
+    };
+    let length = file.metadata().map_err(told)?.len();
     let bar = progress(length, "reading");
     let rows = rows::read(bar.wrap_read(file), SystemTime::now()).map_err(told)?;
 
@@ -94,9 +105,15 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
             seal.entries
         ));
     }
-    if rejected > 0 {
+    // To those who have left nothing is to be corrected.
+    let wrong = report
+        .rejected
+        .iter()
+        .filter(|it| it.reason != Reason::Left);
+    let wrong = wrong.count();
+    if wrong > 0 {
         return Err(format!(
-            "{rejected} of {lines} lines were rejected, see above; correct them and import {name} again"
+            "{wrong} of {lines} lines are wrong, see above; correct them and import {name} again"
         ));
     }
     Ok(())
@@ -116,9 +133,12 @@ fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<
     });
     for chunk in chunks {
         let mut entries = Vec::new();
-        for Row { line, entry } in chunk.map_err(|error| stopped(report, &error.to_string()))? {
-            match entry {
-                Ok(entry) => entries.push(entry),
+        for Row { line, found } in chunk.map_err(|error| stopped(report, &error.to_string()))? {
+            match found {
+                Ok(Found { entry, has_time }) => {
+                    entries.push(entry);
+                    report.without_time += u64::from(!has_time);
+                }
                 Err(reason) => report.rejected.push(Rejected { line, reason }),
             }
         }
@@ -166,15 +186,16 @@ fn print(options: &Import, report: &Report) -> Result<(), String> {
         writeln!(
             out,
             "{added} {would}added, {already} already there, {rejected} rejected"
-        )
+        )?;
+        if report.without_time > 0 {
+            writeln!(
+                out,
+                "{} have no time there: theirs is now",
+                report.without_time
+            )?;
+        }
+        Ok(())
     })
-}
-
-/// A file from its beginning, and what its last line says of the rest.
-struct Whole {
-    file: File,
-    length: u64,
-    seal: Option<Seal>,
 }
 
 fn open(from: Option<&Path>) -> io::Result<File> {
@@ -192,40 +213,49 @@ fn open(from: Option<&Path>) -> io::Result<File> {
     // gone with this process.
     let mut kept = tempfile::tempfile()?;
     io::copy(&mut from, &mut kept)?;
+    kept.rewind()?;
     Ok(kept)
 }
 
 /// Longer than a [`Seal`].
 const SEAL_MAX: u64 = 256;
 
-/// Compares a file with its last line, if that is a seal.
-fn whole(mut file: File) -> io::Result<Whole> {
+/// Compares a file with its last line, and returns what that says; nothing when it is of another program.
+fn seal(mut file: &File) -> io::Result<Option<Seal>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(SEAL_MAX)))?;
     let mut end = Vec::new();
     file.read_to_end(&mut end)?;
+    file.rewind()?;
     let trimmed = end.trim_ascii_end();
     let start = trimmed
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let last = &trimmed[start..];
-    let seal = str::from_utf8(last).ok().and_then(Seal::parse);
-    file.rewind()?;
-    if let Some(seal) = &seal {
-        let before = length - (end.len() - start) as u64;
-        let mut hash = Sha256::new();
-        io::copy(
-            &mut BufReader::with_capacity(1 << 16, &file).take(before),
-            &mut hash,
-        )?;
-        if hex(hash) != seal.sha256 {
-            return Err(io::Error::other(
-                "it is not as it was exported: its checksum is another. If that is on purpose, remove its \
-                 last line",
-            ));
+    let seal = str::from_utf8(&trimmed[start..]).ok().and_then(Seal::parse);
+
+    let rest = length - (end.len() - start) as u64;
+    let mut hash = Sha256::new();
+    let is_whole = match &seal {
+        Some(seal) => {
+            io::copy(
+                &mut BufReader::with_capacity(1 << 16, file).take(rest),
+                &mut hash,
+            )?;
+            hex(hash) == seal.sha256
         }
-        file.rewind()?;
+        None => {
+            let mut beginning = Vec::new();
+            file.take(SEAL_MAX).read_to_end(&mut beginning)?;
+            !is_ours(&beginning)
+        }
+    };
+    file.rewind()?;
+    if is_whole {
+        return Ok(seal);
     }
-    Ok(Whole { file, length, seal })
+    Err(io::Error::other(
+        "it is an export, and not as it was: it was changed, or its end is missing. Take the original, or \
+         say --changed if that is on purpose",
+    ))
 }

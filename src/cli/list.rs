@@ -28,8 +28,9 @@ pub(super) fn run(options: &List) -> Result<(), String> {
     let list = options.place.open()?;
     let entries = list.entries(options.period.select(true))?.entries;
     let limit = usize::try_from(options.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let is_terminal = is_terminal();
     printing(|out| {
-        if is_terminal() && !options.output.json {
+        if is_terminal && !options.output.json {
             writeln!(out, "{:<24}  EMAIL", "JOINED AT")?;
         }
         for entry in entries.take(limit) {
@@ -39,7 +40,7 @@ pub(super) fn run(options: &List) -> Result<(), String> {
                 let line = json!({ "email": email, "joined_at": joined_at });
                 serde_json::to_writer(&mut *out, &line)?;
                 writeln!(out)?;
-            } else if is_terminal() {
+            } else if is_terminal {
                 writeln!(out, "{joined_at}  {email}")?;
             } else {
                 writeln!(out, "{joined_at}\t{email}")?;

@@ -1,5 +1,6 @@
 //! The program's command line.
 
+mod cells;
 mod check;
 mod count;
 mod erase;
@@ -34,6 +35,7 @@ pub use log::log_panics;
     name = "landing",
     version,
     args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
     after_help = "Exit codes: 0 done, 1 failed, 2 a command line that is none"
 )]
 struct Cli {

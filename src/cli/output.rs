@@ -30,16 +30,25 @@ impl Output {
     }
 }
 
-/// Prints. Who reads only the beginning (`| head`) has what they want. An error that is not of the
-/// system's making is a sentence for the owner.
+/// Prints. Who reads only the beginning (`| head`) has what they want.
 pub(super) fn printing(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    match print(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(told("standard output", error))
-        }
-        _ => Ok(()),
+    match to_standard_output(print) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.map_err(|error| told("standard output", error)),
     }
+}
+
+/// Prints what is of no use without its end.
+pub(super) fn printing_all(
+    print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), String> {
+    to_standard_output(print).map_err(|error| told("standard output", error))
+}
+
+fn to_standard_output(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    print(&mut out)?;
+    out.flush()
 }
 
 /// Why something could not be written there, or the sentence that was told instead.

@@ -12,12 +12,13 @@ use rustix::process::geteuid;
 use tokio::runtime::Runtime;
 
 use crate::{
-    control::Remote,
+    control::{Remote, advice},
     waitlist::{Email, Entry, Joined, OpenError, Selection, SledWaitlist, Waitlist},
 };
 
-/// How long a server may take to let go of the list when it stops, or to answer when it starts.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a server may take to let go of the list when it stops, or to answer when it starts, and how
+/// long a server waits for a command that has it: longer than a server usually takes to stop.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Which list is meant.
 #[derive(clap::Args)]
@@ -54,32 +55,36 @@ impl Place {
 
     /// The list that is there, or a new one.
     pub(super) fn open_or_make(&self) -> Result<List, String> {
-        match self.find()? {
-            Some(list) => Ok(list),
-            None => List::here(&self.data).map_err(|error| error.to_string()),
-        }
+        let list = self.look(true)?;
+        list.ok_or_else(|| unreadable(&self.data, &io::ErrorKind::NotFound.into()))
     }
 
     /// The list, if there is one.
     pub(super) fn find(&self) -> Result<Option<List>, String> {
+        self.look(false)
+    }
+
+    fn look(&self, make: bool) -> Result<Option<List>, String> {
         let data = &self.data;
+        let told = |error: io::Error| unreadable(data, &error);
         let begun = Instant::now();
         loop {
-            let served = Remote::find(data).map_err(|error| unreadable(data, &error))?;
-            if let Some(remote) = served {
+            if let Some(remote) = Remote::find(data).map_err(told)? {
                 return Ok(Some(List::Served(remote)));
             }
-            if !SledWaitlist::is_in(data).map_err(|error| unreadable(data, &error))? {
+            if !make && !SledWaitlist::is_in(data).map_err(told)? {
                 return Ok(None);
             }
-            let owner = fs::metadata(data).map(|directory| directory.uid());
-            let owner = owner.map_err(|error| unreadable(data, &error))?;
-            if owner != geteuid().as_raw() {
+            match fs::metadata(data).map(|directory| directory.uid()) {
                 // What another user writes there, its owner's server could not read.
-                return Err(format!(
-                    "the waitlist in {} belongs to user {owner}: run this as that user",
-                    data.display()
-                ));
+                Ok(owner) if owner != geteuid().as_raw() => {
+                    let data = data.display();
+                    return Err(format!(
+                        "{data} belongs to user {owner}: run this as that user"
+                    ));
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(told(error)),
+                _ => {}
             }
             match List::here(data) {
                 // A server that starts or stops.
@@ -118,7 +123,7 @@ impl List {
         match self {
             Self::Here(list, runtime) => {
                 let joined = runtime.block_on(list.join_all(entries));
-                let joined = joined.map_err(|error| error.to_string())?;
+                let joined = joined.map_err(advice)?;
                 Ok(joined.iter().map(|it| *it == Joined::New).collect())
             }
             Self::Served(remote) => remote.join_all(&entries),
@@ -130,7 +135,7 @@ impl List {
         match self {
             Self::Here(list, runtime) => {
                 let erased = runtime.block_on(list.erase(emails));
-                erased.map_err(|error| error.to_string())
+                erased.map_err(advice)
             }
             Self::Served(remote) => remote.erase(emails),
         }
@@ -140,10 +145,10 @@ impl List {
     pub(super) fn entries(&self, selection: Selection) -> Result<Entries, String> {
         match self {
             Self::Here(list, _) => {
-                let entries = list.entries(selection).map_err(|error| error.to_string())?;
+                let entries = list.entries(selection).map_err(advice)?;
                 Ok(Entries {
                     count: entries.listed(),
-                    entries: Box::new(entries.map(|it| it.map_err(|error| error.to_string()))),
+                    entries: Box::new(entries.map(|it| it.map_err(advice))),
                 })
             }
             Self::Served(remote) => {

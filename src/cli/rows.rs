@@ -1,26 +1,60 @@
 //! What `import` reads: the rows of a file, whatever program wrote it.
 
 use std::{
+    fmt,
     io::{self, BufRead, BufReader, Read},
     time::SystemTime,
 };
 
-use csv::ByteRecord;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::{
-    format::{BYTE_ORDER_MARK, HEADER, Seal, as_it_was},
+    cells::{Cells, Table},
+    format::{BYTE_ORDER_MARK, Seal, as_it_was},
     time::{self, implausible},
 };
-use crate::waitlist::{Email, Entry};
+use crate::waitlist::{Email, Entry, InvalidEmail};
 
 /// A line of a file, and who stands in it, or why nobody does.
 pub(super) struct Row {
     pub(super) line: u64,
-    pub(super) entry: Result<Entry, String>,
+    pub(super) found: Result<Found, Reason>,
 }
 
 pub(super) type Rows = Box<dyn Iterator<Item = io::Result<Row>> + Send>;
+
+/// Who stands in a row.
+pub(super) struct Found {
+    pub(super) entry: Entry,
+    /// Whether the row says when; else they join now.
+    pub(super) has_time: bool,
+}
+
+/// Why a row is rejected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reason {
+    NoAddress(InvalidEmail),
+    /// It is right, and says that who stands there is on the list no more that it comes from.
+    Left,
+    Broken(&'static str),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAddress(why) => why.fmt(f),
+            Self::Left => f.write_str("has left the list that this comes from"),
+            Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// The rows of a file. Who has no time joined `now`.
 ///
@@ -43,72 +77,121 @@ pub(super) fn read(file: impl Read + Send + 'static, now: SystemTime) -> io::Res
     }
 }
 
-/// A row of our own, or of anybody who names the same.
-#[derive(Deserialize)]
-struct Line {
-    email: String,
-    #[serde(default)]
-    joined_at: String,
-}
-
 /// An object of JSON a line.
 fn objects(file: impl BufRead + Send, now: SystemTime) -> impl Iterator<Item = io::Result<Row>> {
-    let parse = move |line: String| {
-        if line.trim().is_empty() || Seal::parse(&line).is_some() {
-            return None;
-        }
-        let found = serde_json::from_str(&line);
-        Some(
-            found
-                .map_err(|_| r#"it is no JSON with an "email""#.to_owned())
-                .and_then(|Line { email, joined_at }| entry(&email, &joined_at, now)),
-        )
-    };
     (1..).zip(file.lines()).filter_map(move |(line, text)| {
-        let entry = match text {
-            Ok(text) => parse(text)?,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err("it is not UTF-8".to_owned())
-            }
+        let found = match text {
+            Ok(text) => object(&text, now)?,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(NOT_UTF_8),
             Err(error) => return Some(Err(error)),
         };
-        Some(Ok(Row { line, entry }))
+        Some(Ok(Row { line, found }))
     })
 }
 
-/// Where in a table what is wanted stands.
+/// A line of our own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    email: String,
+    joined_at: String,
+}
+
+fn object(text: &str, now: SystemTime) -> Option<Result<Found, Reason>> {
+    if let Ok(Line { email, joined_at }) = serde_json::from_str(text) {
+        return Some(found(&email, &joined_at, now));
+    }
+    if text.trim().is_empty() || Seal::parse(text).is_some() {
+        return None;
+    }
+    let named = || {
+        let object: Map<String, Value> =
+            serde_json::from_str(text).map_err(|_| Reason::Broken("it is no object of JSON"))?;
+        let columns = Columns::named(object.keys().map(String::as_str));
+        let columns = columns.ok_or(Reason::Broken("it has no \"email\""))?;
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let cells: Vec<_> = object.values().map(text).collect();
+        columns.read(|at| Ok(cells.get(at).map_or("", String::as_str)), now)
+    };
+    Some(named())
+}
+
+/// The rows of a CSV.
+fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Rows> {
+    let mut rows = Table::new(file)?;
+    let mut above = Vec::new();
+    let (columns, first) = loop {
+        match rows.next().transpose()? {
+            None => return Ok(Box::new(above.into_iter().map(Ok))),
+            Some(Err(broken)) => above.push(broken.into()),
+            Some(Ok(cells)) => break Columns::find(cells).ok_or_else(|| {
+                io::Error::other(
+                    "it is not seen where its addresses stand: name their column \"email\" in the \
+                     first line",
+                )
+            })?,
+        }
+    };
+    let rows = first.into_iter().map(|cells| Ok(Ok(cells))).chain(rows);
+    let rows = rows.filter_map(move |row| match row {
+        Ok(Ok(cells)) if is_seal(&cells) => None,
+        Ok(Ok(cells)) => {
+            let cell = |at| str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8);
+            let (line, found) = (cells.line, columns.read(cell, now));
+            Some(Ok(Row { line, found }))
+        }
+        Ok(Err(broken)) => Some(Ok(broken.into())),
+        Err(error) => Some(Err(error)),
+    });
+    Ok(Box::new(above.into_iter().map(Ok).chain(rows)))
+}
+
+fn is_seal(cells: &Cells) -> bool {
+    let cell = |at| String::from_utf8_lossy(cells.get(at));
+    cell(0).starts_with("# ") && Seal::parse(&format!("{},{}", cell(0), cell(1))).is_some()
+}
+
+impl From<super::cells::Broken> for Row {
+    fn from((line, why): super::cells::Broken) -> Self {
+        let found = Err(Reason::Broken(why));
+        Self { line, found }
+    }
+}
+
+/// Where what is wanted stands.
 #[derive(Debug, Default)]
 struct Columns {
     email: usize,
     /// The first that is not empty counts.
     joined_at: Vec<usize>,
-    /// Whose row has something there has left the list that this one comes from.
+    /// Who has something there has left the list that this one comes from.
     left: Vec<usize>,
     status: Option<usize>,
-    /// It is a table of our own, in which some cells begin with a `'`.
+    /// It is of our own making, and a `'` may stand before what is no formula.
     is_ours: bool,
 }
 
-/// What the columns of other programs are called, without what is no letter: Mailchimp's audience
-/// export, getwaitlist's, Prefinery's, Google Forms', and what people write.
+/// What columns are called, in small letters and figures alone: by `export`, by Mailchimp, getwaitlist,
+/// Prefinery, Google Forms, Tally and Typeform, and by people.
 const EMAIL: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
-const JOINED_AT: [&str; 12] = [
+const JOINED_AT: [&str; 6] = [
     "joinedat",
-    "joined",
     "optintime",
     "confirmtime",
     "createdat",
-    "created",
-    "signedupat",
-    "signedup",
-    "signupdate",
-    "appliedat",
-    "subscribedat",
     "timestamp",
+    "joined",
 ];
+/// A time has one of these in its name, and one of those.
+const JOINING: [&str; 8] = [
+    "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit",
+];
+const TIME: [&str; 6] = ["time", "date", "edat", "upat", "edon", "signedup"];
 const LEFT: [&str; 4] = ["unsubtime", "cleantime", "removeddate", "unsubscribedat"];
-/// What some write where there is nothing.
-const NOTHING: [&str; 3] = ["", "none", "null"];
 const STATUS: &str = "status";
 /// What stands in that column of who is on the list no more.
 const GONE: [&str; 6] = [
@@ -121,65 +204,77 @@ const GONE: [&str; 6] = [
 ];
 
 impl Columns {
-    /// By the names in the first row, or by what stands there if it has none.
-    fn find(first: &ByteRecord) -> Option<(Self, bool)> {
-        let names: Vec<_> = first
-            .iter()
-            .map(|cell| {
-                let name = String::from_utf8_lossy(cell);
-                let letters = name.chars().filter(|c| c.is_alphanumeric());
-                letters.collect::<String>().to_lowercase()
-            })
-            .collect();
-        let all = |wanted: &[&str]| {
-            // In the order of what is wanted, not of the columns.
-            let places = wanted
-                .iter()
-                .filter_map(|name| names.iter().position(|it| it == name));
-            places.collect::<Vec<_>>()
+    /// By the names in the first row; or by what stands there, if that is somebody, who is returned too.
+    fn find(first: Cells) -> Option<(Self, Option<Cells>)> {
+        let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
+        let is_email = |cell: &[u8]| Email::parse(&text(cell)).is_ok();
+        let Some(email) = first.iter().position(is_email) else {
+            let names: Vec<_> = first.iter().map(text).collect();
+            return Some((Self::named(names.iter().map(String::as_str))?, None));
         };
-        let email = all(&EMAIL).first().copied();
-        // "What is your e-mail?"
-        let email = email.or_else(|| names.iter().position(|name| name.contains(EMAIL[0])));
-        if let Some(email) = email {
-            let is_ours = first.iter().eq(HEADER.split(',').map(str::as_bytes));
-            let columns = Self {
-                email,
-                joined_at: all(&JOINED_AT),
-                left: all(&LEFT),
-                status: all(&[STATUS]).first().copied(),
-                is_ours,
-            };
-            return Some((columns, true));
-        }
-        let is_email = |cell: &[u8]| str::from_utf8(cell).is_ok_and(|it| Email::parse(it).is_ok());
-        let is_time = |cell: &[u8]| str::from_utf8(cell).is_ok_and(|it| time::parse(it).is_some());
+        let is_time = |cell: &[u8]| time::parse(&text(cell)).is_some();
         let columns = Self {
-            email: first.iter().position(is_email)?,
+            email,
             joined_at: first.iter().position(is_time).into_iter().collect(),
             ..Self::default()
         };
-        Some((columns, false))
+        Some((columns, Some(first)))
     }
 
-    fn entry(&self, row: &ByteRecord, now: SystemTime) -> Result<Entry, String> {
-        let cell = |at: usize| {
-            let cell = str::from_utf8(row.get(at).unwrap_or_default());
-            cell.map(str::trim)
-                .map_err(|_| "it is not UTF-8".to_owned())
+    fn named<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let bare = |name: &str| {
+            let letters = name.chars().filter(|c| c.is_alphanumeric());
+            letters.collect::<String>().to_lowercase()
+        };
+        let names: Vec<_> = names.map(bare).collect();
+        // In the order of what is wanted, not of the columns.
+        let all = |wanted: &[&str]| {
+            let at = |wanted: &&str| names.iter().position(|name| name == wanted);
+            wanted.iter().filter_map(at).collect::<Vec<_>>()
+        };
+        let has = |name: &str, parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let email = all(&EMAIL).first().copied();
+        // "What is your e-mail?"
+        let email = email.or_else(|| names.iter().position(|name| name.contains(EMAIL[0])))?;
+        let left = all(&LEFT);
+        let mut joined_at = all(&JOINED_AT);
+        joined_at.extend((0..names.len()).filter(|at| {
+            !left.contains(at) && has(&names[*at], &JOINING) && has(&names[*at], &TIME)
+        }));
+        Some(Self {
+            email,
+            is_ours: joined_at.iter().any(|at| names[*at] == JOINED_AT[0]),
+            joined_at,
+            left,
+            status: all(&[STATUS]).first().copied(),
+        })
+    }
+
+    fn read<'a>(
+        &self,
+        cell: impl Fn(usize) -> Result<&'a str, Reason>,
+        now: SystemTime,
+    ) -> Result<Found, Reason> {
+        let cell = |at: usize| Ok(cell(at)?.trim());
+        let unless_empty = |at: usize| {
+            let text: &str = cell(at)?;
+            let is_nothing = ["", "none", "null"]
+                .iter()
+                .any(|it| text.eq_ignore_ascii_case(it));
+            Ok((!is_nothing).then_some(text))
         };
         let status = self.status.map_or(Ok(""), cell)?.to_lowercase();
         let mut has_left = GONE.contains(&&*status);
         for at in &self.left {
-            has_left |= !NOTHING.contains(&&*cell(*at)?.to_lowercase());
+            has_left |= unless_empty(*at)?.is_some();
         }
         if has_left {
-            return Err("has left the list that it comes from".into());
+            return Err(Reason::Left);
         }
-        let mut joined_at = "";
+        let mut joined_at = None;
         for at in &self.joined_at {
-            if joined_at.is_empty() {
-                joined_at = cell(*at)?;
+            if joined_at.is_none() {
+                joined_at = unless_empty(*at)?;
             }
         }
         let email = cell(self.email)?;
@@ -188,82 +283,26 @@ impl Columns {
         } else {
             email
         };
-        entry(email, joined_at, now)
+        found(email, joined_at.unwrap_or_default(), now)
     }
 }
 
-/// The rows of a CSV, whether commas, semicolons or tabs stand between the cells.
-fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Rows> {
-    let mut rows = cells(file)?;
-    let Some((line, first)) = rows.next().transpose()? else {
-        return Ok(Box::new(std::iter::empty()));
-    };
-    let (columns, has_names) = Columns::find(&first).ok_or_else(|| {
-        io::Error::other(
-            "it is not seen where its addresses stand: name their column \"email\" in the first line",
-        )
-    })?;
-    let first = (!has_names).then_some(Ok((line, first)));
-    let row = move |(line, cells): (u64, ByteRecord)| {
-        let entry = columns.entry(&cells, now);
-        (!is_seal(&cells)).then_some(Row { line, entry })
-    };
-    let rows = first.into_iter().chain(rows);
-    Ok(Box::new(
-        rows.filter_map(move |it| it.map(&row).transpose()),
-    ))
-}
+const NOT_UTF_8: Reason = Reason::Broken("it is not UTF-8");
 
-fn is_seal(cells: &ByteRecord) -> bool {
-    let cells: Vec<_> = cells.iter().map(String::from_utf8_lossy).collect();
-    cells[0].starts_with("# ") && Seal::parse(&cells.join(",")).is_some()
-}
-
-/// The rows with the numbers of their lines. The reader itself counts a row's line where the row before
-/// ended: before blank lines, and before the second half of a line's end that has two.
-fn cells(
-    mut file: impl BufRead + Send + 'static,
-) -> io::Result<impl Iterator<Item = io::Result<(u64, ByteRecord)>> + Send> {
-    let beginning = file.fill_buf()?;
-    let first = beginning.split(|byte| *byte == b'\n').next();
-    let first = first.unwrap_or_default();
-    let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
-    let separator = [b'\t', b';', b','].into_iter().max_by_key(often);
-    let (end, counted) = if first.ends_with(b"\r") {
-        ("", 0)
+fn found(email: &str, joined_at: &str, now: SystemTime) -> Result<Found, Reason> {
+    let email = Email::parse(email).map_err(Reason::NoAddress)?;
+    let has_time = !joined_at.is_empty();
+    let joined_at = if has_time {
+        time::parse(joined_at).ok_or(Reason::Broken(
+            "its time can be read in several ways, or in none: write it as 2026-11-21T08:00:00Z, or \
+             leave its column out",
+        ))?
     } else {
-        ("\n", 1)
-    };
-    let mut reader = csv::ReaderBuilder::new();
-    let reader = reader.has_headers(false).flexible(true);
-    let reader = reader.delimiter(separator.unwrap_or(b','));
-    let mut reader = reader.from_reader(file.chain(end.as_bytes()));
-    Ok(std::iter::from_fn(move || {
-        let mut row = ByteRecord::new();
-        match reader.read_byte_record(&mut row) {
-            Ok(true) => {
-                let within = row.as_slice().iter().filter(|byte| **byte == b'\n');
-                let line = reader.position().line() - counted - within.count() as u64;
-                Some(Ok((line, row)))
-            }
-            Ok(false) => None,
-            Err(error) => Some(Err(error.into())),
-        }
-    }))
-}
-
-fn entry(email: &str, joined_at: &str, now: SystemTime) -> Result<Entry, String> {
-    let email = Email::parse(email).map_err(|why| why.to_string())?;
-    let joined_at = if joined_at.is_empty() {
         now
-    } else {
-        time::parse(joined_at).ok_or(
-            "its time can be read in several ways, or in none: write it as 2026-11-21T08:00:00Z, or leave \
-             its column out",
-        )?
     };
-    match implausible(joined_at) {
-        Some(why) => Err(why.into()),
-        None => Ok(Entry { email, joined_at }),
+    if let Some(why) = implausible(joined_at) {
+        return Err(Reason::Broken(why));
     }
+    let entry = Entry { email, joined_at };
+    Ok(Found { entry, has_time })
 }

@@ -1,16 +1,16 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, sync::Arc, thread};
+use std::{error::Error, sync::Arc, thread, time::Instant};
 
 use sd_notify::NotifyState;
 use tokio::{runtime::Runtime, sync::oneshot};
 
-use super::{handles, log, signals::Signals};
+use super::{handles, log, place::PATIENCE, signals::Signals};
 use crate::{
     config::Config,
     control, copy,
     server::{AppState, listen, serve},
-    waitlist::{SledWaitlist, Waitlist, stop_if_the_store_panics},
+    waitlist::{OpenError, SledWaitlist, Waitlist, stop_if_the_store_panics},
 };
 
 pub(super) fn run(config: &Config) -> Result<(), String> {
@@ -73,7 +73,15 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
 
 /// The list, and all that is made of it before the first request.
 fn open(config: &Config) -> Result<(Arc<dyn Waitlist>, AppState), String> {
-    let list: Arc<dyn Waitlist> = Arc::new(SledWaitlist::open(&config.data).map_err(told)?);
+    let begun = Instant::now();
+    let list = loop {
+        match SledWaitlist::open(&config.data) {
+            // By a command of the owner's, or by the server before this one.
+            Err(OpenError::Held(..)) if begun.elapsed() < PATIENCE => {}
+            opened => break Arc::new(opened.map_err(told)?),
+        }
+    };
+    let list: Arc<dyn Waitlist> = list;
     stop_if_the_store_panics();
     let state = AppState::new(config, Arc::clone(&list)).map_err(told)?;
     Ok((list, state))

@@ -31,19 +31,27 @@ impl Signals {
     }
 }
 
-/// Ends the program when it is told to stop, and this file with it.
+/// Ends the program when it is told to stop, or its terminal is closed, and this file with it.
 pub(super) fn remove_when_interrupted(file: &Path) -> io::Result<()> {
     let file = file.to_owned();
     let mut runtime = runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build()?;
-    let mut signals = {
+    let (mut signals, mut hangup) = {
         let _entered = runtime.enter();
-        Signals::new()?
+        (Signals::new()?, signal(SignalKind::hangup())?)
     };
     thread::spawn(move || {
-        runtime.block_on(signals.next());
-        let _ = fs::remove_file(file);
-        eprintln!("landing: interrupted; nothing was written");
+        runtime.block_on(async {
+            tokio::select! {
+                () = signals.next() => {}
+                _ = hangup.recv() => {}
+            }
+        });
+        // When it has got its name it is not there.
+        match fs::remove_file(file) {
+            Ok(()) => eprintln!("landing: interrupted; nothing was written"),
+            Err(_) => eprintln!("landing: interrupted"),
+        }
         process::exit(1)
     });
     Ok(())

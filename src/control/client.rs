@@ -4,6 +4,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::de::DeserializeOwned;
@@ -105,12 +106,16 @@ impl Remote {
             let mut line = serde_json::to_vec(&request)?;
             line.push(b'\n');
             let mut stream = self.connect()?;
+            stream.set_read_timeout(Some(PATIENCE))?;
             stream.write_all(&line)?;
             Ok(Lines(BufReader::with_capacity(1 << 16, stream)))
         };
         send().map_err(|error: io::Error| format!("{GONE} ({error})"))
     }
 }
+
+/// How long a server may be silent: longer than the list may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const GONE: &str = "the server does not answer; if it was stopped, run this again";
 

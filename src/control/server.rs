@@ -18,9 +18,9 @@ use tokio::{
 };
 
 use super::{
-    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, make_private, remove, time, with_path,
+    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, advice, make_private, remove, time, with_path,
 };
-use crate::waitlist::{Email, Joined, Selection, Waitlist};
+use crate::waitlist::{Email, InvalidEmail, Joined, Selection, Waitlist};
 
 /// Largest request, in bytes: many times what [`TOGETHER`] of the longest entries take.
 const REQUEST_MAX: u64 = 4 << 20;
@@ -110,15 +110,19 @@ fn parse(line: &[u8]) -> Reply<Ask> {
 
 async fn join(list: &dyn Waitlist, people: Vec<Person>) -> Reply<Vec<bool>> {
     let entries = people.into_iter().map(Person::parse);
-    let entries = entries.collect::<Result<_, _>>().map_err(told)?;
-    let joined = list.join_all(entries).await.map_err(told)?;
+    let entries = entries.collect::<Result<_, InvalidEmail>>();
+    let entries = entries.map_err(|why| why.to_string())?;
+    let joined = list.join_all(entries).await.map_err(advice)?;
     Ok(joined.iter().map(|it| *it == Joined::New).collect())
 }
 
 async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> {
-    let emails = addresses.iter().map(|address| Email::parse(address));
-    let emails: Vec<_> = emails.collect::<Result<_, _>>().map_err(told)?;
-    list.erase(&emails).await.map_err(told)
+    // What stands there that is no address must be got rid of too.
+    let emails: Vec<_> = addresses
+        .iter()
+        .map(|address| Email::kept(address))
+        .collect();
+    list.erase(&emails).await.map_err(advice)
 }
 
 fn send_entries(
@@ -127,7 +131,7 @@ fn send_entries(
     selection: Selection,
 ) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let entries = list.entries(selection).map_err(told);
+    let entries = list.entries(selection).map_err(advice);
     // Who reads slowly must not keep the list from being closed.
     drop(list);
     let mut entries = match entries {
@@ -137,7 +141,12 @@ fn send_entries(
     out.write_all(&to_line(&Reply::Ok(entries.listed())))?;
     loop {
         let people = entries.by_ref().take(TOGETHER);
-        let people = people.map(|entry| entry.as_ref().map(Person::from).map_err(told));
+        let people = people.map(|entry| {
+            entry
+                .as_ref()
+                .map(Person::from)
+                .map_err(|error| advice(*error))
+        });
         let people: Reply<Vec<_>> = people.collect();
         out.write_all(&to_line(&people))?;
         if people.is_ok_and(|people| !people.is_empty()) {
@@ -151,8 +160,4 @@ fn to_line(reply: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(reply).unwrap_or_default();
     line.push(b'\n');
     line
-}
-
-fn told(error: impl std::error::Error) -> String {
-    error.to_string()
 }

@@ -54,7 +54,7 @@ pub trait Waitlist: Send + Sync + 'static {
     }
 
     /// Takes addresses off the list, in whatever spelling, and says of each whether it was there. Once
-    /// this has answered, they stay away.
+    /// this has answered, they stay away. It waits for its turn.
     ///
     /// # Errors
     /// Like [`join`](Self::join).

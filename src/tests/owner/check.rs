@@ -87,5 +87,10 @@ fn addresses_that_are_none_times_to_come_and_doubles_are_told() {
         assert!(!told.contains("bob"), "addresses are not printed: {told}");
         let faults = owner.json(&["check"])["faults"].as_array().map(Vec::len);
         assert_eq!(faults, Some(5));
+        // What is no address can be got rid of, and who is there twice is erased twice.
+        owner
+            .run(&["erase", "no mail", "bob@example.com"])
+            .success();
+        assert_eq!(owner.printed(&["check"]), "0 on the list, nothing wrong\n");
     }
 }

@@ -124,6 +124,60 @@ fn the_file_is_its_owners_alone_and_takes_the_place_of_an_older_one() {
 }
 
 #[test]
+fn what_stands_in_its_place_while_it_is_written_is_a_new_file() {
+    for owner in with_three() {
+        // What a killed one has left, and what somebody else would like to be written.
+        owner.write(".list.csv.left.partial", "left");
+        owner.write("precious", "precious");
+        symlink("precious", owner.file(".list.csv.link.partial")).expect("writable");
+        owner.run(&["export", "-o", "list.csv"]).success();
+        assert!(owner.read("list.csv").starts_with(CSV));
+        assert_eq!(owner.read("precious"), "precious");
+        assert!(!owner.file(".list.csv.left.partial").exists());
+    }
+}
+
+#[test]
+fn who_stops_reading_has_not_got_the_list() {
+    for owner in both() {
+        owner.run_with(&["import"], super::many(20_000)).success();
+        let shell = format!(
+            "set -o pipefail; '{}' export | head -n 1",
+            env!("CARGO_BIN_EXE_landing")
+        );
+        let mut command = Command::new("bash");
+        let output = command
+            .args(["-c", &shell])
+            .current_dir(owner.place.path())
+            .output();
+        let output = output.expect("a shell");
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("standard output can't be written: Broken pipe"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_format_is_seen_by_the_name_of_the_file_or_by_what_else_is_asked_for() {
+    for owner in with_three() {
+        for (args, first) in [
+            (&["-o", "list.csv"][..], "\u{feff}email"),
+            (&["-o", "list.txt"], "\u{feff}email"),
+            (&["-o", "list.json"], "{"),
+            (&["-o", "list.ndjson"], "{"),
+            (&["-o", "list.jsonl", "--format", "csv"], "\u{feff}email"),
+        ] {
+            owner.run(&[&["export"], args].concat()).success();
+            assert!(owner.read(args[1]).starts_with(first), "{args:?}");
+        }
+        assert!(owner.printed(&["export", "--json"]).starts_with('{'));
+    }
+}
+
+#[test]
 fn a_pipe_or_a_device_is_written_to_and_stays_what_it_is() {
     for owner in with_three() {
         owner.run(&["export", "-o", "/dev/null"]).success();

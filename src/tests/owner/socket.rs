@@ -1,10 +1,10 @@
 //! The socket by which the commands reach a server, and who may use it.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::{Read, Write},
     os::unix::{
-        fs::{FileTypeExt, PermissionsExt},
+        fs::{FileTypeExt, PermissionsExt, chown},
         net::UnixStream,
         process::CommandExt,
     },
@@ -101,37 +101,65 @@ fn what_a_killed_server_has_left_is_in_nobodys_way() {
     assert_eq!(owner.printed(&["count"]), "3\n");
 }
 
+/// Somebody has the list, for as long as this is there.
+fn hold(owner: &Owner) -> File {
+    let lock = File::open(owner.file("data/lock")).expect("there is a list");
+    lock.lock().expect("nobody has it");
+    lock
+}
+
 #[test]
-fn a_command_waits_for_a_server_that_stops() {
-    let [_, mut owner] = with_three();
-    let mut server = owner.server.take().expect("it runs");
-    // A sign-up whose body has not come yet holds it.
-    let mut slow = std::net::TcpStream::connect(&server.addr).expect("it listens");
-    slow.write_all(
-        b"POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-          Content-Length: 27\r\n\r\n",
-    )
-    .expect("it reads");
-    while !server
-        .ask("GET", "/healthz", "")
-        .starts_with("HTTP/1.1 200")
-    {}
-    server.signal("-TERM");
-    while std::net::TcpStream::connect(&server.addr).is_ok() {}
+fn a_command_waits_for_a_server_that_starts_or_stops() {
+    let [owner, _] = with_three();
+    let lock = hold(&owner);
     thread::scope(|scope| {
         let count = scope.spawn(|| owner.printed(&["count"]));
-        thread::sleep(Duration::from_millis(500));
-        slow.write_all(b"{\"email\":\"dee@example.com\"}")
-            .expect("it reads");
-        let mut answer = [0; 12];
-        slow.read_exact(&mut answer).expect("an answer");
-        assert_eq!(&answer, b"HTTP/1.1 201");
-        drop(slow);
-        assert_eq!(server.ended(), Some(0));
+        let import = scope.spawn(|| owner.run_with(&["import"], "email\ndee@example.com\n"));
+        // Longer than the store itself would wait.
+        thread::sleep(Duration::from_secs(4));
+        assert!(!count.is_finished() && !import.is_finished());
+        drop(lock);
         let counted = count.join().expect("no panic");
         assert!(["3\n", "4\n"].contains(&&*counted), "{counted}");
+        import.join().expect("no panic").success();
     });
-    assert_eq!(owner.printed(&["count"]), "4\n");
+}
+
+#[test]
+fn a_server_waits_for_a_command() {
+    let [owner, _] = with_three();
+    let lock = hold(&owner);
+    thread::scope(|scope| {
+        let server = scope.spawn(|| owner.place.serve());
+        thread::sleep(Duration::from_secs(4));
+        assert!(!server.is_finished());
+        drop(lock);
+        assert_eq!(server.join().expect("it serves").count(), "{\"count\":3}");
+    });
+}
+
+#[test]
+fn a_list_is_not_made_where_its_server_could_not_read_it() {
+    let [owner, _] = both();
+    if !rustix::process::geteuid().is_root() {
+        // Who is not could not write there.
+        return;
+    }
+    fs::create_dir(owner.file("data")).expect("writable");
+    chown(owner.file("data"), Some(65_534), Some(65_534)).expect("root may");
+    let told = told(
+        &owner
+            .run_with(&["import"], "email\nann@example.com\n")
+            .code(1),
+    );
+    assert!(
+        told.contains("data belongs to user 65534: run this as that user"),
+        "{told}"
+    );
+    assert_eq!(
+        fs::read_dir(owner.file("data")).expect("readable").count(),
+        0
+    );
 }
 
 #[test]

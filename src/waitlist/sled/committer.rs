@@ -116,8 +116,7 @@ impl Committer {
             taken += request.entries();
             taken > BATCH_MAX
         });
-        // The first may be an erasure.
-        let together = more.unwrap_or(requests.len()).max(1);
+        let together = more.unwrap_or(requests.len());
         let before = self.tip.end();
         let mut erased = 0;
         let mut answers = Vec::with_capacity(together);

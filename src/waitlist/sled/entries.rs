@@ -5,6 +5,12 @@ use super::{
     record::{self, Place},
 };
 
+/// Entries that are read at a time, in the order they are stored: those of another list may have come
+/// in any order of their times, and to read a record for each entry of it would take twenty times as long.
+/// The first few come at once.
+const BLOCK_MIN: usize = 1 << 8;
+const BLOCK_MAX: usize = 1 << 17;
+
 /// The selected entries with numbers below `end`.
 ///
 /// One that is erased meanwhile may come or not.
@@ -18,7 +24,6 @@ pub(super) fn entries(
 ) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
     let since = selection.since.map_or(0, record::millis);
     let until = selection.until.map_or(u64::MAX, record::millis);
-    // They came in the order of their times, but for those from another list.
     let mut order = Vec::new();
     for found in tree.range(..record::key(end)) {
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
@@ -34,39 +39,42 @@ pub(super) fn entries(
         order.reverse();
     }
 
-    let mut reader = Reader {
-        tree,
-        first: 0,
-        places: Vec::new(),
-    };
-    let numbers = order.into_iter().map(|(_, number)| number);
-    Ok(numbers.filter_map(move |number| reader.entry(number).transpose()))
+    let mut numbers = order.into_iter().map(|(_, number)| number);
+    let mut size = BLOCK_MIN;
+    let blocks = std::iter::from_fn(move || {
+        let block: Vec<u64> = numbers.by_ref().take(size).collect();
+        size = BLOCK_MAX.min(size * 2);
+        (!block.is_empty()).then(|| read(&tree, &block))
+    });
+    Ok(blocks.flat_map(|block| {
+        let (entries, error) = match block {
+            Ok(entries) => (entries, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        entries.into_iter().flatten().map(Ok).chain(error)
+    }))
 }
 
-/// Remembers the record it read last.
-struct Reader {
-    tree: ::sled::Tree,
-    first: u64,
-    places: Vec<Option<Entry>>,
-}
-
-impl Reader {
-    /// The entry of a number, unless it was erased.
-    fn entry(&mut self, number: u64) -> Result<Option<Entry>, StoreError> {
-        let read = self.first..self.first + self.places.len() as u64;
-        if !read.contains(&number) {
-            let found = self.tree.get_lt(record::key(number + 1));
-            let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
-            let (first, places) = parse(&key, &bytes)?;
-            self.first = first;
-            self.places = places
-                .into_iter()
-                .map(|place| Some(place?.into()))
-                .collect();
+/// The entries of these numbers, in this order, but for those that were erased.
+fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<Entry>>, StoreError> {
+    let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
+    stored.sort_unstable();
+    let mut entries = vec![None; numbers.len()];
+    let mut stored = stored.into_iter().peekable();
+    while let Some((number, _)) = stored.peek() {
+        let found = tree.get_lt(record::key(number + 1));
+        let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
+        let (first, places) = parse(&key, &bytes)?;
+        let end = first + places.len() as u64;
+        if !(first..end).contains(number) {
+            return Err(StoreError::Unreadable);
         }
-        let place = self.places.get_mut((number - self.first) as usize);
-        Ok(place.ok_or(StoreError::Unreadable)?.take())
+        while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
+            let place: Place<'_> = places[(number - first) as usize];
+            entries[at] = place.map(Entry::from);
+        }
     }
+    Ok(entries)
 }
 
 fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Result<(u64, Vec<Place<'a>>), StoreError> {

@@ -131,6 +131,13 @@ impl SledWaitlist {
             in_time(answered).await
         })
     }
+
+    /// For the owner, who is not turned away.
+    async fn wait_for_room(&self, request: Request) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or(StoreError::Stopped)?;
+        let sent = queue.send(request).await;
+        sent.map_err(|_| StoreError::Stopped)
+    }
 }
 
 async fn in_time<T>(answered: oneshot::Receiver<T>) -> Result<T, StoreError> {
@@ -168,13 +175,11 @@ impl Waitlist for SledWaitlist {
 
     fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
         Box::pin(async move {
-            let queue = self.queue.as_ref().ok_or(StoreError::Stopped)?;
             let (mut entries, mut waiting) = (entries.into_iter(), Vec::new());
             while entries.len() > 0 {
                 let batch = entries.by_ref().take(BATCH_MAX).collect();
                 let (answer, answered) = oneshot::channel();
-                let sent = queue.send(Request::JoinAll(batch, answer)).await;
-                sent.map_err(|_| StoreError::Stopped)?;
+                self.wait_for_room(Request::JoinAll(batch, answer)).await?;
                 waiting.push(answered);
             }
             let mut joined = Vec::new();
@@ -187,7 +192,11 @@ impl Waitlist for SledWaitlist {
 
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
         let keys = emails.iter().map(Email::key).collect();
-        self.ask(|answer| Request::Erase(keys, answer))
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            self.wait_for_room(Request::Erase(keys, answer)).await?;
+            in_time(answered).await
+        })
     }
 
     fn ready(&self) -> Answer<'_, ()> {

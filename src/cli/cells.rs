@@ -1,0 +1,188 @@
+//! The rows of a CSV and their lines, also of one that is broken: a quotation mark that is never closed
+//! would make one row of all that follows.
+
+use std::{
+    collections::VecDeque,
+    io::{self, BufRead, Read},
+};
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+/// Lines of a row, at most, and bytes of a line.
+const LINES_MAX: usize = 100;
+const LINE_MAX: u64 = 1 << 20;
+/// Cells of a row.
+const CELLS_MAX: usize = 1 << 10;
+
+/// A row, and the line that it begins in.
+pub(super) struct Cells {
+    pub(super) line: u64,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    /// A cell; what is beyond the last one is empty.
+    pub(super) fn get(&self, at: usize) -> &[u8] {
+        let from = at
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
+        let to = self.ends.get(at).copied();
+        let cell = from.zip(to).and_then(|(from, to)| self.text.get(from..to));
+        cell.unwrap_or_default()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|at| self.get(at))
+    }
+}
+
+/// A row that is none: the line it begins in, and why.
+pub(super) type Broken = (u64, &'static str);
+
+/// Reads rows.
+pub(super) struct Table<R> {
+    file: R,
+    separator: u8,
+    parser: Reader,
+    /// Lines that were read to look for the end of a row.
+    ahead: VecDeque<Vec<u8>>,
+    /// The number of the next line.
+    line: u64,
+    /// Where a row is put together.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<R: BufRead> Table<R> {
+    /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first line.
+    pub(super) fn new(mut file: R) -> io::Result<Self> {
+        let beginning = file.fill_buf()?;
+        let first = beginning.split(|byte| *byte == b'\n').next();
+        let first = first.unwrap_or_default();
+        let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
+        let separator = [b'\t', b';', b',']
+            .into_iter()
+            .max_by_key(often)
+            .unwrap_or(b',');
+        let parser = ReaderBuilder::new().delimiter(separator).build();
+        Ok(Self {
+            file,
+            separator,
+            parser,
+            ahead: VecDeque::new(),
+            line: 1,
+            text: Vec::new(),
+            ends: vec![0; CELLS_MAX],
+        })
+    }
+
+    /// A line, ended by `\n` however it ends in the file.
+    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(line) = self.ahead.pop_front() {
+            return Ok(Some(line));
+        }
+        let mut line = Vec::new();
+        let read = self
+            .file
+            .by_ref()
+            .take(LINE_MAX)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if line.pop_if(|byte| *byte == b'\n').is_none() && read as u64 == LINE_MAX {
+            return Err(io::Error::other(
+                "it has a line of more than a megabyte, so it is no table",
+            ));
+        }
+        line.pop_if(|byte| *byte == b'\r');
+        line.push(b'\n');
+        Ok(Some(line))
+    }
+
+    fn next_row(&mut self) -> io::Result<Option<Result<Cells, Broken>>> {
+        let first = loop {
+            match self.next_line()? {
+                None => return Ok(None),
+                Some(line) if line.trim_ascii().is_empty() => self.line += 1,
+                Some(line) => break line,
+            }
+        };
+        let begin = self.line;
+        let mut lines = vec![first];
+        self.parser.reset();
+        let (mut text, mut ends) = (0, 0);
+        while let Some(line) = lines.last() {
+            // What comes out is never more than what goes in.
+            self.text.resize(text + line.len(), 0);
+            let (into, ended) = (&mut self.text[text..], &mut self.ends[ends..]);
+            let (result, _, written, cells) = self.parser.read_record(line, into, ended);
+            (text, ends) = (text + written, ends + cells);
+            match result {
+                ReadRecordResult::Record
+                    if lines.len() > 1 && !is_quoted_right(&lines.concat(), self.separator) =>
+                {
+                    break;
+                }
+                ReadRecordResult::Record => {
+                    self.line += lines.len() as u64;
+                    return Ok(Some(Ok(Cells {
+                        line: begin,
+                        text: self.text[..text].to_owned(),
+                        ends: self.ends[..ends].to_owned(),
+                    })));
+                }
+                ReadRecordResult::OutputEndsFull => {
+                    self.line += lines.len() as u64;
+                    return Ok(Some(Err((
+                        begin,
+                        "it has more cells than a row of a table",
+                    ))));
+                }
+                // Within quotation marks.
+                _ if lines.len() < LINES_MAX => match self.next_line()? {
+                    Some(line) => lines.push(line),
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        // It begins with the next line anew, as if this one had been right.
+        for line in lines.drain(1..).rev() {
+            self.ahead.push_front(line);
+        }
+        self.line += 1;
+        Ok(Some(Err((begin, "a quotation mark in it is not closed"))))
+    }
+}
+
+impl<R: BufRead> Iterator for Table<R> {
+    type Item = io::Result<Result<Cells, Broken>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_row().transpose()
+    }
+}
+
+/// Whether the quotation marks of a row stand where they may (RFC 4180, 2): at both ends of a cell, and
+/// twice within. The parser takes any for the end of one that was forgotten before.
+fn is_quoted_right(row: &[u8], separator: u8) -> bool {
+    let mut bytes = row.iter().peekable();
+    let (mut is_quoted, mut begins) = (false, true);
+    while let Some(byte) = bytes.next() {
+        if is_quoted {
+            if *byte == b'"' && bytes.next_if_eq(&&b'"').is_none() {
+                is_quoted = false;
+                let next = bytes.peek().map_or(b'\n', |byte| **byte);
+                if next != separator && next != b'\n' {
+                    return false;
+                }
+            }
+        } else {
+            is_quoted = *byte == b'"' && begins;
+            begins = *byte == separator;
+        }
+    }
+    !is_quoted
+}
