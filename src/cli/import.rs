@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     fs::File,
     hash::{BuildHasher, RandomState},
-    io::{self, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufReader, IsTerminal, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
@@ -207,7 +207,12 @@ fn open(from: Option<&Path>) -> io::Result<File> {
             }
             Box::new(file)
         }
-        None => Box::new(io::stdin().lock()),
+        None => {
+            if io::stdin().is_terminal() {
+                eprintln!("landing: type addresses, one a line, and end with Ctrl-D");
+            }
+            Box::new(io::stdin().lock())
+        }
     };
     // Before anybody of it is put on the list it is seen whether it is whole. The file has no name and is
     // gone with this process.
@@ -217,13 +222,13 @@ fn open(from: Option<&Path>) -> io::Result<File> {
     Ok(kept)
 }
 
-/// Longer than a [`Seal`].
-const SEAL_MAX: u64 = 256;
+/// Longer than any line that `export` writes.
+const LINE_MAX: u64 = 1024;
 
 /// Compares a file with its last line, and returns what that says; nothing when it is of another program.
 fn seal(mut file: &File) -> io::Result<Option<Seal>> {
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(SEAL_MAX)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(LINE_MAX)))?;
     let mut end = Vec::new();
     file.read_to_end(&mut end)?;
     file.rewind()?;
@@ -246,7 +251,7 @@ fn seal(mut file: &File) -> io::Result<Option<Seal>> {
         }
         None => {
             let mut beginning = Vec::new();
-            file.take(SEAL_MAX).read_to_end(&mut beginning)?;
+            file.take(LINE_MAX).read_to_end(&mut beginning)?;
             !is_ours(&beginning)
         }
     };

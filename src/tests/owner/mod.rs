@@ -5,6 +5,7 @@ mod check;
 mod command_line;
 mod erase;
 mod export;
+mod foreign;
 mod import;
 mod interrupted;
 mod list;

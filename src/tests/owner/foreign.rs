@@ -1,0 +1,229 @@
+//! `import`, of files that other programs have written.
+
+use super::{both, fixture, printed, told, with_three};
+
+/// The lines of `list` after an import into an empty list.
+fn imported(name: &str) -> Vec<(Vec<String>, String, Option<i32>)> {
+    let import = |owner: super::Owner| {
+        let file = fixture(name);
+        let done = owner.run(&["import", file.to_str().expect("text")]);
+        let report = printed(&done);
+        (owner.listed(), report, done.get_output().status.code())
+    };
+    both().map(import).into()
+}
+
+#[test]
+fn mailchimps_file_is_read() {
+    for (listed, report, code) in imported("mailchimp.csv") {
+        assert_eq!(report, "2 added, 0 already there, 0 rejected\n");
+        assert_eq!(code, Some(0));
+        assert_eq!(
+            listed,
+            [
+                "2015-03-16T14:40:47.000Z\tann@example.com",
+                "2015-03-17T08:00:00.000Z\tbob@example.com"
+            ]
+        );
+    }
+}
+
+#[test]
+fn who_has_left_another_list_is_not_put_on_this_one() {
+    for (listed, report, code) in imported("mailchimp-unsubscribed.csv") {
+        assert!(
+            report.starts_with("line 2: has left the list that this comes from\n"),
+            "{report}"
+        );
+        assert_eq!((listed, code), (vec![], Some(0)));
+    }
+    for owner in both() {
+        let file = "Email,Status\nann@example.com,Unsubscribed\nbob@example.com,subscribed\n";
+        let done = owner.run_with(&["import"], file).success();
+        assert!(printed(&done).contains("1 added, 0 already there, 1 rejected\n"));
+    }
+}
+
+#[test]
+fn getwaitlists_file_is_read() {
+    for (listed, report, _) in imported("getwaitlist.csv") {
+        assert!(report.starts_with("line 4: has left the list"), "{report}");
+        assert_eq!(
+            listed,
+            [
+                "2022-01-16T21:43:53.123Z\tann@example.com",
+                "2022-01-17T06:00:00.000Z\tBob@Example.com"
+            ]
+        );
+    }
+}
+
+#[test]
+fn spreadsheets_files_are_read_whatever_stands_between_their_cells() {
+    for (listed, _, code) in imported("excel.csv") {
+        assert_eq!(code, Some(0));
+        assert_eq!(
+            listed,
+            [
+                "2024-02-29T00:00:00.000Z\tann@müller.example",
+                "2024-03-01T09:30:00.000Z\tbob@example.com"
+            ]
+        );
+    }
+    for (listed, report, code) in imported("spreadsheet.tsv") {
+        assert_eq!(listed, ["2024-03-01T09:30:00.000Z\tann@example.com"]);
+        // The fifth of March, or the third of May.
+        assert!(
+            report.starts_with("line 3: its time can be read in several ways"),
+            "{report}"
+        );
+        assert_eq!(code, Some(1));
+    }
+}
+
+#[test]
+fn addresses_alone_are_read_and_joined_now() {
+    for (listed, _, code) in imported("addresses.txt") {
+        assert_eq!(code, Some(0));
+        let today = jiff::Timestamp::now().to_string();
+        assert!(
+            listed.iter().all(|line| line[..9] == today[..9]),
+            "{listed:?}"
+        );
+        let emails = listed.iter().filter_map(|line| line.split('\t').nth(1));
+        assert!(
+            emails.eq(["ann@example.com", "bob@example.com"]),
+            "{listed:?}"
+        );
+    }
+    for owner in with_three() {
+        // What `list` prints can be put back.
+        let list = owner.printed(&["list"]);
+        owner
+            .run_with(&["import", "--data", "other"], list.clone())
+            .success();
+        assert_eq!(owner.printed(&["list", "--data", "other"]), list);
+    }
+}
+
+#[test]
+fn the_column_of_addresses_is_found_by_many_names() {
+    for (name, header) in [
+        ("a", "name,E-MAIL"),
+        ("b", "n,\"What is your email address?\""),
+        ("c", "Email permission,Email Address"),
+        ("d", "x,mail"),
+    ] {
+        let [owner, _] = both();
+        owner
+            .run_with(&["import"], format!("{header}\n{name},ann@example.com\n"))
+            .success();
+        assert!(owner.listed()[0].ends_with("\tann@example.com"), "{header}");
+    }
+}
+
+#[test]
+fn a_file_without_addresses_is_told() {
+    for owner in both() {
+        for (file, why) in [
+            (
+                "name,phone\nAnn,123\n",
+                "name their column \"email\" in the first line",
+            ),
+            ("\u{feff}\n\n", "0 added"),
+        ] {
+            let done = owner.run_with(&["import"], file);
+            let said = printed(&done) + &told(&done);
+            assert!(said.contains(why), "{said}");
+        }
+        let utf16: Vec<u8> = "\u{feff}email\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let said = told(&owner.run_with(&["import"], utf16).code(1));
+        assert!(
+            said.contains("it is in UTF-16: save it as CSV in UTF-8"),
+            "{said}"
+        );
+        let said = told(&owner.run(&["import", "nowhere.csv"]).code(1));
+        assert!(
+            said.contains("nowhere.csv can't be read: No such file"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_quotation_mark_that_is_not_closed_costs_one_line() {
+    for owner in both() {
+        let many: String = (0..300)
+            .map(|number| format!("{number}@example.com,x\n"))
+            .collect();
+        let file = format!(
+            "email,name\nann@example.com,\"Ann\nbob@example.com,\"Bob\n the \"\"2nd\"\"\"\n{many}\
+             dee@example.com,\"Dee"
+        );
+        let done = owner.run_with(&["import"], file).code(1);
+        assert_eq!(
+            printed(&done),
+            "line 2: a quotation mark in it is not closed\n\
+             line 305: a quotation mark in it is not closed\n\
+             301 added, 0 already there, 2 rejected\n301 have no time there: theirs is now\n"
+        );
+    }
+}
+
+#[test]
+fn an_address_in_the_first_line_is_somebody_and_no_name() {
+    for first in ["steve@mail.ru", "x@freemail.hu", "email@email.example"] {
+        let [owner, _] = both();
+        let file = format!("{first}\nbob@example.com\n");
+        owner.run_with(&["import"], file).success();
+        assert_eq!(owner.printed(&["count"]), "2\n", "{first}");
+    }
+}
+
+#[test]
+fn json_of_others_is_read_by_the_same_names() {
+    for owner in both() {
+        let file = r#"{"email":"ann@example.com","created_at":"2022-01-16T21:43:53","status":"subscribed"}
+{"Email Address":"bob@example.com","joined_at":null,"status":"unsubscribed"}
+{"email":"cyd@example.com","joined_at":null,"tags":["a"],"score":3}
+"#;
+        let done = owner.run_with(&["import"], file).success();
+        assert_eq!(
+            printed(&done),
+            "line 2: has left the list that this comes from\n\
+             2 added, 0 already there, 1 rejected\n1 have no time there: theirs is now\n"
+        );
+        assert_eq!(
+            owner.listed()[0],
+            "2022-01-16T21:43:53.000Z\tann@example.com"
+        );
+    }
+}
+
+#[test]
+fn times_are_found_by_many_names() {
+    for name in [
+        "Submitted at",
+        "Date joined",
+        "Created time",
+        "Submit Date (UTC)",
+        "applied at",
+        "SIGNUP_DATE",
+        "Signed up",
+        "subscribed_on",
+    ] {
+        let [owner, _] = both();
+        let file = format!(
+            "email,OPTIN_IP,created_by,{name}\nann@example.com,203.0.113.7,Bob,2024-02-29\n"
+        );
+        owner.run_with(&["import"], file).success();
+        assert_eq!(
+            owner.listed(),
+            ["2024-02-29T00:00:00.000Z\tann@example.com"],
+            "{name}"
+        );
+    }
+}
