@@ -3,14 +3,14 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, BufRead, Read},
+    io::{self, BufRead},
 };
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 /// Lines of a row, at most, and bytes of a line.
 const LINES_MAX: usize = 100;
-const LINE_MAX: u64 = 1 << 20;
+const LINE_MAX: usize = 1 << 20;
 /// Cells of a row.
 const CELLS_MAX: usize = 1 << 10;
 
@@ -58,7 +58,7 @@ impl<R: BufRead> Table<R> {
     /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first line.
     pub(super) fn new(mut file: R) -> io::Result<Self> {
         let beginning = file.fill_buf()?;
-        let first = beginning.split(|byte| *byte == b'\n').next();
+        let first = beginning.split(|byte| b"\r\n".contains(byte)).next();
         let first = first.unwrap_or_default();
         let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
         let separator = [b'\t', b';', b',']
@@ -77,28 +77,35 @@ impl<R: BufRead> Table<R> {
         })
     }
 
-    /// A line, ended by `\n` however it ends in the file.
+    /// A line, ended by `\n` however it ends in the file: by `\n`, `\r\n`, or `\r` as of old.
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(line) = self.ahead.pop_front() {
             return Ok(Some(line));
         }
         let mut line = Vec::new();
-        let read = self
-            .file
-            .by_ref()
-            .take(LINE_MAX)
-            .read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(None);
+        loop {
+            let read = self.file.fill_buf()?;
+            if read.is_empty() && line.is_empty() {
+                return Ok(None);
+            }
+            let end = read.iter().position(|byte| b"\r\n".contains(byte));
+            line.extend_from_slice(&read[..end.unwrap_or(read.len())]);
+            let is_first_of_two = end.is_some_and(|end| read[end] == b'\r');
+            let (consumed, is_over) = (end.map_or(read.len(), |end| end + 1), read.is_empty());
+            self.file.consume(consumed);
+            if is_first_of_two && self.file.fill_buf()?.first() == Some(&b'\n') {
+                self.file.consume(1);
+            }
+            if end.is_some() || is_over {
+                line.push(b'\n');
+                return Ok(Some(line));
+            }
+            if line.len() > LINE_MAX {
+                return Err(io::Error::other(
+                    "it has a line of more than a megabyte, so it is no table",
+                ));
+            }
         }
-        if line.pop_if(|byte| *byte == b'\n').is_none() && read as u64 == LINE_MAX {
-            return Err(io::Error::other(
-                "it has a line of more than a megabyte, so it is no table",
-            ));
-        }
-        line.pop_if(|byte| *byte == b'\r');
-        line.push(b'\n');
-        Ok(Some(line))
     }
 
     fn next_row(&mut self) -> io::Result<Option<Result<Cells, Broken>>> {

@@ -64,6 +64,7 @@ fn lines_are_counted_as_an_editor_counts_them() {
         file.to_owned(),
         file.to_owned() + "\n",
         file.replace('\n', "\r\n"),
+        file.replace('\n', "\r"),
     ] {
         let report = owner.run_with(&["import", "--json"], file.clone()).code(1);
         let report: serde_json::Value = serde_json::from_str(&printed(&report)).expect("JSON");
