@@ -4,6 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -103,14 +104,18 @@ fn to_file<T>(file: &Path, write: impl FnOnce(BufWriter<&File>) -> io::Result<T>
     beginning.push(name);
     beginning.push(".");
     remove_leftovers(folder, &beginning)?;
-    // A new one for its owner alone, whoever else can write there.
-    let mut partial = tempfile::Builder::new();
-    let partial = partial
-        .prefix(&beginning)
-        .suffix(PARTIAL)
-        .tempfile_in(folder)?;
+    let partial = loop {
+        // A new one for its owner alone, whoever else can write there.
+        let mut partial = tempfile::Builder::new();
+        let partial = partial.prefix(&beginning).suffix(PARTIAL);
+        let partial = partial.tempfile_in(folder)?;
+        partial.as_file().lock()?;
+        // Before it was locked, another export may have taken it for a leftover.
+        if partial.as_file().metadata()?.nlink() > 0 {
+            break partial;
+        }
+    };
     signals::remove_when_interrupted(partial.path())?;
-    partial.as_file().lock()?;
     let written = write(BufWriter::with_capacity(1 << 16, partial.as_file()))?;
     partial.as_file().sync_all()?;
     partial.persist(&file)?;
@@ -129,7 +134,7 @@ fn remove_leftovers(folder: &Path, beginning: &OsStr) -> io::Result<()> {
         let name = name.as_encoded_bytes();
         let is_one = name.starts_with(beginning.as_encoded_bytes())
             && name.ends_with(PARTIAL.as_bytes())
-            && entry.file_type()?.is_file();
+            && entry.file_type().is_ok_and(|it| it.is_file());
         // It may be gone meanwhile, or another user's.
         let open = || File::open(entry.path()).ok();
         if is_one && open().is_some_and(|left| left.try_lock().is_ok()) {

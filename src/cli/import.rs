@@ -122,7 +122,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
 /// Puts everybody on the list, line by line read while those before are written.
 fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<(), String> {
     let (send, chunks) = mpsc::sync_channel(4);
-    thread::spawn(move || {
+    let reading = thread::spawn(move || {
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
             let chunk: io::Result<Vec<Row>> = rows.by_ref().take(TOGETHER).collect();
@@ -147,7 +147,9 @@ fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<
         report.added += added as u64;
         report.already_listed += (joined.len() - added) as u64;
     }
-    Ok(())
+    // It has ended, but perhaps not at the end.
+    let read = reading.join();
+    read.map_err(|_| stopped(report, "the rest can't be read: a fault of this program"))
 }
 
 fn stopped(report: &Report, why: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::{
     output::{Output, is_terminal, printing},
@@ -24,6 +24,13 @@ pub(super) struct List {
     output: Output,
 }
 
+/// Not as `export` has it, which has a checksum behind it.
+#[derive(Serialize)]
+struct Line<'a> {
+    joined_at: String,
+    email: &'a str,
+}
+
 pub(super) fn run(options: &List) -> Result<(), String> {
     let list = options.place.open()?;
     let entries = list.entries(options.period.select(true))?.entries;
@@ -37,8 +44,7 @@ pub(super) fn run(options: &List) -> Result<(), String> {
             let entry = entry.map_err(io::Error::other)?;
             let (email, joined_at) = (entry.email.as_typed(), rfc3339(entry.joined_at));
             if options.output.json {
-                let line = json!({ "email": email, "joined_at": joined_at });
-                serde_json::to_writer(&mut *out, &line)?;
+                serde_json::to_writer(&mut *out, &Line { joined_at, email })?;
                 writeln!(out)?;
             } else if is_terminal {
                 writeln!(out, "{joined_at}  {email}")?;

@@ -5,6 +5,7 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Once,
     time::{Duration, Instant},
 };
 
@@ -13,7 +14,10 @@ use tokio::runtime::Runtime;
 
 use crate::{
     control::{Remote, advice},
-    waitlist::{Email, Entry, Joined, OpenError, Selection, SledWaitlist, Waitlist},
+    waitlist::{
+        Email, Entry, Joined, OpenError, Selection, SledWaitlist, Waitlist,
+        stop_if_the_store_panics,
+    },
 };
 
 /// How long a server may take to let go of the list when it stops, or to answer when it starts, and how
@@ -107,7 +111,10 @@ impl List {
     fn here(data: &Path) -> Result<Self, OpenError> {
         let io = |error| OpenError::Io(data.to_owned(), error);
         let runtime = Runtime::new().map_err(io)?;
-        Ok(Self::Here(SledWaitlist::open(data)?, runtime))
+        let list = SledWaitlist::open(data)?;
+        static WATCHED: Once = Once::new();
+        WATCHED.call_once(stop_if_the_store_panics);
+        Ok(Self::Here(list, runtime))
     }
 
     /// How many are on it.

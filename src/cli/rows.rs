@@ -70,10 +70,12 @@ pub(super) fn read(file: impl Read + Send + 'static, now: SystemTime) -> io::Res
         file.consume(BYTE_ORDER_MARK.len());
     }
     let first = file.fill_buf()?.trim_ascii_start().first();
-    if first == Some(&b'{') {
-        Ok(Box::new(objects(file, now)))
-    } else {
-        table(file, now)
+    match first {
+        Some(b'{') => Ok(Box::new(objects(file, now))),
+        Some(b'[') => Err(io::Error::other(
+            "it is an array of JSON: write its objects one a line, as `jq -c '.[]'` does",
+        )),
+        _ => table(file, now),
     }
 }
 
@@ -186,12 +188,15 @@ const JOINED_AT: [&str; 6] = [
     "timestamp",
     "joined",
 ];
-/// A time has one of these in its name, and one of those.
+/// A time of joining has one of these in its name, and one of those.
 const JOINING: [&str; 8] = [
     "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit",
 ];
 const TIME: [&str; 6] = ["time", "date", "edat", "upat", "edon", "signedup"];
-const LEFT: [&str; 4] = ["unsubtime", "cleantime", "removeddate", "unsubscribedat"];
+/// And none of these, which are of what came later.
+const LATER: [&str; 6] = ["unsub", "optout", "clean", "remov", "updated", "chang"];
+/// Of these, the ones that say who has left.
+const LEFT: [&str; 4] = ["unsub", "optout", "cleantime", "removeddate"];
 const STATUS: &str = "status";
 /// What stands in that column of who is on the list no more.
 const GONE: [&str; 6] = [
@@ -202,6 +207,9 @@ const GONE: [&str; 6] = [
     "removed",
     "deleted",
 ];
+
+/// What some write where there is nothing.
+const NOTHING: [&str; 6] = ["", "none", "null", "false", "no", "0"];
 
 impl Columns {
     /// By the names in the first row; or by what stands there, if that is somebody, who is returned too.
@@ -223,6 +231,9 @@ impl Columns {
 
     fn named<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
         let bare = |name: &str| {
+            if name.contains('@') {
+                return String::new();
+            }
             let letters = name.chars().filter(|c| c.is_alphanumeric());
             letters.collect::<String>().to_lowercase()
         };
@@ -236,16 +247,19 @@ impl Columns {
         let email = all(&EMAIL).first().copied();
         // "What is your e-mail?"
         let email = email.or_else(|| names.iter().position(|name| name.contains(EMAIL[0])))?;
-        let left = all(&LEFT);
+        let with = |is_one: &dyn Fn(&str) -> bool| {
+            let at = (0..names.len()).filter(|at| is_one(&names[*at]));
+            at.collect::<Vec<_>>()
+        };
         let mut joined_at = all(&JOINED_AT);
-        joined_at.extend((0..names.len()).filter(|at| {
-            !left.contains(at) && has(&names[*at], &JOINING) && has(&names[*at], &TIME)
+        joined_at.extend(with(&|name| {
+            has(name, &JOINING) && has(name, &TIME) && !has(name, &LATER)
         }));
         Some(Self {
             email,
             is_ours: joined_at.iter().any(|at| names[*at] == JOINED_AT[0]),
             joined_at,
-            left,
+            left: with(&|name| has(name, &LEFT)),
             status: all(&[STATUS]).first().copied(),
         })
     }
@@ -258,9 +272,7 @@ impl Columns {
         let cell = |at: usize| Ok(cell(at)?.trim());
         let unless_empty = |at: usize| {
             let text: &str = cell(at)?;
-            let is_nothing = ["", "none", "null"]
-                .iter()
-                .any(|it| text.eq_ignore_ascii_case(it));
+            let is_nothing = NOTHING.iter().any(|it| text.eq_ignore_ascii_case(it));
             Ok((!is_nothing).then_some(text))
         };
         let status = self.status.map_or(Ok(""), cell)?.to_lowercase();

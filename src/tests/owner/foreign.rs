@@ -37,10 +37,19 @@ fn who_has_left_another_list_is_not_put_on_this_one() {
         );
         assert_eq!((listed, code), (vec![], Some(0)));
     }
-    for owner in both() {
-        let file = "Email,Status\nann@example.com,Unsubscribed\nbob@example.com,subscribed\n";
+    for (name, left) in [
+        ("Status", "Unsubscribed"),
+        ("Unsubscribed on", "2024-02-29"),
+        ("Unsubscribed", "true"),
+        ("opt-out date", "2024-02-29 08:00"),
+    ] {
+        let [owner, _] = both();
+        let file = format!("Email,{name}\nann@example.com,{left}\nbob@example.com,no\n");
         let done = owner.run_with(&["import"], file).success();
-        assert!(printed(&done).contains("1 added, 0 already there, 1 rejected\n"));
+        assert!(
+            printed(&done).contains("1 added, 0 already there, 1 rejected\n"),
+            "{name}"
+        );
     }
 }
 
@@ -126,6 +135,14 @@ fn the_column_of_addresses_is_found_by_many_names() {
 fn a_file_without_addresses_is_told() {
     for owner in both() {
         for (file, why) in [
+            (
+                "Ann <ann@email.com>\nBob <bob@email.com>\n",
+                "name their column \"email\" in the first line",
+            ),
+            (
+                "[{\"email\":\"ann@example.com\"}]",
+                "write its objects one a line",
+            ),
             (
                 "name,phone\nAnn,123\n",
                 "name their column \"email\" in the first line",

@@ -23,7 +23,7 @@ fn list_prints_the_newest_first_in_lines_that_programs_can_cut() {
         );
         assert_eq!(
             owner.printed(&["list", "--json", "--limit", "1"]),
-            "{\"email\":\"cyd@example.com\",\"joined_at\":\"2026-11-03T08:00:00.000Z\"}\n"
+            "{\"joined_at\":\"2026-11-03T08:00:00.000Z\",\"email\":\"cyd@example.com\"}\n"
         );
     }
 }
@@ -108,6 +108,34 @@ fn on_a_terminal_list_is_a_table() {
             String::from_utf8_lossy(&output.stdout).replace('\r', ""),
             "JOINED AT                 EMAIL\n2026-11-03T08:00:00.000Z  cyd@example.com\n"
         );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_long_work_shows_how_far_it_is() {
+    for owner in both() {
+        owner.write("people.csv", super::many(20_000));
+        for (args, what) in [
+            ("import people.csv", "reading"),
+            ("export -o list.csv", "writing"),
+            ("check", "reading"),
+            ("stats", "reading"),
+        ] {
+            let command = format!("'{}' {args}", env!("CARGO_BIN_EXE_landing"));
+            let mut script = Command::new("script");
+            script
+                .args(["-qec", &command, "/dev/null"])
+                .env("TERM", "xterm")
+                .current_dir(owner.place.path());
+            let output = script.output().expect("script");
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{args}: {shown}");
+            assert!(
+                shown.contains(what) && shown.contains(" %, "),
+                "{args}: {shown}"
+            );
+        }
     }
 }
 

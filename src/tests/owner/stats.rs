@@ -22,10 +22,15 @@ fn joined(owner: &super::Owner, hours: &[u64]) {
         .success();
 }
 
+fn today() -> String {
+    jiff::Timestamp::now().to_string()[..10].to_owned()
+}
+
 #[test]
 fn it_counts_the_last_day_week_and_month_and_every_day() {
     for owner in both() {
         joined(&owner, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
+        let before = today();
         let stats = owner.json(&["stats"]);
         for (name, count) in [
             ("total", 7),
@@ -41,8 +46,8 @@ fn it_counts_the_last_day_week_and_month_and_every_day() {
         let sum: u64 = bars.iter().filter_map(|bar| bar["count"].as_u64()).sum();
         assert_eq!(sum, 7);
         assert_eq!(bars[0]["count"], 1);
-        let today = jiff::Timestamp::now().to_string();
-        assert_eq!(bars[bars.len() - 1]["from"], today[..10], "{stats}");
+        let last = &bars[bars.len() - 1]["from"];
+        assert!(*last == before || *last == today(), "{stats}");
     }
 }
 
@@ -58,7 +63,9 @@ fn a_longer_list_is_counted_by_weeks_months_or_years() {
             .iter()
             .map(|bar| bar["count"].as_u64().expect("a count"))
             .collect();
-        assert_eq!((counts[0], counts[counts.len() - 1]), (1, 1), "{stats}");
+        // Whoever joined half an hour ago may have done so in the one before.
+        let last = counts.iter().rposition(|count| *count > 0);
+        assert!(counts[0] == 1 && last >= Some(counts.len() - 2), "{stats}");
         assert_eq!(counts.iter().sum::<u64>(), 2);
         let from = |bar: &Value| bar["from"].as_str().expect("a day").to_owned();
         assert!(bars.is_sorted_by_key(from), "{stats}");
@@ -88,12 +95,10 @@ fn for_people_there_is_a_chart() {
 #[test]
 fn an_empty_list_has_stats_too() {
     let [_, owner] = both();
+    let before = today();
     let stats = owner.json(&["stats"]);
-    let today = jiff::Timestamp::now().to_string();
     assert_eq!(stats["total"], 0);
-    assert_eq!(
-        stats["sign_ups"],
-        json!([{ "from": today[..10], "count": 0 }])
-    );
+    let is_empty = |day| stats["sign_ups"] == json!([{ "from": day, "count": 0 }]);
+    assert!(is_empty(before) || is_empty(today()), "{stats}");
     owner.run(&["stats"]).success();
 }
