@@ -51,12 +51,13 @@ fn to_standard_output(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
     out.flush()
 }
 
-/// Why something could not be written there, or the sentence that was told instead.
+/// Why something could not be written there, or the sentence that came instead: the system's errors are of
+/// another kind.
 pub(super) fn told(place: &str, error: io::Error) -> String {
-    if error.get_ref().is_some() {
+    if error.kind() == io::ErrorKind::Other {
         return error.to_string();
     }
-    format!("{place} can't be written: {error}")
+    format!("{place} can't be written: {error}; see to that, or write it elsewhere")
 }
 
 /// Whether somebody looks at what is printed.

@@ -206,9 +206,15 @@ fn what_can_not_be_written_is_told_and_leaves_nothing() {
             ),
             ("site", "site can't be written: Is a directory"),
             ("/dev/full", "/dev/full can't be written: No space left"),
+            // No file can be made there, not even by root.
+            ("/proc/list.csv", "/proc/list.csv can't be written: "),
         ] {
             let done = owner.run(&["export", "-o", file]).code(1);
-            assert!(told(&done).contains(why), "{}", told(&done));
+            let told = told(&done);
+            assert!(
+                told.contains(why) && told.contains("or write it elsewhere"),
+                "{told}"
+            );
             assert_eq!(printed(&done), "");
         }
         let mut names = owner.names();
