@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner siege fuzz powercut kill lighthouse manual fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill lighthouse manual fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -56,6 +56,10 @@ bench-store: setup ## compare durable sign-ups with a bare append and sync; what
 
 bench-owner: build ## what the owner's commands take with a million people, and what visitors notice
 	cargo run --release --example bench-owner
+
+bench-postgres: build ## compare copies over PostgreSQL with its own benchmark; move a million people there and back
+	.ci/setup postgres
+	cargo run --release --example bench-postgres
 
 siege: build ## attack the release, and see what a polite visitor notices: three minutes
 	.ci/setup siege

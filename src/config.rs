@@ -24,10 +24,6 @@ pub struct Config {
     )]
     pub addr: SocketAddr,
 
-    /// Directory of the waitlist; made when missing
-    #[arg(long, env = "LANDING_DATA", value_name = "DIR", default_value = "data")]
-    pub data: PathBuf,
-
     /// Directory of the site's files [default: `site` beside the program]
     #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
     pub site_root: Option<PathBuf>,

@@ -104,8 +104,11 @@ impl Ask {
 pub fn advice(error: StoreError) -> String {
     let advice = match error {
         StoreError::Busy => "run this again in a moment",
-        StoreError::TimedOut => "it may be done all the same: see to the disk, and run this again",
+        StoreError::TimedOut => "it may be done all the same: see to the store, and run this again",
         StoreError::Stopped => "run this again",
+        StoreError::Unreachable => {
+            "it may be done all the same: see that the database runs, and run this again"
+        }
         StoreError::Unreadable => "see to the disk, and take a copy of the data directory",
     };
     format!("{error}: {advice}")

@@ -18,7 +18,7 @@ use axum::{
 };
 use landing::wire::Entry;
 use reqwest::{Client, Response};
-use server::{Server, free_addr};
+use server::{Server, free_addr, median};
 use tempfile::TempDir;
 
 const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benches/load.lua");
@@ -252,9 +252,4 @@ impl Turn {
     fn cpu_per_request(&self) -> f64 {
         self.cpu * 1e6 / self.requests
     }
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }

@@ -4,9 +4,6 @@
 mod server;
 
 use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::Path,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -17,7 +14,7 @@ use std::{
 
 use reqwest::Client;
 use serde_json::json;
-use server::{PROGRAM, Server, memory};
+use server::{PROGRAM, Server, memory, write_people};
 use tokio::{task::JoinHandle, time::sleep};
 
 const PEOPLE: usize = 1_000_000;
@@ -40,7 +37,7 @@ const COMMANDS: [(&str, &str, usize); 7] = [
 #[tokio::main]
 async fn main() {
     let server = Server::landing(&["--signups-per-minute=0"]).await;
-    write_people(&server.place().join("people.csv")).expect("writable");
+    write_people(&server.place().join("people.csv"), PEOPLE).expect("writable");
     println!("{PEOPLE} people, and one more signs up every {PACE:?}\n");
     println!(
         "| command | people a second | its memory | the server's, above rest | sign-ups: p50 | p99 | p99 to calm |"
@@ -96,21 +93,6 @@ async fn run(server: &Server, command: &str, servers: &mut f64) -> f64 {
     };
     assert!(ended.success(), "{command}");
     most
-}
-
-/// A CSV as another program would have made it.
-fn write_people(path: &Path) -> std::io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    writeln!(file, "Email Address,Name,OPTIN_TIME")?;
-    for number in 0..PEOPLE {
-        let (day, hour) = (1 + number / 24 % 28, number % 24);
-        writeln!(
-            file,
-            "person{number}@company{}.example,\"Person, the {number}th\",2026-10-{day:02} {hour:02}:00:00",
-            number % 1000
-        )?;
-    }
-    file.flush()
 }
 
 /// Somebody who signs up again and again, each time as another.

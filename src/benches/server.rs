@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     net::{SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
@@ -97,4 +98,24 @@ pub(crate) fn memory(process: u32, field: &str) -> Option<f64> {
 pub(crate) fn free_addr() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("it is bound")
+}
+
+/// A CSV as another program would have made it.
+pub(crate) fn write_people(path: &Path, people: usize) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(file, "Email Address,Name,OPTIN_TIME")?;
+    for number in 0..people {
+        let (day, hour) = (1 + number / 24 % 28, number % 24);
+        writeln!(
+            file,
+            "person{number}@company{}.example,\"Person, the {number}th\",2026-10-{day:02} {hour:02}:00:00",
+            number % 1000
+        )?;
+    }
+    file.flush()
+}
+
+pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }

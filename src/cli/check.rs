@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::{
     output::{Output, progress},
-    place::{List, Place},
+    place::Place,
+    store::List,
     time::implausible,
 };
 use crate::waitlist::{Email, Selection};
@@ -28,7 +29,7 @@ pub(super) struct Check {
 }
 
 pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
-    let list = place.open()?;
+    let list = place.store().open()?;
     let mut checked = check(&list)?;
     for _ in 1..TRIES {
         if checked.read == checked.counted {
@@ -58,7 +59,7 @@ pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
         0 => Ok(()),
         faults => Err(format!(
             "{faults} things are wrong with the {read} on the list, see above: erase who should not be there, \
-             or import an export of before with --data into a new directory"
+             or import an export of before with --store into a new directory"
         )),
     }
 }

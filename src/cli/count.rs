@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{output::Output, place::Place};
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing count --data /var/lib/steward")]
+#[command(after_help = "Example: landing count --store /var/lib/steward")]
 pub(super) struct Count {
     #[command(flatten)]
     place: Place,
@@ -14,6 +14,6 @@ pub(super) struct Count {
 }
 
 pub(super) fn run(Count { place, output }: &Count) -> Result<(), String> {
-    let count = place.open()?.count()?;
+    let count = place.store().open()?.count()?;
     output.print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

@@ -14,7 +14,7 @@ Example: landing erase ann@example.com
 Whoever is erased is off the count, the list and all later exports at once, in whatever spelling the \
 address is written here, and that is on the disk when this ends. The bytes of the address stay in the \
 store's log until that part of it is written over, which nobody can time. Where they may not: stop the \
-server, export the list, import it with --data into a new directory, delete the old one, and serve the \
+server, export the list, import it with --store into a new directory, delete the old one, and serve the \
 new one. Earlier exports are files of yours.")]
 pub(super) struct Erase {
     /// Addresses, in any spelling
@@ -35,7 +35,7 @@ pub(super) fn run(options: &Erase) -> Result<(), String> {
         .collect();
     let mut named = HashSet::new();
     emails.retain(|email| named.insert(email.key()));
-    let erased = options.place.open()?.erase(&emails)?;
+    let erased = options.place.store().open()?.erase(&emails)?;
     let each = emails.iter().map(Email::as_typed).zip(&erased);
     let json = each
         .clone()

@@ -14,8 +14,9 @@ use serde_json::json;
 use super::{
     format::{Format, Seal, Writer},
     output::{Output, is_terminal, printing_all, progress, told},
-    place::{Entries, Place},
+    place::Place,
     signals,
+    store::Entries,
     time::Period,
 };
 
@@ -47,7 +48,7 @@ pub(super) fn run(options: &Export) -> Result<(), String> {
         None if options.report.json => Format::Jsonl,
         None => Format::Csv,
     });
-    let list = options.place.open()?;
+    let list = options.place.store().open()?;
     let entries = list.entries(options.period.select(false))?;
     let Some(file) = file else {
         // Where the list itself is shown a bar has no place.

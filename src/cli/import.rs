@@ -17,8 +17,9 @@ use sha2::{Digest, Sha256};
 use super::{
     format::{Seal, hex, is_ours},
     output::{Output, progress},
-    place::{List, Place},
+    place::Place,
     rows::{self, Found, Reason, Row},
+    store::List,
 };
 use crate::{
     control::TOGETHER,
@@ -85,10 +86,10 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
 
     let mut report = Report::default();
     let imported = if options.dry_run {
-        let list = options.place.find()?;
+        let list = options.place.store().find()?;
         import(rows, &mut pretend(list.as_ref())?, &mut report)
     } else {
-        let list = options.place.open_or_make()?;
+        let list = options.place.store().open_or_make()?;
         import(rows, &mut |entries| list.join_all(entries), &mut report)
     };
     bar.finish_and_clear();

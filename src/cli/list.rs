@@ -32,7 +32,7 @@ struct Line<'a> {
 }
 
 pub(super) fn run(options: &List) -> Result<(), String> {
-    let list = options.place.open()?;
+    let list = options.place.store().open()?;
     let entries = list.entries(options.period.select(true))?.entries;
     let limit = usize::try_from(options.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();

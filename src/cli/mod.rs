@@ -16,12 +16,11 @@ mod rows;
 mod serve;
 mod signals;
 mod stats;
+mod store;
 mod time;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use rustix::{fs::Mode, process::umask};
-
-use crate::config::Config;
 
 pub use log::log_panics;
 
@@ -42,14 +41,14 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    config: Config,
+    serve: serve::Serve,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Serve the site
     #[command(after_help = "Example: landing serve --origin https://steward.example")]
-    Serve(Box<Config>),
+    Serve(Box<serve::Serve>),
     /// Print how many are on the list
     Count(count::Count),
     /// Print who is on the list, the newest first
@@ -76,7 +75,7 @@ pub fn run() -> Result<(), String> {
     // Whatever this program writes has people's addresses in it.
     umask(Mode::RWXG | Mode::RWXO);
     match cli.command {
-        Some(Command::Serve(config)) => serve::run(&config),
+        Some(Command::Serve(serve)) => serve::run(*serve),
         Some(Command::Count(count)) => count::run(&count),
         Some(Command::List(list)) => list::run(&list),
         Some(Command::Export(export)) => export::run(&export),
@@ -84,7 +83,7 @@ pub fn run() -> Result<(), String> {
         Some(Command::Erase(erase)) => erase::run(&erase),
         Some(Command::Stats(stats)) => stats::run(&stats),
         Some(Command::Check(check)) => check::run(&check),
-        None => serve::run(&cli.config),
+        None => serve::run(cli.serve),
     }
 }
 

@@ -1,170 +1,90 @@
-//! Where the list is, and the list as the owner's commands have it: by way of the server that holds it,
-//! or themselves when none does.
+//! Which list is meant.
 
 use std::{
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Once,
-    time::{Duration, Instant},
+    env,
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
 };
 
-use rustix::process::geteuid;
-use tokio::runtime::Runtime;
+use clap::error::ErrorKind;
 
-use crate::{
-    control::{Remote, advice},
-    waitlist::{
-        Email, Entry, Joined, OpenError, Selection, SledWaitlist, Waitlist,
-        stop_if_the_store_panics,
-    },
-};
+use crate::waitlist::DatabaseUrl;
 
-/// How long a server may take to let go of the list when it stops, or to answer when it starts, and how
-/// long a server waits for a command that has it: longer than a server usually takes to stop.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+/// Where the list is when nothing says it.
+const DEFAULT: &str = "sled:data";
 
-/// Which list is meant.
-#[derive(clap::Args)]
+/// The option that says it.
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Place {
-    /// Directory of the waitlist
-    #[arg(long, env = "LANDING_DATA", value_name = "DIR", default_value = "data")]
-    data: PathBuf,
+    /// Where the waitlist is: sled:DIR, or just DIR, for a directory of this machine;
+    /// postgres://USER:PASSWORD@HOST/DATABASE for a database. Without it LANDING_DATA (a directory) says
+    /// it, or DATABASE_URL [default: sled:data]
+    // Not parsed here: clap would show what is wrong with the password in it.
+    #[arg(
+        long,
+        visible_alias = "data",
+        env = "LANDING_STORE",
+        hide_env_values = true,
+        value_name = "STORE"
+    )]
+    store: Option<OsString>,
 }
 
-/// An open list.
-pub(super) enum List {
-    Here(SledWaitlist, Runtime),
-    Served(Remote),
-}
-
-/// The selected entries of a list.
-pub(super) struct Entries {
-    /// How many are on the list, selected or not.
-    pub(super) count: u64,
-    pub(super) entries: Box<dyn Iterator<Item = Result<Entry, String>>>,
+/// Where a list can be.
+#[derive(Clone)]
+pub(super) enum Store {
+    /// sled's, a data directory of this machine.
+    Directory(PathBuf),
+    /// PostgreSQL's.
+    Database(Box<DatabaseUrl>),
 }
 
 impl Place {
-    /// The list that is there.
-    ///
-    /// # Errors
-    /// A sentence for the owner, like all of them here.
-    pub(super) fn open(&self) -> Result<List, String> {
-        self.find()?.ok_or_else(|| {
-            let data = self.data.display();
-            format!("there is no waitlist in {data}; name its place with --data")
+    /// The store that is named. What names none ends the program, like all that is wrong with a command
+    /// line.
+    pub(super) fn store(&self) -> Store {
+        let said = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let store = if let Some(store) = &self.store {
+            parse(store).map_err(|why| format!("--store (LANDING_STORE): {why}"))
+        } else if let Some(data) = said("LANDING_DATA") {
+            Ok(Store::Directory(data.into()))
+        } else if let Some(url) = said("DATABASE_URL") {
+            let url = url.to_string_lossy().parse().map(database);
+            url.map_err(|why| format!("DATABASE_URL: {why}; or name the waitlist with --store"))
+        } else {
+            parse(OsStr::new(DEFAULT))
+        };
+        store.unwrap_or_else(|why| {
+            let mut command = super::command();
+            command.error(ErrorKind::ValueValidation, why).exit()
         })
     }
-
-    /// The list that is there, or a new one.
-    pub(super) fn open_or_make(&self) -> Result<List, String> {
-        let list = self.look(true)?;
-        list.ok_or_else(|| unreadable(&self.data, &io::ErrorKind::NotFound.into()))
-    }
-
-    /// The list, if there is one.
-    pub(super) fn find(&self) -> Result<Option<List>, String> {
-        self.look(false)
-    }
-
-    fn look(&self, make: bool) -> Result<Option<List>, String> {
-        let data = &self.data;
-        let told = |error: io::Error| unreadable(data, &error);
-        let begun = Instant::now();
-        loop {
-            if let Some(remote) = Remote::find(data).map_err(told)? {
-                return Ok(Some(List::Served(remote)));
-            }
-            if !make && !SledWaitlist::is_in(data).map_err(told)? {
-                return Ok(None);
-            }
-            match fs::metadata(data).map(|directory| directory.uid()) {
-                // What another user writes there, its owner's server could not read.
-                Ok(owner) if owner != geteuid().as_raw() => {
-                    let data = data.display();
-                    return Err(format!(
-                        "{data} belongs to user {owner}: run this as that user"
-                    ));
-                }
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(told(error)),
-                _ => {}
-            }
-            match List::here(data) {
-                // A server that starts or stops.
-                Err(OpenError::Held(..)) if begun.elapsed() < PATIENCE => {}
-                opened => return opened.map(Some).map_err(|error| error.to_string()),
-            }
-        }
-    }
 }
 
-fn unreadable(data: &Path, error: &io::Error) -> String {
-    let help = match error.kind() {
-        io::ErrorKind::PermissionDenied => "; run this as the user that the server runs as",
-        _ => "",
+fn parse(store: &OsStr) -> Result<Store, String> {
+    let Some(text) = store.to_str() else {
+        return Ok(Store::Directory(store.into()));
     };
-    format!("{} can't be read: {error}{help}", data.display())
+    if DatabaseUrl::is_one(text) {
+        return text.parse().map(database);
+    }
+    let directory = text.strip_prefix("sled:").unwrap_or(text);
+    if directory.is_empty() || text.contains("://") {
+        return Err("write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE".into());
+    }
+    Ok(Store::Directory(directory.into()))
 }
 
-impl List {
-    fn here(data: &Path) -> Result<Self, OpenError> {
-        let io = |error| OpenError::Io(data.to_owned(), error);
-        let runtime = Runtime::new().map_err(io)?;
-        let list = SledWaitlist::open(data)?;
-        static WATCHED: Once = Once::new();
-        WATCHED.call_once(stop_if_the_store_panics);
-        Ok(Self::Here(list, runtime))
-    }
+fn database(url: DatabaseUrl) -> Store {
+    Store::Database(Box::new(url))
+}
 
-    /// How many are on it.
-    pub(super) fn count(&self) -> Result<u64, String> {
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Here(list, _) => Ok(list.count()),
-            Self::Served(remote) => remote.count(),
-        }
-    }
-
-    /// Puts entries on it and says whether each is new, once they are durable.
-    pub(super) fn join_all(&self, entries: Vec<Entry>) -> Result<Vec<bool>, String> {
-        match self {
-            Self::Here(list, runtime) => {
-                let joined = runtime.block_on(list.join_all(entries));
-                let joined = joined.map_err(advice)?;
-                Ok(joined.iter().map(|it| *it == Joined::New).collect())
-            }
-            Self::Served(remote) => remote.join_all(&entries),
-        }
-    }
-
-    /// Takes addresses off it and says whether each was on it.
-    pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, String> {
-        match self {
-            Self::Here(list, runtime) => {
-                let erased = runtime.block_on(list.erase(emails));
-                erased.map_err(advice)
-            }
-            Self::Served(remote) => remote.erase(emails),
-        }
-    }
-
-    /// The selected entries, as of now.
-    pub(super) fn entries(&self, selection: Selection) -> Result<Entries, String> {
-        match self {
-            Self::Here(list, _) => {
-                let entries = list.entries(selection).map_err(advice)?;
-                Ok(Entries {
-                    count: entries.listed(),
-                    entries: Box::new(entries.map(|it| it.map_err(advice))),
-                })
-            }
-            Self::Served(remote) => {
-                let (count, entries) = remote.entries(selection)?;
-                Ok(Entries {
-                    count,
-                    entries: Box::new(entries),
-                })
-            }
+            Self::Directory(data) => write!(f, "{}", data.display()),
+            Self::Database(url) => write!(f, "{url}"),
         }
     }
 }

@@ -1,19 +1,36 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, sync::Arc, thread, time::Instant};
+use std::{error::Error, sync::Arc, thread};
 
 use sd_notify::NotifyState;
-use tokio::{runtime::Runtime, sync::oneshot};
+use tokio::{
+    runtime::Runtime,
+    sync::{oneshot, watch},
+};
 
-use super::{handles, log, place::PATIENCE, signals::Signals};
+use super::{
+    handles, log,
+    place::{Place, Store},
+    signals::Signals,
+    store::Held,
+};
 use crate::{
     config::Config,
     control, copy,
     server::{AppState, listen, serve},
-    waitlist::{OpenError, SledWaitlist, Waitlist, stop_if_the_store_panics},
+    waitlist::Trouble,
 };
 
-pub(super) fn run(config: &Config) -> Result<(), String> {
+#[derive(clap::Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(super) fn run(Serve { place, config }: Serve) -> Result<(), String> {
+    let store = place.store();
     let _log = log::start(config.log);
     handles::allow(config.max_connections);
     let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
@@ -22,21 +39,24 @@ pub(super) fn run(config: &Config) -> Result<(), String> {
         let _entered = runtime.enter();
         Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
     };
-    runtime.block_on(until_stopped(config, signals))
+    runtime.block_on(until_stopped(store, config, signals))
     // The runtime ends here and lets go of the list, which commits what was accepted.
 }
 
-async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), String> {
+async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
     let (opened, opening) = oneshot::channel();
     {
-        let config = config.clone();
+        let (store, config) = (store.clone(), config.clone());
         // Not a thread of the runtime, which would wait for it when told to stop meanwhile.
-        thread::spawn(move || opened.send(open(&config)));
+        thread::spawn(move || opened.send(open(&store, &config)));
     }
-    let (list, state) = tokio::select! {
+    let (Held { list, trouble }, state) = tokio::select! {
         opened = opening => opened.map_err(|_| "the site can't be made; see above".to_owned())??,
         () = signals.next() => return Ok(()),
     };
+    if let Some(trouble) = trouble {
+        tokio::spawn(tell_of_trouble(trouble));
+    }
     if config.origin.as_str() == copy::ORIGIN {
         tracing::warn!(
             "--origin is not set: links, previews and the sitemap lead to {}; name the address \
@@ -51,17 +71,19 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
         )
     })?;
     let addr = listener.local_addr().map_err(told)?;
-    // Visitors come first: without it there is a site all the same.
-    let _control = control::listen(&config.data, list).inspect_err(|error| {
-        tracing::warn!(
-            "the owner's commands can't be answered while this serves: {error}; give --data a place where \
-             a socket can be"
-        );
-    });
-    tracing::info!(
-        "serving on http://{addr}, the waitlist in {}",
-        config.data.display()
-    );
+    let _control = match &store {
+        // Visitors come first: without it there is a site all the same.
+        Store::Directory(data) => control::listen(data, list).map(Some).unwrap_or_else(|error| {
+            tracing::warn!(
+                "the owner's commands can't be answered while this serves: {error}; give --store a place where \
+                 a socket can be"
+            );
+            None
+        }),
+        // The owner's commands go there themselves.
+        Store::Database(_) => None,
+    };
+    tracing::info!("serving on http://{addr}, the waitlist in {store}");
     tell_the_service_manager(NotifyState::Ready);
     serve(listener, state, async || {
         signals.next().await;
@@ -72,19 +94,26 @@ async fn until_stopped(config: &Config, mut signals: Signals) -> Result<(), Stri
 }
 
 /// The list, and all that is made of it before the first request.
-fn open(config: &Config) -> Result<(Arc<dyn Waitlist>, AppState), String> {
-    let begun = Instant::now();
-    let list = loop {
-        match SledWaitlist::open(&config.data) {
-            // By a command of the owner's, or by the server before this one.
-            Err(OpenError::Held(..)) if begun.elapsed() < PATIENCE => {}
-            opened => break Arc::new(opened.map_err(told)?),
+fn open(store: &Store, config: &Config) -> Result<(Held, AppState), String> {
+    let held = store.hold()?;
+    let state = AppState::new(config, Arc::clone(&held.list)).map_err(told)?;
+    Ok((held, state))
+}
+
+/// Logs when the database is lost, and when it is back.
+async fn tell_of_trouble(mut trouble: watch::Receiver<Option<Trouble>>) {
+    while trouble.changed().await.is_ok() {
+        let why = trouble
+            .borrow_and_update()
+            .as_ref()
+            .map(|it| it.why.clone());
+        match why {
+            Some(why) => tracing::error!(
+                "the database: {why}. Nobody can sign up until it is back; the page shows the last count"
+            ),
+            None => tracing::info!("the database is back"),
         }
-    };
-    let list: Arc<dyn Waitlist> = list;
-    stop_if_the_store_panics();
-    let state = AppState::new(config, Arc::clone(&list)).map_err(told)?;
-    Ok((list, state))
+    }
 }
 
 /// For `Type=notify` of systemd; without one there is nobody to tell.

@@ -58,7 +58,7 @@ enum Step {
 const BARS_MAX: usize = 31;
 
 pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
-    let list = place.open()?;
+    let list = place.store().open()?;
     let entries = list.entries(Selection::default())?;
     let now = SystemTime::now();
     let bar = progress(entries.count, "reading");

@@ -1,6 +1,8 @@
 //! The site from outside: over HTTP, through the public types, and as a program.
 
 mod architecture;
+#[cfg(target_os = "linux")]
+mod copies;
 mod delivery;
 #[cfg(target_os = "linux")]
 mod durability;
@@ -10,6 +12,7 @@ mod made;
 mod metadata;
 mod owner;
 mod pages;
+mod postgres;
 mod program;
 #[cfg(target_os = "linux")]
 mod proxies;

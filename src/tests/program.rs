@@ -226,7 +226,7 @@ fn help_names_every_option_with_its_variable() {
     let help = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
     for option in [
         "addr",
-        "data",
+        "store",
         "site-root",
         "origin",
         "product",

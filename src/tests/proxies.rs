@@ -2,18 +2,33 @@
 
 use std::{
     fs,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     thread,
 };
 
-use rand::RngExt;
-
-use crate::running::{Place, Running};
+use crate::{
+    postgres::free_port,
+    running::{Place, Running},
+};
 
 /// A running proxy.
-struct Proxy(Child);
+pub(crate) struct Proxy(Child);
+
+impl Proxy {
+    /// Returns when it listens.
+    pub(crate) fn start(command: &mut Command, port: u16) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut proxy = Self(command.spawn().expect("the proxy starts"));
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = proxy.0.try_wait().expect("it runs");
+            assert!(ended.is_none(), "the proxy has ended");
+            thread::yield_now();
+        }
+        proxy
+    }
+}
 
 impl Drop for Proxy {
     fn drop(&mut self) {
@@ -23,22 +38,12 @@ impl Drop for Proxy {
 }
 
 /// A block of code in the README, by its language.
-fn recipe(language: &str) -> String {
+pub(crate) fn recipe(language: &str) -> String {
     let readme = include_str!("../../README.md");
     let (_, block) = readme
         .split_once(&format!("```{language}\n"))
         .expect("a recipe");
     block.split_once("```").expect("its end").0.to_owned()
-}
-
-/// Below those that the kernel gives to others meanwhile (32768 to 60999 on Linux).
-fn free_port() -> u16 {
-    loop {
-        let port = rand::rng().random_range(20_000..30_000);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// Makes a key and a certificate for localhost.
@@ -122,19 +127,8 @@ fn holds(adapt: impl FnOnce(&Place, &str, u16) -> Command) {
     ]);
     command.args(["--origin", &format!("https://localhost:{port}")]);
     let server = Running::start(command);
-    let mut proxy = adapt(&place, &server.addr, port);
-    let proxy = proxy
-        .current_dir(place.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut proxy = Proxy(proxy.spawn().expect("the proxy starts"));
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(
-            proxy.0.try_wait().expect("it runs").is_none(),
-            "the proxy has ended"
-        );
-        thread::yield_now();
-    }
+    let mut command = adapt(&place, &server.addr, port);
+    let _proxy = Proxy::start(command.current_dir(place.path()), port);
 
     let (status, version) = ask(port, "127.0.0.2", &[]);
     assert_eq!((status.as_str(), version.as_str()), ("405", "2"), "a GET");
@@ -213,4 +207,32 @@ fn nginx_passes_visitors_on_by_the_recipe() {
         nginx.args(["-p", &folder, "-c", "nginx.conf"]);
         nginx
     });
+}
+
+#[test]
+fn haproxy_passes_visitors_on_by_the_recipe() {
+    holds(|place, addr, port| {
+        let file = |name: &str| fs::read_to_string(place.path().join(name)).expect("readable");
+        let both = file("certificate.pem") + &file("key.pem");
+        fs::write(place.path().join("both.pem"), both).expect("writable");
+        let recipe = recipe("haproxy")
+            .replace("bind :443 ", &format!("bind 127.0.0.1:{port} "))
+            .replace("/etc/haproxy/steward.example.pem", "both.pem")
+            .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
+        haproxy(place.path(), &recipe, [addr; 3])
+    });
+}
+
+/// HAProxy with a configuration, whose three copies are at these addresses.
+pub(crate) fn haproxy(folder: &Path, recipe: &str, copies: [&str; 3]) -> Command {
+    let mut recipe = recipe.to_owned();
+    for (number, copy) in (1..).zip(copies) {
+        recipe = recipe.replace(&format!("10.0.0.{number}:3000"), copy);
+    }
+    fs::write(folder.join("haproxy.cfg"), recipe).expect("writable");
+    let mut haproxy = Command::new("/usr/sbin/haproxy");
+    haproxy
+        .args(["-db", "-f", "haproxy.cfg"])
+        .current_dir(folder);
+    haproxy
 }

@@ -1,6 +1,8 @@
 //! The list: what a store of it promises ([`Waitlist`]), and the stores.
 
 mod email;
+mod postgres;
+mod queue;
 mod sled;
 
 use std::{fmt, pin::Pin, time::SystemTime};
@@ -8,7 +10,9 @@ use std::{fmt, pin::Pin, time::SystemTime};
 use tokio::sync::watch;
 
 pub use email::{Email, InvalidEmail};
-pub use sled::{OpenError, SledWaitlist, stop_if_the_store_panics};
+pub use postgres::{DatabaseError, DatabaseUrl, PostgresWaitlist, Trouble};
+pub use queue::stop_if_the_store_panics;
+pub use sled::{OpenError, SledWaitlist};
 
 /// One person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -76,7 +80,7 @@ pub trait Waitlist: Send + Sync + 'static {
     /// missing. It reads the disk, so it is for a thread that may wait.
     ///
     /// # Errors
-    /// [`StoreError::Unreadable`], also in the middle.
+    /// [`StoreError::Unreadable`] and [`StoreError::Unreachable`], also in the middle.
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError>;
 }
 
@@ -137,6 +141,8 @@ pub enum StoreError {
     Stopped,
     /// What it holds can't be read.
     Unreadable,
+    /// The database that it is in does not answer, or refuses.
+    Unreachable,
 }
 
 impl fmt::Display for StoreError {
@@ -146,6 +152,7 @@ impl fmt::Display for StoreError {
             Self::TimedOut => "the store takes too long to answer",
             Self::Stopped => "the store has stopped",
             Self::Unreadable => "the store can't be read",
+            Self::Unreachable => "the database does not answer",
         })
     }
 }

@@ -119,7 +119,7 @@ fn a_start_that_can_not_make_the_list_says_why_and_the_next_one_can() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{failure}: {told}");
         assert!(told.contains(reason), "{failure}: {told}");
-        assert!(told.contains("--data"), "it says what to do: {told}");
+        assert!(told.contains("--store"), "it says what to do: {told}");
         assert_eq!(place.serve().join("ann@example.com"), "201", "{failure}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Owner, both, printed, told, with_three};
+use super::{Owner, printed, served, told, with_three};
 use crate::running::Place;
 
 #[test]
@@ -18,7 +18,7 @@ fn a_list_that_is_right_is_counted() {
 
 #[test]
 fn it_is_right_also_while_people_join() {
-    let [_, owner] = both();
+    let owner = served();
     let server = owner.server.as_ref().expect("it runs");
     std::thread::scope(|scope| {
         let joining = scope.spawn(|| {
@@ -64,7 +64,11 @@ fn addresses_that_are_none_times_to_come_and_doubles_are_told() {
     for is_served in [false, true] {
         let place = spoilt();
         let server = is_served.then(|| place.serve());
-        let owner = Owner { place, server };
+        let owner = Owner {
+            place,
+            server,
+            database: None,
+        };
         let done = owner.run(&["check"]).code(1);
         let at = |number: u8| format!("entry {number}, in the order of joining");
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use clap_complete::Shell;
 
-use super::{both, printed, told};
+use super::{alone, everywhere, printed, told};
 
 const COMMANDS: [&str; 8] = [
     "serve", "count", "list", "export", "import", "erase", "stats", "check",
@@ -10,7 +10,7 @@ const COMMANDS: [&str; 8] = [
 
 #[test]
 fn there_are_eight_commands_and_each_has_an_example() {
-    let [owner, _] = both();
+    let owner = alone();
     let help = owner.printed(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("a list");
     let (commands, _) = commands.split_once("\n\n").expect("its end");
@@ -25,14 +25,15 @@ fn there_are_eight_commands_and_each_has_an_example() {
             help.contains(&format!("Example: landing {command}")),
             "{help}"
         );
-        assert!(help.contains("--data <DIR>"), "{help}");
+        assert!(help.contains("--store <STORE>"), "{help}");
+        assert!(help.contains("[alias: --data]"), "{help}");
         assert_eq!(help.contains("--json"), command != "serve", "{help}");
     }
 }
 
 #[test]
 fn a_command_line_that_is_none_ends_with_2_and_what_is_right() {
-    for owner in both() {
+    for owner in everywhere() {
         for args in [
             &["cuont"][..],
             &["list", "--limit", "few"],
@@ -47,7 +48,7 @@ fn a_command_line_that_is_none_ends_with_2_and_what_is_right() {
 
 #[test]
 fn every_command_takes_the_place_of_the_list_from_the_environment() {
-    for owner in both() {
+    for owner in everywhere() {
         owner
             .run_with(&["import", "--data", "data"], "email\nann@example.com\n")
             .success();

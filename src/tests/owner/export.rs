@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{both, printed, told, with_three};
+use super::{everywhere, printed, told, with_three};
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text)
@@ -86,7 +86,7 @@ const FORMULAS: [&str; 6] = [
 
 #[test]
 fn no_cell_is_a_formula_and_each_comes_back_as_it_was() {
-    for owner in both() {
+    for owner in everywhere() {
         let people = FORMULAS.map(|email| json!({ "email": email }).to_string() + "\n");
         owner.run_with(&["import"], people.concat()).success();
         owner.run(&["export", "-o", "list.csv"]).success();
@@ -139,17 +139,13 @@ fn what_stands_in_its_place_while_it_is_written_is_a_new_file() {
 
 #[test]
 fn who_stops_reading_has_not_got_the_list() {
-    for owner in both() {
+    for owner in everywhere() {
         owner.run_with(&["import"], super::many(20_000)).success();
         let shell = format!(
             "set -o pipefail; '{}' export | head -n 1",
             env!("CARGO_BIN_EXE_landing")
         );
-        let mut command = Command::new("bash");
-        let output = command
-            .args(["-c", &shell])
-            .current_dir(owner.place.path())
-            .output();
+        let output = owner.calling("bash").args(["-c", &shell]).output();
         let output = output.expect("a shell");
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,6 @@
 //! `import`, of files that other programs have written.
 
-use super::{both, fixture, printed, told, with_three};
+use super::{alone, everywhere, fixture, printed, told, with_three};
 
 /// The lines of `list` after an import into an empty list.
 fn imported(name: &str) -> Vec<(Vec<String>, String, Option<i32>)> {
@@ -10,7 +10,7 @@ fn imported(name: &str) -> Vec<(Vec<String>, String, Option<i32>)> {
         let report = printed(&done);
         (owner.listed(), report, done.get_output().status.code())
     };
-    both().map(import).into()
+    everywhere().map(import).into()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn who_has_left_another_list_is_not_put_on_this_one() {
         ("Unsubscribed", "true"),
         ("opt-out date", "2024-02-29 08:00"),
     ] {
-        let [owner, _] = both();
+        let owner = alone();
         let file = format!("Email,{name}\nann@example.com,{left}\nbob@example.com,no\n");
         let done = owner.run_with(&["import"], file).success();
         assert!(
@@ -123,7 +123,7 @@ fn the_column_of_addresses_is_found_by_many_names() {
         ("c", "Email permission,Email Address"),
         ("d", "x,mail"),
     ] {
-        let [owner, _] = both();
+        let owner = alone();
         owner
             .run_with(&["import"], format!("{header}\n{name},ann@example.com\n"))
             .success();
@@ -133,7 +133,7 @@ fn the_column_of_addresses_is_found_by_many_names() {
 
 #[test]
 fn a_file_without_addresses_is_told() {
-    for owner in both() {
+    for owner in everywhere() {
         for (file, why) in [
             (
                 "Ann <ann@email.com>\nBob <bob@email.com>\n",
@@ -172,7 +172,7 @@ fn a_file_without_addresses_is_told() {
 
 #[test]
 fn a_quotation_mark_that_is_not_closed_costs_one_line() {
-    for owner in both() {
+    for owner in everywhere() {
         let many: String = (0..300)
             .map(|number| format!("{number}@example.com,x\n"))
             .collect();
@@ -193,7 +193,7 @@ fn a_quotation_mark_that_is_not_closed_costs_one_line() {
 #[test]
 fn an_address_in_the_first_line_is_somebody_and_no_name() {
     for first in ["steve@mail.ru", "x@freemail.hu", "email@email.example"] {
-        let [owner, _] = both();
+        let owner = alone();
         let file = format!("{first}\nbob@example.com\n");
         owner.run_with(&["import"], file).success();
         assert_eq!(owner.printed(&["count"]), "2\n", "{first}");
@@ -202,7 +202,7 @@ fn an_address_in_the_first_line_is_somebody_and_no_name() {
 
 #[test]
 fn json_of_others_is_read_by_the_same_names() {
-    for owner in both() {
+    for owner in everywhere() {
         let file = r#"{"email":"ann@example.com","created_at":"2022-01-16T21:43:53","status":"subscribed"}
 {"Email Address":"bob@example.com","joined_at":null,"status":"unsubscribed"}
 {"email":"cyd@example.com","joined_at":null,"tags":["a"],"score":3}
@@ -232,7 +232,7 @@ fn times_are_found_by_many_names() {
         "Signed up",
         "subscribed_on",
     ] {
-        let [owner, _] = both();
+        let owner = alone();
         let file = format!(
             "email,OPTIN_IP,created_by,{name}\nann@example.com,203.0.113.7,Bob,2024-02-29\n"
         );

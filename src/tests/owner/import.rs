@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{both, many, printed, told, with_three};
+use super::{alone, everywhere, many, printed, told, with_three};
 
 #[test]
 fn what_export_wrote_comes_back_whole() {
@@ -24,7 +24,7 @@ fn what_export_wrote_comes_back_whole() {
 
 #[test]
 fn a_bad_line_is_told_by_its_number_and_stops_nothing() {
-    for owner in both() {
+    for owner in everywhere() {
         let file = "email,joined_at\n\
                     ann@example.com,2026-11-01T08:00:00Z\n\
                     no address,2026-11-01T08:00:00Z\n\
@@ -58,7 +58,7 @@ fn a_bad_line_is_told_by_its_number_and_stops_nothing() {
 
 #[test]
 fn lines_are_counted_as_an_editor_counts_them() {
-    let [owner, _] = both();
+    let owner = alone();
     let file = "email,note\n\nbad,\n\n\nbad,\"two\nlines\"\nbad,";
     for file in [
         file.to_owned(),
@@ -78,7 +78,7 @@ fn lines_are_counted_as_an_editor_counts_them() {
 
 #[test]
 fn bytes_that_are_no_text_and_lines_that_are_no_json_are_bad_lines() {
-    for owner in both() {
+    for owner in everywhere() {
         let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
         let done = owner.run_with(&["import"], csv).code(1);
         assert!(
@@ -123,7 +123,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
         );
         assert_eq!(owner.printed(&["count"]), "3\n");
     }
-    let [owner, _] = both();
+    let owner = alone();
     let done = owner
         .run_with(&["import", "--dry-run"], "email\nann@example.com\n")
         .success();
@@ -174,7 +174,7 @@ fn of_an_export_that_was_changed_or_cut_off_nothing_is_imported() {
 
 #[test]
 fn a_column_that_was_added_to_an_export_does_not_change_the_addresses() {
-    let [owner, _] = both();
+    let owner = alone();
     let file = "note,email,joined_at\nhello,'+49@example.com,2026-11-01\n";
     owner.run_with(&["import"], file).success();
     assert!(owner.listed()[0].ends_with("\t+49@example.com"));
@@ -196,7 +196,7 @@ fn a_count_that_is_wrong_is_told() {
 
 #[test]
 fn many_are_imported_in_their_order_and_once() {
-    for owner in both() {
+    for owner in everywhere() {
         let file = many(3_000);
         let done = owner.run_with(&["import"], file.clone()).success();
         assert_eq!(printed(&done), "3000 added, 0 already there, 0 rejected\n");

@@ -1,8 +1,6 @@
 //! `count` and `list`.
 
-use std::process::Command;
-
-use super::{both, rfc3339, with_three};
+use super::{alone, everywhere, rfc3339, with_three};
 
 #[test]
 fn count_prints_the_number() {
@@ -62,7 +60,7 @@ fn list_takes_a_part_by_time_and_by_number() {
 
 #[test]
 fn a_time_that_is_none_is_told_with_what_to_write() {
-    for owner in both() {
+    for owner in everywhere() {
         let told = super::told(&owner.run(&["list", "--since", "yesterday"]).code(2));
         assert!(
             told.contains("write a time as 2026-11-21T08:00:00Z"),
@@ -73,14 +71,11 @@ fn a_time_that_is_none_is_told_with_what_to_write() {
 
 #[test]
 fn who_reads_only_the_beginning_has_what_they_want() {
-    for owner in both() {
+    for owner in everywhere() {
         owner.run_with(&["import"], super::many(20_000)).success();
         let program = env!("CARGO_BIN_EXE_landing");
         let shell = format!("set -o pipefail; '{program}' list | head -n 1");
-        let output = Command::new("bash")
-            .args(["-c", &shell])
-            .current_dir(owner.place.path())
-            .output();
+        let output = owner.calling("bash").args(["-c", &shell]).output();
         let output = output.expect("a shell");
         assert!(
             output.status.success() && output.stderr.is_empty(),
@@ -99,10 +94,8 @@ fn who_reads_only_the_beginning_has_what_they_want() {
 fn on_a_terminal_list_is_a_table() {
     for owner in with_three() {
         let command = format!("'{}' list --limit 1", env!("CARGO_BIN_EXE_landing"));
-        let mut script = Command::new("script");
-        script
-            .args(["-qec", &command, "/dev/null"])
-            .current_dir(owner.place.path());
+        let mut script = owner.calling("script");
+        script.args(["-qec", &command, "/dev/null"]);
         let output = script.output().expect("script");
         assert_eq!(
             String::from_utf8_lossy(&output.stdout).replace('\r', ""),
@@ -114,7 +107,7 @@ fn on_a_terminal_list_is_a_table() {
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_long_work_shows_how_far_it_is() {
-    for owner in both() {
+    for owner in everywhere() {
         owner.write("people.csv", super::many(20_000));
         for (args, what) in [
             ("import people.csv", "reading"),
@@ -123,11 +116,10 @@ fn on_a_terminal_long_work_shows_how_far_it_is() {
             ("stats", "reading"),
         ] {
             let command = format!("'{}' {args}", env!("CARGO_BIN_EXE_landing"));
-            let mut script = Command::new("script");
+            let mut script = owner.calling("script");
             script
                 .args(["-qec", &command, "/dev/null"])
-                .env("TERM", "xterm")
-                .current_dir(owner.place.path());
+                .env("TERM", "xterm");
             let output = script.output().expect("script");
             let shown = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(output.status.success(), "{args}: {shown}");
@@ -141,11 +133,11 @@ fn on_a_terminal_long_work_shows_how_far_it_is() {
 
 #[test]
 fn where_there_is_no_list_that_is_told_and_none_is_made() {
-    let [owner, _] = both();
+    let owner = alone();
     for command in ["count", "list", "export", "stats", "check"] {
         let told = super::told(&owner.run(&[command]).code(1));
         assert_eq!(
-            told, "landing: there is no waitlist in data; name its place with --data\n",
+            told, "landing: there is no waitlist in data; name its place with --store\n",
             "{command}"
         );
     }

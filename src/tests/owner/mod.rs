@@ -1,5 +1,5 @@
-//! The owner's half: each command as the shell has it, with a server that holds the list and without
-//! one.
+//! The owner's half: each command as the shell has it, with a server that holds the list, without one, and
+//! with the list in a database.
 
 mod check;
 mod command_line;
@@ -14,55 +14,93 @@ mod socket;
 mod stats;
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
+    process,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use assert_cmd::{Command, assert::Assert};
 use serde_json::Value;
 
-use crate::running::{Place, Running};
+use crate::{
+    postgres::SHARED,
+    running::{Place, Running},
+};
 
-/// A place with a list, held by a server or by nobody.
+/// A place with a list, or without one yet.
 pub(super) struct Owner {
     place: Place,
     server: Option<Running>,
+    /// The database that the list is in, if it is in one.
+    database: Option<String>,
 }
 
-/// Both, without a list or with an empty one.
-pub(super) fn both() -> [Owner; 2] {
-    let (alone, served) = (Place::new(), Place::new());
-    let server = served.serve();
-    [
-        Owner {
-            place: alone,
-            server: None,
-        },
-        Owner {
-            place: served,
-            server: Some(server),
-        },
-    ]
+/// Wherever a list can be, without one or with an empty one.
+pub(super) fn everywhere() -> [Owner; 3] {
+    [alone(), served(), shared()]
 }
 
-/// Both, with three people on the list.
-pub(super) fn with_three() -> [Owner; 2] {
-    both().map(|owner| {
-        let three = "email,joined_at\n\
-                     ann@example.com,2026-11-01T08:00:00Z\n\
-                     Bob@Example.com,2026-11-02T08:00:00.250Z\n\
-                     cyd@example.com,2026-11-03T08:00:00Z\n";
-        owner.run_with(&["import"], three).success();
-        owner
-    })
+/// The same with three people on the list.
+pub(super) fn with_three() -> [Owner; 3] {
+    everywhere().map(Owner::with_three)
+}
+
+/// A directory that no server holds.
+pub(super) fn alone() -> Owner {
+    Owner {
+        place: Place::new(),
+        server: None,
+        database: None,
+    }
+}
+
+/// A directory that a server holds.
+pub(super) fn served() -> Owner {
+    let place = Place::new();
+    Owner {
+        server: Some(place.serve()),
+        place,
+        database: None,
+    }
+}
+
+/// A database that a server uses too.
+pub(super) fn shared() -> Owner {
+    let (place, database) = (Place::new(), SHARED.database());
+    let mut command = place.command();
+    command.env("DATABASE_URL", &database);
+    Owner {
+        server: Some(Running::start(command)),
+        place,
+        database: Some(database),
+    }
 }
 
 impl Owner {
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        command.env_clear().current_dir(self.place.path());
+        self.calling(env!("CARGO_BIN_EXE_landing")).into()
+    }
+
+    /// Another program, that calls this one.
+    fn calling(&self, program: &str) -> process::Command {
+        let mut command = process::Command::new(program);
+        let path = env::var_os("PATH").unwrap_or_default();
+        command.env_clear().env("PATH", path);
+        if let Some(database) = &self.database {
+            command.env("DATABASE_URL", database);
+        }
+        command.current_dir(self.place.path());
         command
+    }
+
+    fn with_three(self) -> Self {
+        let three = "email,joined_at\n\
+                     ann@example.com,2026-11-01T08:00:00Z\n\
+                     Bob@Example.com,2026-11-02T08:00:00.250Z\n\
+                     cyd@example.com,2026-11-03T08:00:00Z\n";
+        self.run_with(&["import"], three).success();
+        self
     }
 
     /// Runs a command.

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{both, printed, told};
+use super::{everywhere, printed, told};
 
 /// What the page's owner had.
 const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
@@ -31,7 +31,7 @@ fn session() -> Vec<(String, String)> {
 
 #[test]
 fn each_command_prints_what_the_readme_says() {
-    for owner in both() {
+    for owner in everywhere() {
         owner.write("mailchimp.csv", MAILCHIMP);
         let session = session();
         assert_eq!(session.len(), 11);

@@ -14,12 +14,12 @@ use std::{
     time::Duration,
 };
 
-use super::{Owner, both, told, with_three};
+use super::{Owner, alone, served, told};
 use crate::running::{Place, Running};
 
 #[test]
 fn it_is_its_owners_alone_and_goes_with_the_server() {
-    let [_, mut owner] = both();
+    let mut owner = served();
     // Also where the data directory is open to others.
     drop(owner.server.take());
     fs::set_permissions(owner.file("data"), Permissions::from_mode(0o777)).expect("ours");
@@ -52,7 +52,7 @@ fn as_nobody(owner: &Owner, args: &[&str]) -> Output {
 
 #[test]
 fn another_user_is_refused() {
-    for owner in with_three() {
+    for owner in [alone(), served()].map(Owner::with_three) {
         fs::set_permissions(owner.place.path(), Permissions::from_mode(0o777)).expect("ours");
         for mode in [0o700, 0o777] {
             fs::set_permissions(owner.file("data"), Permissions::from_mode(mode)).expect("ours");
@@ -89,6 +89,7 @@ fn a_long_path_is_no_obstacle() {
     let owner = Owner {
         place,
         server: Some(server),
+        database: None,
     };
     assert_eq!(owner.printed(&["count", "--data", &data]), "1\n");
     assert!(owner.file(&data).join("control").exists());
@@ -96,7 +97,7 @@ fn a_long_path_is_no_obstacle() {
 
 #[test]
 fn what_a_killed_server_has_left_is_in_nobodys_way() {
-    let [_, mut owner] = with_three();
+    let mut owner = served().with_three();
     let server = owner.server.take().expect("it runs");
     server.signal("-KILL");
     drop(server);
@@ -116,7 +117,7 @@ fn hold(owner: &Owner) -> File {
 
 #[test]
 fn a_command_waits_for_a_server_that_starts_or_stops() {
-    let [owner, _] = with_three();
+    let owner = alone().with_three();
     let lock = hold(&owner);
     thread::scope(|scope| {
         let count = scope.spawn(|| owner.printed(&["count"]));
@@ -133,7 +134,7 @@ fn a_command_waits_for_a_server_that_starts_or_stops() {
 
 #[test]
 fn a_server_waits_for_a_command() {
-    let [owner, _] = with_three();
+    let owner = alone().with_three();
     let lock = hold(&owner);
     thread::scope(|scope| {
         let server = scope.spawn(|| owner.place.serve());
@@ -146,7 +147,7 @@ fn a_server_waits_for_a_command() {
 
 #[test]
 fn a_list_is_not_made_where_its_server_could_not_read_it() {
-    let [owner, _] = both();
+    let owner = alone();
     if !rustix::process::geteuid().is_root() {
         // Who is not could not write there.
         return;
@@ -170,7 +171,7 @@ fn a_list_is_not_made_where_its_server_could_not_read_it() {
 
 #[test]
 fn while_two_servers_would_have_it_the_second_is_told_who_does() {
-    let [_, owner] = both();
+    let owner = served();
     let mut command = owner.place.command();
     let output = command.output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -180,7 +181,7 @@ fn while_two_servers_would_have_it_the_second_is_told_who_does() {
 
 #[test]
 fn a_command_of_another_version_is_told_to_restart_the_server() {
-    let [_, owner] = both();
+    let owner = served();
     for request in [
         "{\"protocol\":2,\"ask\":\"Count\"}\n",
         "{\"protocol\":1,\"ask\":\"Fly\"}\n",
@@ -204,7 +205,7 @@ fn a_command_of_another_version_is_told_to_restart_the_server() {
 
 #[test]
 fn what_comes_by_it_is_held_to_the_rule_for_addresses() {
-    let [_, owner] = both();
+    let owner = served();
     let mut stream = UnixStream::connect(owner.file("data/control")).expect("it listens");
     let request =
         "{\"protocol\":1,\"ask\":{\"Join\":[[0,\"ann@example.com\"],[0,\"no\\nmail\"]]}}\n";
@@ -236,7 +237,7 @@ fn a_server_whose_socket_can_not_be_made_serves_all_the_same() {
 
 #[test]
 fn nobody_is_in_the_log() {
-    let [_, mut owner] = with_three();
+    let mut owner = served().with_three();
     owner.run(&["list"]).success();
     owner.run(&["erase", "ann@example.com"]).success();
     let bad = owner

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::{both, rfc3339};
+use super::{alone, everywhere, rfc3339, served};
 
 const HOUR: u64 = 3600;
 
@@ -28,7 +28,7 @@ fn today() -> String {
 
 #[test]
 fn it_counts_the_last_day_week_and_month_and_every_day() {
-    for owner in both() {
+    for owner in everywhere() {
         joined(&owner, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
         let before = today();
         let stats = owner.json(&["stats"]);
@@ -54,7 +54,7 @@ fn it_counts_the_last_day_week_and_month_and_every_day() {
 #[test]
 fn a_longer_list_is_counted_by_weeks_months_or_years() {
     for (days, per) in [(100, "week"), (700, "month"), (2000, "year")] {
-        let [owner, _] = both();
+        let owner = alone();
         joined(&owner, &[0, days * 24]);
         let stats = owner.json(&["stats"]);
         assert_eq!(stats["per"], per);
@@ -74,7 +74,7 @@ fn a_longer_list_is_counted_by_weeks_months_or_years() {
 
 #[test]
 fn for_people_there_is_a_chart() {
-    for owner in both() {
+    for owner in everywhere() {
         joined(&owner, &[0, 0, 0, 0, 48]);
         let stats = owner.printed(&["stats"]);
         assert!(
@@ -94,7 +94,7 @@ fn for_people_there_is_a_chart() {
 
 #[test]
 fn an_empty_list_has_stats_too() {
-    let [_, owner] = both();
+    let owner = served();
     let before = today();
     let stats = owner.json(&["stats"]);
     assert_eq!(stats["total"], 0);

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{Joined, Selection, Waitlist};
+use landing::waitlist::{Entry, Joined, Selection, Waitlist};
 use tokio::task::JoinSet;
 
-use super::{Directory, Memory, Place, addresses, email, entries, entry, erase, join, selected};
+use super::{
+    Database, Directory, Memory, Place, addresses, email, entries, entry, erase, join, read,
+    selected,
+};
 
 macro_rules! contract {
     ($($promise:ident,)*) => {
@@ -13,6 +16,12 @@ macro_rules! contract {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $promise() {
                 super::$promise(super::Directory::default()).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $promise() {
+                super::$promise(super::Database::default()).await;
             })*
         }
         mod memory {
@@ -173,10 +182,12 @@ async fn the_count_told_with_the_entries_is_of_the_same_moment(place: impl Place
         joins.spawn(async move { join(&*list, &format!("{number}@example.com")).await });
     }
     while list.count() < 2_000 {
-        let told = list.entries(Selection::default()).expect("readable");
-        let count = told.listed();
-        let read: Vec<_> = told.map(|entry| entry.expect("readable")).collect();
-        assert_eq!(count, read.len() as u64);
+        read(|| {
+            let told = list.entries(Selection::default()).expect("readable");
+            let count = told.listed();
+            let read: Vec<_> = told.map(|entry| entry.expect("readable")).collect();
+            assert_eq!(count, read.len() as u64);
+        });
         tokio::task::yield_now().await;
     }
     joins.join_all().await;
@@ -187,20 +198,16 @@ async fn entries_are_those_of_the_moment_they_were_asked_for(place: impl Place) 
     for number in 0..200 {
         join(&*list, &format!("before{number}@example.com")).await;
     }
-    let asked = list.entries(Selection::default()).expect("readable");
+    let asked = read(|| list.entries(Selection::default()).expect("readable"));
     let mut joins = JoinSet::new();
     for number in 0..200 {
         let list = Arc::clone(&list);
         joins.spawn(async move { join(&*list, &format!("after{number}@example.com")).await });
     }
-    let mut seen = 0;
-    for entry in asked {
-        let entry = entry.expect("readable");
-        assert!(entry.email.as_typed().starts_with("before"));
-        seen += 1;
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(seen, 200);
+    joins.join_next().await;
+    let seen: Vec<_> = read(|| asked.map(|entry| entry.expect("readable")).collect());
+    let is_before = |entry: &Entry| entry.email.as_typed().starts_with("before");
+    assert!(seen.len() == 200 && seen.iter().all(is_before));
     joins.join_all().await;
     assert_eq!(entries(&*list).len(), 400);
 }

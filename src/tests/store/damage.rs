@@ -28,11 +28,9 @@ const DAMAGES: [Damage; 4] = [
 async fn a_damaged_list_opens_whole_or_is_refused_untouched() {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
-    let joins =
-        (0..ENTRIES).map(|number| list.join(entry(&format!("{number}@example.com"), number)));
-    for join in joins.collect::<Vec<_>>() {
-        join.await.expect("an answer");
-    }
+    let people = (0..ENTRIES).map(|number| entry(&format!("{number}@example.com"), number));
+    let joined = list.join_all(people.collect()).await;
+    joined.expect("an answer");
     drop(list);
 
     let mut refused = 0;

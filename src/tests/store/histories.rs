@@ -1,5 +1,5 @@
-//! Random histories of a list, ends of the process among them: the store on this machine and the
-//! model must tell the same.
+//! Random histories of a list, ends of the process among them: each store and the model must tell the
+//! same.
 
 use std::{
     collections::BTreeSet,
@@ -7,19 +7,25 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Entry, SledWaitlist, Waitlist};
+use landing::waitlist::{Entry, Waitlist};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
-use tempfile::TempDir;
 use tokio::{runtime::Runtime, task::JoinSet};
 
-use super::{copy, email, entries, model::Model};
+use super::{Database, Directory, Place, email, entries, model::Model};
 
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_history_of_the_list_ends_as_in_the_model(sequential 1..40 => Pair);
+    fn any_history_of_the_list_on_this_machine_ends_as_in_the_model(sequential 1..40 => Pair<Directory>);
+}
+
+prop_state_machine! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_of_the_list_in_a_database_ends_as_in_the_model(sequential 1..40 => Pair<Database>);
 }
 
 /// What can happen to a list. People are numbers.
@@ -104,33 +110,32 @@ impl ReferenceStateMachine for People {
 }
 
 /// The list and its model.
-struct Pair {
+struct Pair<P> {
     runtime: Runtime,
-    directory: TempDir,
+    place: P,
     /// `None` only while it is opened again.
-    list: Option<Arc<SledWaitlist>>,
+    list: Option<Arc<dyn Waitlist>>,
     model: Model,
 }
 
-impl Pair {
-    fn list(&self) -> &Arc<SledWaitlist> {
+impl<P: Place> Pair<P> {
+    fn list(&self) -> &Arc<dyn Waitlist> {
         self.list.as_ref().expect("it is open")
     }
 
     fn open(&mut self) {
-        let list = SledWaitlist::open(self.directory.path()).expect("the list opens");
-        self.list = Some(Arc::new(list));
+        self.list = Some(self.place.open().into());
     }
 }
 
-impl StateMachineTest for Pair {
+impl<P: Place + Default> StateMachineTest for Pair<P> {
     type SystemUnderTest = Self;
     type Reference = People;
 
     fn init_test(_: &BTreeSet<u8>) -> Self {
         let mut pair = Self {
             runtime: Runtime::new().expect("a runtime"),
-            directory: TempDir::new().expect("a directory"),
+            place: P::default(),
             list: None,
             model: Model::over(Arc::default()),
         };
@@ -177,10 +182,9 @@ impl StateMachineTest for Pair {
                 pair.open();
             }
             Event::Kill => {
-                let left = TempDir::new().expect("a directory");
-                copy(pair.directory.path(), left.path());
+                let left = pair.place.as_killed();
                 pair.list = None;
-                pair.directory = left;
+                pair.place = left.unwrap_or(pair.place);
                 pair.open();
             }
         }

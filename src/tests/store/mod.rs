@@ -4,22 +4,37 @@ mod contract;
 mod damage;
 mod histories;
 mod model;
+mod postgres;
 mod sled;
 
 use std::{
     fs,
     path::Path,
     sync::{Arc, Mutex},
+    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{
+    DatabaseUrl, Email, Entry, Joined, PostgresWaitlist, Selection, SledWaitlist, Waitlist,
+};
 use model::Model;
 use tempfile::TempDir;
+
+/// Longer than anything takes that is waited for.
+const A_WHILE: Duration = Duration::from_secs(60);
 
 /// Where a list is kept, so that it can be opened again.
 trait Place {
     fn open(&self) -> Box<dyn Waitlist>;
+
+    /// What a process leaves that is killed at this moment, if that is not the place itself.
+    fn as_killed(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// A data directory.
@@ -34,6 +49,27 @@ impl Default for Directory {
 impl Place for Directory {
     fn open(&self) -> Box<dyn Waitlist> {
         Box::new(SledWaitlist::open(self.0.path()).expect("the list opens"))
+    }
+
+    fn as_killed(&self) -> Option<Self> {
+        let left = Self::default();
+        copy(self.0.path(), left.0.path());
+        Some(left)
+    }
+}
+
+/// A database.
+struct Database(DatabaseUrl);
+
+impl Default for Database {
+    fn default() -> Self {
+        Self(crate::postgres::database())
+    }
+}
+
+impl Place for Database {
+    fn open(&self) -> Box<dyn Waitlist> {
+        Box::new(PostgresWaitlist::open_or_make(&self.0).expect("the list opens"))
     }
 }
 
@@ -80,8 +116,15 @@ fn entries(list: &dyn Waitlist) -> Vec<Entry> {
 }
 
 fn selected(list: &dyn Waitlist, selection: Selection) -> Vec<Entry> {
-    let entries = list.entries(selection).expect("readable");
-    entries.map(|entry| entry.expect("readable")).collect()
+    read(|| {
+        let entries = list.entries(selection).expect("readable");
+        entries.map(|entry| entry.expect("readable")).collect()
+    })
+}
+
+/// Reads a list on a thread that may wait.
+fn read<T: Send>(read: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(read).join().expect("no panic"))
 }
 
 /// The addresses on a list.

@@ -18,7 +18,10 @@ use std::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    super::{Entry, Joined},
+    super::{
+        Entry, Joined,
+        queue::{Request, take_batch},
+    },
     known::Known,
     mark::Mark,
     reason,
@@ -33,39 +36,6 @@ pub(super) const BATCH_MAX: usize = 128;
 /// Records rewritten by an erasure that share a sync. Each may have sled write its leaf anew, which is
 /// up to 16 records of 1 KiB: half a segment.
 const REWRITTEN_MAX: u32 = 16;
-
-/// What is asked of the committer, and who waits for the answer.
-pub(super) enum Request {
-    Join(Entry, oneshot::Sender<Joined>),
-    /// At most [`BATCH_MAX`].
-    JoinAll(Vec<Entry>, oneshot::Sender<Vec<Joined>>),
-    /// Addresses by their keys.
-    Erase(Vec<String>, oneshot::Sender<Vec<bool>>),
-    /// Nothing but the answer.
-    Ready(oneshot::Sender<()>),
-}
-
-impl Request {
-    /// Nobody waits any more: the client has gone.
-    fn is_abandoned(&self) -> bool {
-        match self {
-            Self::Join(_, answer) => answer.is_closed(),
-            Self::JoinAll(_, answer) => answer.is_closed(),
-            Self::Erase(_, answer) => answer.is_closed(),
-            Self::Ready(answer) => answer.is_closed(),
-        }
-    }
-
-    /// What it takes of a batch. An erasure ends it: it may write more than all before.
-    fn entries(&self) -> usize {
-        match self {
-            Self::Join(..) => 1,
-            Self::JoinAll(entries, _) => entries.len(),
-            Self::Erase(..) => BATCH_MAX,
-            Self::Ready(_) => 0,
-        }
-    }
-}
 
 /// Owns every write.
 pub(super) struct Committer {
@@ -111,16 +81,10 @@ impl Committer {
 
     /// Does what is asked, as far as one sync may make it durable; publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
-        let mut taken = 0;
-        let more = requests.iter().position(|request| {
-            taken += request.entries();
-            taken > BATCH_MAX
-        });
-        let together = more.unwrap_or(requests.len());
         let before = self.tip.end();
         let mut erased = 0;
-        let mut answers = Vec::with_capacity(together);
-        for request in requests.drain(..together) {
+        let mut answers = Vec::new();
+        for request in take_batch(requests, BATCH_MAX) {
             answers.push(match request {
                 Request::Join(entry, answer) => Answer::Joined(self.join(&entry), answer),
                 Request::JoinAll(entries, answer) => {

@@ -11,40 +11,29 @@ mod record;
 
 use std::{
     fs::File,
-    io, panic,
+    io,
     path::Path,
-    process,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
 };
 
-use tokio::{
-    sync::{mpsc, oneshot, watch},
-    time::timeout,
-};
+use tokio::sync::watch;
 
-use super::{Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist};
-use committer::{BATCH_MAX, Committer, Moment, Published, Request};
+use super::{
+    Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
+    queue::{COMMITTER, Queue},
+};
+use committer::{BATCH_MAX, Committer, Moment, Published};
 
 pub use open::OpenError;
-
-/// The name of the thread that writes.
-const COMMITTER: &str = "committer";
-/// Requests that may wait for the committer. Beyond it they are turned away at once.
-const QUEUE_MAX: usize = 4096;
-
-/// How long an answer may take. A disk that does not write any more must not keep people waiting.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The list in a directory on this machine. Dropping it commits what is accepted.
 #[derive(Debug)]
 pub struct SledWaitlist {
-    /// `None` only while dropping.
-    queue: Option<mpsc::Sender<Request>>,
+    queue: Queue,
     committer: Option<thread::JoinHandle<()>>,
     entries: ::sled::Tree,
     durable: Arc<Mutex<Moment>>,
@@ -89,13 +78,13 @@ impl SledWaitlist {
             mark: store.mark,
             published,
         };
-        let (queue, requests) = mpsc::channel(QUEUE_MAX);
+        let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = thread::Builder::new()
             .name(COMMITTER.into())
             .spawn(move || committer.run(requests))
             .map_err(|error| OpenError::Io(data.to_owned(), error))?;
         Ok(Self {
-            queue: Some(queue),
+            queue,
             committer: Some(committer),
             entries,
             durable,
@@ -110,97 +99,23 @@ impl SledWaitlist {
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
-
-    /// Asks the committer, and waits until what it answers is durable.
-    fn ask<T: Send + 'static>(
-        &self,
-        request: impl FnOnce(oneshot::Sender<T>) -> Request,
-    ) -> Answer<'_, T> {
-        let (answer, answered) = oneshot::channel();
-        let queue = self.queue.as_ref().ok_or(StoreError::Stopped);
-        let sent = queue.and_then(|queue| {
-            queue
-                .try_send(request(answer))
-                .map_err(|error| match error {
-                    mpsc::error::TrySendError::Full(_) => StoreError::Busy,
-                    mpsc::error::TrySendError::Closed(_) => StoreError::Stopped,
-                })
-        });
-        Box::pin(async move {
-            sent?;
-            in_time(answered).await
-        })
-    }
-
-    /// For the owner, who is not turned away.
-    async fn wait_for_room(&self, request: Request) -> Result<(), StoreError> {
-        let queue = self.queue.as_ref().ok_or(StoreError::Stopped)?;
-        let sent = queue.send(request).await;
-        sent.map_err(|_| StoreError::Stopped)
-    }
-}
-
-async fn in_time<T>(answered: oneshot::Receiver<T>) -> Result<T, StoreError> {
-    let answered = timeout(ANSWER_PATIENCE, answered).await;
-    let answered = answered.map_err(|_| StoreError::TimedOut)?;
-    answered.map_err(|_| StoreError::Stopped)
-}
-
-/// From now on the process ends when a thread of the store panics: sled's own would leave those who
-/// wait for a write waiting, and without the committer nobody could sign up. Who watches over the
-/// process starts it anew.
-pub fn stop_if_the_store_panics() {
-    let tell = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        let thread = thread::current();
-        let name = thread.name().unwrap_or_default();
-        if name == COMMITTER || name.starts_with("sled-io-") {
-            // Not by the log, which may write it too late.
-            let place = panic.location().map(ToString::to_string);
-            eprintln!(
-                "landing: a fault of the store at {}; it stops, with everything that was acknowledged \
-                 on the disk. Start it again",
-                place.as_deref().unwrap_or("a place unknown")
-            );
-            process::exit(1);
-        }
-        tell(panic);
-    }));
 }
 
 impl Waitlist for SledWaitlist {
     fn join(&self, entry: Entry) -> Answer<'_, Joined> {
-        self.ask(|answer| Request::Join(entry, answer))
+        self.queue.join(entry)
     }
 
     fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
-        Box::pin(async move {
-            let (mut entries, mut waiting) = (entries.into_iter(), Vec::new());
-            while entries.len() > 0 {
-                let batch = entries.by_ref().take(BATCH_MAX).collect();
-                let (answer, answered) = oneshot::channel();
-                self.wait_for_room(Request::JoinAll(batch, answer)).await?;
-                waiting.push(answered);
-            }
-            let mut joined = Vec::new();
-            for answered in waiting {
-                joined.extend(in_time(answered).await?);
-            }
-            Ok(joined)
-        })
+        self.queue.join_all(entries)
     }
 
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        let keys = emails.iter().map(Email::key).collect();
-        Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            self.wait_for_room(Request::Erase(keys, answer)).await?;
-            in_time(answered).await
-        })
+        self.queue.erase(emails)
     }
 
     fn ready(&self) -> Answer<'_, ()> {
-        self.ask(Request::Ready)
+        self.queue.ready()
     }
 
     fn count(&self) -> u64 {
@@ -220,7 +135,7 @@ impl Waitlist for SledWaitlist {
 
 impl Drop for SledWaitlist {
     fn drop(&mut self) {
-        self.queue = None;
+        self.queue.close();
         if let Some(committer) = self.committer.take() {
             // It can only fail by a panic, which has been printed.
             let _ = committer.join();

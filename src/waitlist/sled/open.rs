@@ -303,19 +303,19 @@ impl fmt::Display for OpenError {
             Self::Held(data, holder) => write!(
                 f,
                 "the data directory {} is in use by process {holder}; stop that one first, or \
-                 name another with --data",
+                 name another with --store",
                 data.display()
             ),
             Self::Io(data, error) => write!(
                 f,
                 "the data directory {} can't be used: {error}; see to its disk, owner and rights, \
-                 or name another with --data",
+                 or name another with --store",
                 data.display()
             ),
             Self::Store(store, what) => write!(
                 f,
                 "the waitlist in {} can't be opened: {what}; nothing was changed. Restore it from \
-                 a copy, or name another place with --data",
+                 a copy, or name another place with --store",
                 store.display()
             ),
         }

@@ -1,0 +1,266 @@
+//! A database server of the tests' own: in a temporary directory, by a user without rights, and never
+//! another one.
+
+use std::{
+    fs,
+    io::Write,
+    net::TcpListener,
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use landing::waitlist::DatabaseUrl;
+use rand::RngExt;
+use tempfile::TempDir;
+
+/// One for all tests that do it no harm. It goes with this process.
+pub(crate) static SHARED: LazyLock<Server> = LazyLock::new(Server::start);
+
+const PASSWORD: &str = "secret-of-the-tests";
+
+/// A server that listens on this machine alone. It is gone with its files when this is, or when this
+/// process ends in whatever way.
+pub(crate) struct Server {
+    folder: PathBuf,
+    pub(crate) port: u16,
+    databases: AtomicU32,
+    /// Waits for its input to end, and then cleans up.
+    keeper: Child,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// A server with settings, a line each.
+    pub(crate) fn with(settings: &[&str]) -> Self {
+        Self::in_folder(&std::env::temp_dir(), settings)
+    }
+
+    /// A server on the disk of a folder.
+    pub(crate) fn in_folder(folder: &Path, settings: &[&str]) -> Self {
+        let folder = TempDir::new_in(folder).expect("a directory").keep();
+        if let Some((user, group)) = unprivileged() {
+            chown(&folder, Some(user), Some(group)).expect("root may");
+        }
+        let keeper = unprivileged_command("sh")
+            .args(["-c", KEEPER, "keeper"])
+            .args([&binaries(), &folder])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        let server = Self {
+            port: free_port(),
+            databases: AtomicU32::new(0),
+            keeper: keeper.expect("a shell"),
+            folder,
+        };
+        server.write("password", PASSWORD);
+        let initialized = server.run(
+            "initdb",
+            &[
+                "--username=owner",
+                "--pwfile=password",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "data",
+            ],
+        );
+        succeeded(&initialized);
+        let mut lines = format!(
+            "port = {}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n",
+            server.port
+        );
+        for setting in settings {
+            lines += setting;
+            lines += "\n";
+        }
+        server.append("data/postgresql.conf", &lines);
+        server.up();
+        server
+    }
+
+    /// A new database, as a URL says it.
+    pub(crate) fn database(&self) -> String {
+        let name = format!("list{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        self.url(&name)
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!(
+            "postgres://owner:{PASSWORD}@127.0.0.1:{}/{database}",
+            self.port
+        )
+    }
+
+    /// What a statement prints.
+    pub(crate) fn sql(&self, database: &str, statement: &str) -> String {
+        let url = self.url(database);
+        let done = self.run("psql", &["-X", "-A", "-t", "-q", "-c", statement, &url]);
+        succeeded(&done);
+        String::from_utf8(done.stdout)
+            .expect("text")
+            .trim()
+            .to_owned()
+    }
+
+    pub(crate) fn up(&self) {
+        let done = self.run("pg_ctl", &["start", "-w", "-D", "data", "-l", "log"]);
+        assert!(done.status.success(), "{}", self.read("log"));
+    }
+
+    /// Stops it: `smart`, `fast` or `immediate`.
+    pub(crate) fn down(&self, mode: &str) {
+        succeeded(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
+    }
+
+    /// Its processes: the one that listens and those that serve.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let postmaster = self.read("data/postmaster.pid");
+        let postmaster: u32 = postmaster
+            .lines()
+            .next()
+            .expect("a line")
+            .parse()
+            .expect("a pid");
+        let children = Command::new("ps")
+            .args(["-o", "pid=", "--ppid", &postmaster.to_string()])
+            .output()
+            .expect("ps runs");
+        let children = String::from_utf8(children.stdout).expect("text");
+        let children = children
+            .split_whitespace()
+            .map(|pid| pid.parse().expect("a pid"));
+        std::iter::once(postmaster).chain(children).collect()
+    }
+
+    /// Writes a file into its directory, readable by it alone.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.folder.join(name);
+        fs::write(&path, text).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+        if let Some((user, group)) = unprivileged() {
+            chown(&path, Some(user), Some(group)).expect("root may");
+        }
+    }
+
+    pub(crate) fn append(&self, name: &str, text: &str) {
+        let file = fs::OpenOptions::new()
+            .append(true)
+            .open(self.folder.join(name));
+        let written = file.expect("it is there").write_all(text.as_bytes());
+        written.expect("writable");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).expect("readable")
+    }
+
+    /// Runs one of its programs.
+    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Output {
+        unprivileged_command(binaries().join(program))
+            .args(args)
+            .env("PGPASSWORD", PASSWORD)
+            .current_dir(&self.folder)
+            // What is left running must not keep who reads its output waiting.
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs")
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Its arguments: the programs, and the directory. Ctrl-C in a terminal does not reach it.
+const KEEPER: &str = r#"
+    cat >/dev/null
+    "$1/pg_ctl" stop -w -D "$2/data" -m immediate
+    rm -rf "$2"
+"#;
+
+/// A new database of the shared server.
+pub(crate) fn database() -> DatabaseUrl {
+    SHARED.database().parse().expect("a URL")
+}
+
+/// The newest server's programs: where Debian has them, or on the PATH.
+fn binaries() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let mut versions: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
+    versions.sort();
+    let on_path = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).find(|folder| folder.join("initdb").exists())
+    };
+    versions
+        .pop()
+        .or_else(on_path)
+        .expect("PostgreSQL; run `.ci/setup test`")
+}
+
+/// Whom to run as when this is root, whom PostgreSQL refuses.
+fn unprivileged() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").expect("readable");
+    let ids = |name: &str| {
+        let line = users
+            .lines()
+            .find(|line| line.starts_with(&format!("{name}:")))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    Some(ids("nobody").expect("every system has one"))
+}
+
+fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    if let Some((user, group)) = unprivileged() {
+        command.uid(user).gid(group);
+    }
+    // In its words, not in those of the machine's language.
+    command.env("LC_ALL", "C").current_dir("/");
+    command
+}
+
+fn succeeded(done: &Output) {
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+/// Below those that the kernel gives to others meanwhile (32768 to 60999 on Linux).
+pub(crate) fn free_port() -> u16 {
+    loop {
+        let port = rand::rng().random_range(20_000..30_000);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Connections that break off in the middle: what became of a statement is asked, and never guessed.
+
+use std::sync::Arc;
+
+use landing::waitlist::{Joined, StoreError, Waitlist};
+use tokio::task::JoinSet;
+
+use super::{
+    open,
+    wire::{Cut, Wire},
+};
+use crate::{
+    postgres::Server,
+    store::{addresses, email, join},
+};
+
+/// Stands in the address of whoever is cut off.
+const MARK: &str = "cut-off";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_cut_off_while_joining_is_new_once() {
+    for cut in [Cut::Before, Cut::After] {
+        let wire = Wire::to_new_database(MARK).await;
+        let list = open(&wire.url);
+        join(&list, "ann@example.com").await;
+        wire.cut(cut);
+        assert_eq!(
+            join(&list, "cut-off@example.com").await,
+            Joined::New,
+            "{cut:?}"
+        );
+        assert_eq!(wire.cuts(), 1);
+        assert_eq!(
+            join(&list, "cut-off@example.com").await,
+            Joined::AlreadyListed
+        );
+        assert_eq!(list.count(), 2, "{cut:?}");
+        assert_eq!(addresses(&list), ["ann@example.com", "cut-off@example.com"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_there_before_is_told_so_also_after_a_cut() {
+    let wire = Wire::to_new_database(MARK).await;
+    let list = open(&wire.url);
+    join(&list, "cut-off@example.com").await;
+    for cut in [Cut::Before, Cut::After] {
+        wire.cut(cut);
+        let again = join(&list, "CUT-off@example.com").await;
+        assert_eq!(again, Joined::AlreadyListed, "{cut:?}");
+    }
+    assert_eq!((wire.cuts(), list.count()), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_erased_was_there_also_when_the_answer_was_cut_off() {
+    for cut in [Cut::Before, Cut::After] {
+        let wire = Wire::to_new_database(MARK).await;
+        let list = open(&wire.url);
+        join(&list, "cut-off@example.com").await;
+        join(&list, "ann@example.com").await;
+        // The first statement looks who is there, the second erases: one cut for each.
+        let named = [email("cut-off@example.com"), email("bob@example.com")];
+        let erasing = list.erase(&named);
+        let cutting = async {
+            wire.cut(cut);
+            wire.was_cut().await;
+            wire.cut(cut);
+        };
+        let (erased, ()) = tokio::join!(erasing, cutting);
+        assert_eq!(erased, Ok(vec![true, false]), "{cut:?}");
+        assert_eq!((wire.cuts(), list.count()), (2, 1), "{cut:?}");
+        assert_eq!(addresses(&list), ["ann@example.com"]);
+    }
+}
+
+/// Again and again, with many people, each of whom comes twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn however_often_connections_break_each_is_new_once_and_counted_once() {
+    let wire = Wire::to_new_database("example.com").await;
+    let list = Arc::new(open(&wire.url));
+    wire.cut_one_in(5);
+    let mut clients = JoinSet::new();
+    for client in 0..16 {
+        let list = Arc::clone(&list);
+        clients.spawn(async move {
+            let mut new = 0;
+            for number in 0..40 {
+                let address = format!("{client}-{number}@example.com");
+                let other = Arc::clone(&list);
+                let (one, two) = tokio::join!(join(&*list, &address), join(&*other, &address));
+                assert_ne!(one, two, "{address}");
+                new += 1;
+            }
+            new
+        });
+    }
+    let new: u64 = clients.join_all().await.iter().sum();
+    assert!(wire.cuts() > 20, "only {} cuts", wire.cuts());
+    assert_eq!((new, list.count()), (640, 640));
+    assert_eq!(addresses(&*list).len(), 640);
+}
+
+/// Who asks waits as long as an answer may take, and no longer. Who comes after that is told at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_gone_is_told_and_one_that_is_back_is_used() {
+    let server = Server::start();
+    let list = open(&server.database().parse().expect("a URL"));
+    let mut trouble = list.trouble();
+    join(&list, "ann@example.com").await;
+    server.down("fast");
+    trouble
+        .wait_for(Option::is_some)
+        .await
+        .expect("the list is there");
+    assert_eq!(list.ready().await, Err(StoreError::Unreachable));
+    let ask = || list.join(crate::store::entry("bob@example.com", 1));
+    assert_eq!(ask().await, Err(StoreError::Unreachable));
+    assert_eq!(list.count(), 1, "the last one known");
+    for _ in 0..10_000 {
+        assert_eq!(
+            ask().await,
+            Err(StoreError::Unreachable),
+            "at once, or this takes a day"
+        );
+    }
+    server.up();
+    trouble
+        .wait_for(Option::is_none)
+        .await
+        .expect("the list is there");
+    assert_eq!(list.ready().await, Ok(()));
+    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    assert_eq!(list.count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_joins_while_the_database_starts_anew_waits_for_it() {
+    let server = Server::start();
+    let list = open(&server.database().parse().expect("a URL"));
+    for mode in ["fast", "immediate"] {
+        server.down(mode);
+        let address = format!("{mode}@example.com");
+        let (joined, ()) = tokio::join!(join(&list, &address), async {
+            tokio::task::block_in_place(|| server.up());
+        });
+        assert_eq!(joined, Joined::New);
+    }
+    assert_eq!(list.count(), 2);
+}

@@ -1,0 +1,144 @@
+//! A wire to the database that a test can cut.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use landing::waitlist::DatabaseUrl;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+};
+
+use crate::postgres::SHARED;
+
+/// Where a connection is cut.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Cut {
+    /// Before the database gets the statement.
+    Before,
+    /// When the database has done it, and before anybody is told.
+    After,
+}
+
+/// Listens in front of the shared server.
+pub(super) struct Wire {
+    pub(super) url: DatabaseUrl,
+    state: Arc<State>,
+}
+
+struct State {
+    /// Cut the next connection that carries these bytes to the database.
+    pattern: &'static str,
+    is_armed: [AtomicBool; 2],
+    /// Of every so many such statements one is cut off; of none when it is 0.
+    every: AtomicU64,
+    statements: AtomicU64,
+    cuts: AtomicU64,
+    was_cut: Notify,
+}
+
+impl Wire {
+    /// To a new database, for statements that have `pattern` in them.
+    pub(super) async fn to_new_database(pattern: &'static str) -> Self {
+        let url = SHARED.database();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let url = url.replace(&format!(":{}/", SHARED.port), &format!(":{port}/"));
+        let state = Arc::new(State {
+            pattern,
+            is_armed: Default::default(),
+            every: AtomicU64::new(0),
+            statements: AtomicU64::new(0),
+            cuts: AtomicU64::new(0),
+            was_cut: Notify::new(),
+        });
+        let wire = Self {
+            url: url.parse().expect("a URL"),
+            state: Arc::clone(&state),
+        };
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(carry(client, Arc::clone(&state)));
+            }
+        });
+        wire
+    }
+
+    /// Has the next such statement cut off.
+    pub(super) fn cut(&self, cut: Cut) {
+        self.state.is_armed[cut as usize].store(true, Ordering::SeqCst);
+    }
+
+    /// Has one in so many cut off, now before it is done and now after it.
+    pub(super) fn cut_one_in(&self, every: u64) {
+        self.state.every.store(every, Ordering::SeqCst);
+    }
+
+    pub(super) fn cuts(&self) -> u64 {
+        self.state.cuts.load(Ordering::SeqCst)
+    }
+
+    pub(super) async fn was_cut(&self) {
+        self.state.was_cut.notified().await;
+    }
+}
+
+impl State {
+    /// Another of those statements is on its way.
+    fn count(&self) {
+        let number = self.statements.fetch_add(1, Ordering::SeqCst);
+        let every = self.every.load(Ordering::SeqCst);
+        if every > 0 && number.is_multiple_of(every) {
+            let cut = if number.is_multiple_of(3) {
+                Cut::Before
+            } else {
+                Cut::After
+            };
+            self.is_armed[cut as usize].store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn is_to_be_cut(&self, cut: Cut) -> bool {
+        let is_to_be = self.is_armed[cut as usize].swap(false, Ordering::SeqCst);
+        if is_to_be {
+            self.cuts.fetch_add(1, Ordering::SeqCst);
+            self.was_cut.notify_one();
+        }
+        is_to_be
+    }
+}
+
+/// Carries bytes both ways. TLS is off on both ends, so they can be looked at.
+async fn carry(mut client: TcpStream, state: Arc<State>) {
+    let server = TcpStream::connect(("127.0.0.1", SHARED.port)).await;
+    let mut server = server.expect("it listens");
+    let (mut asked, mut answered) = ([0; 1 << 16], [0; 1 << 16]);
+    let mut is_ours = false;
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let Ok(length @ 1..) = read else { return };
+                // A statement is prepared once on each connection, and then carries addresses.
+                let bytes = &asked[..length];
+                is_ours = bytes.windows(state.pattern.len()).any(|at| at == state.pattern.as_bytes());
+                if is_ours {
+                    state.count();
+                }
+                if is_ours && state.is_to_be_cut(Cut::Before) {
+                    return;
+                }
+                if server.write_all(bytes).await.is_err() { return }
+            }
+            read = server.read(&mut answered) => {
+                let Ok(length @ 1..) = read else { return };
+                if is_ours && state.is_to_be_cut(Cut::After) {
+                    return;
+                }
+                if client.write_all(&answered[..length]).await.is_err() { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What those want who wait at the same time, in as few statements as it takes.
+//!
+//! People join by one statement, which is a transaction of its own: in one round trip it inserts them and
+//! counts them, so that no copy that is slow, or gone, keeps the row of the count from the others.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use deadpool_postgres::Client;
+use tokio_postgres::{Error, Row};
+use uuid::Uuid;
+
+use super::super::{Joined, queue::Request};
+
+/// Whose keys are there stays as they are. The count is locked last, and only when it changes.
+const JOIN: &str = "
+    WITH fresh AS (
+        INSERT INTO waitlist_entries (key, email, joined_at, id)
+        SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[])
+        ON CONFLICT (key) DO NOTHING
+        RETURNING id
+    ), counted AS (
+        UPDATE waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
+        WHERE EXISTS (SELECT 1 FROM fresh)
+        RETURNING entries
+    )
+    SELECT id, (SELECT entries FROM counted) FROM fresh";
+
+const ERASE: &str = "
+    WITH gone AS (
+        DELETE FROM waitlist_entries WHERE key = ANY($1::bytea[]) RETURNING key
+    ), counted AS (
+        UPDATE waitlist_count SET entries = entries - (SELECT count(*) FROM gone)
+        WHERE EXISTS (SELECT 1 FROM gone)
+        RETURNING entries
+    )
+    SELECT key, (SELECT entries FROM counted) FROM gone";
+
+/// Which of these sign-ups are the ones on the list.
+const OURS: &str =
+    "SELECT id FROM waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])";
+
+const PRESENT: &str = "SELECT key FROM waitlist_entries WHERE key = ANY($1::bytea[])";
+
+/// Changes nothing, and fails where nothing can be changed.
+const PROBE: &str = "UPDATE waitlist_count SET entries = entries WHERE false";
+
+/// Requests, and what has become of them so far.
+pub(super) struct Batch {
+    requests: Vec<Request>,
+    /// Who wants to join, in the order of the requests.
+    people: Vec<Person>,
+    /// Addresses to be erased that were there when they were looked for.
+    present: HashSet<String>,
+    /// Whether it was tried before, and what came of it is not known.
+    is_again: bool,
+}
+
+struct Person {
+    key: String,
+    email: String,
+    joined_at: SystemTime,
+    id: Uuid,
+}
+
+/// What was done.
+pub(super) struct Done {
+    joined: Vec<Joined>,
+    /// How many are on the list, if that has changed.
+    pub(super) count: Option<i64>,
+}
+
+impl Batch {
+    pub(super) fn new(requests: impl Iterator<Item = Request>) -> Self {
+        let requests: Vec<_> = requests.collect();
+        let mut people = Vec::new();
+        for request in &requests {
+            let entries = match request {
+                Request::Join(entry, _) => std::slice::from_ref(entry),
+                Request::JoinAll(entries, _) => entries,
+                Request::Erase(..) | Request::Ready(_) => &[],
+            };
+            people.extend(entries.iter().map(|entry| Person {
+                key: entry.email.key(),
+                email: entry.email.as_typed().to_owned(),
+                joined_at: to_the_millisecond(entry.joined_at),
+                id: Uuid::now_v7(),
+            }));
+        }
+        Self {
+            requests,
+            people,
+            present: HashSet::new(),
+            is_again: false,
+        }
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.requests.iter().all(Request::is_abandoned)
+    }
+
+    /// Does all of it. What fails may be done all the same, so it is done again with the same ids.
+    pub(super) async fn commit(&mut self, client: &Client) -> Result<Done, Error> {
+        let is_again = std::mem::replace(&mut self.is_again, true);
+        let mut done = self.join(client, is_again).await?;
+        let erased = self.erase(client).await?;
+        if self.people.is_empty() && erased.is_none() {
+            let probe = client.prepare_cached(PROBE).await?;
+            client.execute(&probe, &[]).await?;
+        }
+        done.count = erased.flatten().or(done.count);
+        if is_again && done.count.is_none() {
+            // The try that was cut off may have changed it.
+            done.count = Some(super::count(client).await?);
+        }
+        Ok(done)
+    }
+
+    async fn join(&self, client: &Client, is_again: bool) -> Result<Done, Error> {
+        let (mut joined, mut count) = (Vec::new(), None);
+        if self.people.is_empty() {
+            return Ok(Done { joined, count });
+        }
+        // Each address once, the first who has it. Sorted, so that copies with the same ones wait for each
+        // other, and not in a circle.
+        let mut firsts = BTreeMap::new();
+        for person in &self.people {
+            firsts.entry(person.key.as_bytes()).or_insert(person);
+        }
+        let keys: Vec<_> = firsts.keys().copied().collect();
+        let emails: Vec<_> = firsts.values().map(|it| it.email.as_str()).collect();
+        let times: Vec<_> = firsts.values().map(|it| it.joined_at).collect();
+        let ids: Vec<_> = firsts.values().map(|it| it.id).collect();
+        let statement = client.prepare_cached(JOIN).await?;
+        let fresh = client
+            .query(&statement, &[&keys, &emails, &times, &ids])
+            .await?;
+        let mut ours = HashSet::new();
+        for row in fresh {
+            ours.insert(row.try_get(0)?);
+            count = row.try_get(1)?;
+        }
+        if is_again {
+            // An earlier try that was cut off has them on the list. By now it is over: the insertion waits
+            // for one that has the same keys.
+            let statement = client.prepare_cached(OURS).await?;
+            let rows = client.query(&statement, &[&keys, &ids]).await?;
+            ours.extend(column::<Uuid>(&rows)?);
+        }
+        joined.extend(self.people.iter().map(|person| {
+            if ours.contains(&person.id) {
+                Joined::New
+            } else {
+                Joined::AlreadyListed
+            }
+        }));
+        Ok(Done { joined, count })
+    }
+
+    /// The count afterwards, if that has changed; nothing when nobody is to be erased.
+    async fn erase(&mut self, client: &Client) -> Result<Option<Option<i64>>, Error> {
+        let keys = self.requests.iter().filter_map(|request| match request {
+            Request::Erase(keys, _) => Some(keys),
+            _ => None,
+        });
+        let keys: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let keys: Vec<_> = keys.into_iter().collect();
+        // Before anything is done, because a try that was cut off does not tell.
+        let statement = client.prepare_cached(PRESENT).await?;
+        let mut present = column::<Vec<u8>>(&client.query(&statement, &[&keys]).await?)?;
+        let statement = client.prepare_cached(ERASE).await?;
+        let gone = client.query(&statement, &[&keys]).await?;
+        present.extend(column::<Vec<u8>>(&gone)?);
+        let count = gone.first().map(|row| row.try_get(1)).transpose()?;
+        let present = present
+            .into_iter()
+            .filter_map(|key| String::from_utf8(key).ok());
+        self.present.extend(present);
+        Ok(Some(count))
+    }
+
+    /// Tells everybody.
+    pub(super) fn answer(mut self, done: Done) {
+        let mut joined = done.joined.into_iter();
+        for request in self.requests {
+            // Who has gone meanwhile needs no answer.
+            match request {
+                Request::Join(_, answer) => {
+                    if let Some(joined) = joined.next() {
+                        let _ = answer.send(joined);
+                    }
+                }
+                Request::JoinAll(entries, answer) => {
+                    let _ = answer.send(joined.by_ref().take(entries.len()).collect());
+                }
+                Request::Erase(keys, answer) => {
+                    let was_there = |key| self.present.remove(key);
+                    let _ = answer.send(keys.iter().map(was_there).collect());
+                }
+                Request::Ready(answer) => {
+                    let _ = answer.send(());
+                }
+            }
+        }
+    }
+}
+
+/// As every store keeps it. A time before 1970 is none of a sign-up.
+fn to_the_millisecond(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    UNIX_EPOCH + Duration::from_millis(millis)
+}
+
+/// The first column of every row.
+fn column<'a, T: tokio_postgres::types::FromSql<'a>>(rows: &'a [Row]) -> Result<Vec<T>, Error> {
+    rows.iter().map(|row| row.try_get(0)).collect()
+}

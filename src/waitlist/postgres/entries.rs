@@ -1,0 +1,160 @@
+//! Reading the list: as it was at one moment, while others write.
+
+use std::{
+    pin::pin,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use deadpool_postgres::{Object, Pool};
+use futures_util::StreamExt;
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
+use tokio_postgres::{IsolationLevel, Row};
+
+use super::{
+    super::{Email, Entries, Entry, Selection, StoreError},
+    committer::is_conflict,
+};
+
+/// Entries that are handed on together, and how many such blocks may wait for who reads them.
+const BLOCK: usize = 512;
+const BLOCKS: usize = 4;
+
+/// The end of all times that are kept: 9999-12-31T23:59:59.999Z.
+const LAST: Duration = Duration::from_millis(253_402_300_799_999);
+
+type Block = Result<Vec<Entry>, StoreError>;
+
+/// How often a reading that others' writing has made impossible is begun again.
+const TRIES: usize = 5;
+
+/// The selected entries, and the count of the same moment. Must not be called by a task.
+///
+/// # Errors
+/// [`StoreError::Unreachable`], also in the middle.
+pub(super) fn entries(
+    runtime: &Handle,
+    pool: Pool,
+    selection: Selection,
+) -> Result<Entries, StoreError> {
+    let (tell, told) = oneshot::channel();
+    let (send, mut blocks) = mpsc::channel(BLOCKS);
+    let mut reader = Reader {
+        pool,
+        selection,
+        tell: Some(tell),
+        send,
+    };
+    runtime.spawn(async move {
+        for _ in 0..TRIES {
+            match reader.read().await {
+                Err(Stop::Conflict) if reader.tell.is_some() => {}
+                Err(Stop::Conflict | Stop::Trouble) => {
+                    // Who has gone away needs no answer.
+                    let _ = reader.send.send(Err(StoreError::Unreachable)).await;
+                    break;
+                }
+                Ok(()) | Err(Stop::Gone) => break,
+            }
+        }
+    });
+    let count = told.blocking_recv().map_err(|_| StoreError::Unreachable)?;
+    let blocks = std::iter::from_fn(move || blocks.blocking_recv());
+    let entries = blocks.flat_map(|block| {
+        let (entries, error) = match block {
+            Ok(entries) => (entries, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        entries.into_iter().map(Ok).chain(error)
+    });
+    Ok(Entries::new(count, entries))
+}
+
+/// Why a reading ends early.
+enum Stop {
+    /// Others were at the same rows.
+    Conflict,
+    Trouble,
+    /// Nobody reads any more.
+    Gone,
+}
+
+impl From<tokio_postgres::Error> for Stop {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if is_conflict(&error) {
+            Self::Conflict
+        } else {
+            Self::Trouble
+        }
+    }
+}
+
+struct Reader {
+    pool: Pool,
+    selection: Selection,
+    /// Whom the count is to be told, until it is.
+    tell: Option<oneshot::Sender<u64>>,
+    send: mpsc::Sender<Block>,
+}
+
+impl Reader {
+    async fn read(&mut self) -> Result<(), Stop> {
+        let client = self.pool.get().await.map_err(|_| Stop::Trouble)?;
+        // Closed at the end: who goes away early leaves the rest of the list in it.
+        let mut client = Object::take(client);
+        let reading = client
+            .build_transaction()
+            .isolation_level(IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start()
+            .await?;
+        // It may take its time, and whoever reads it theirs.
+        reading
+            .batch_execute("SET LOCAL statement_timeout = 0")
+            .await?;
+        // With this the moment has come that the list is of.
+        let count = super::count(reading.client()).await?;
+
+        let Selection {
+            since,
+            until,
+            newest_first,
+        } = self.selection;
+        let order = if newest_first { "DESC" } else { "ASC" };
+        let statement = format!(
+            "SELECT email, joined_at FROM waitlist_entries WHERE joined_at >= $1 AND joined_at < $2 \
+             ORDER BY joined_at {order}, id {order}"
+        );
+        let period = [
+            since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
+            until.unwrap_or(UNIX_EPOCH + LAST),
+        ];
+        let mut rows = pin!(reading.query_raw(&statement, period).await?);
+        let mut block = Vec::with_capacity(BLOCK);
+        while let Some(row) = rows.next().await {
+            block.push(entry(&row?)?);
+            if block.len() == BLOCK {
+                self.hand_on(count, std::mem::take(&mut block)).await?;
+            }
+        }
+        self.hand_on(count, block).await
+    }
+
+    /// Not before the first of it is read, so that until then it can be begun again.
+    async fn hand_on(&mut self, count: i64, block: Vec<Entry>) -> Result<(), Stop> {
+        if let Some(tell) = self.tell.take() {
+            let told = tell.send(u64::try_from(count).unwrap_or(0));
+            told.map_err(|_| Stop::Gone)?;
+        }
+        self.send.send(Ok(block)).await.map_err(|_| Stop::Gone)
+    }
+}
+
+fn entry(row: &Row) -> Result<Entry, tokio_postgres::Error> {
+    Ok(Entry {
+        email: Email::kept(row.try_get(0)?),
+        joined_at: row.try_get(1)?,
+    })
+}

@@ -1,0 +1,112 @@
+//! What goes wrong with a database, in words.
+
+use std::{error::Error as _, fmt};
+
+use deadpool_postgres::{HookError, PoolError};
+use tokio_postgres::{Error, error::SqlState};
+
+use super::{committer::TRY_PATIENCE, schema};
+
+/// Why a list is not opened. Its words are for the owner; nothing was changed.
+#[derive(Debug)]
+pub enum DatabaseError {
+    /// A setting of this program's, in words.
+    Settings(String),
+    /// Nobody answers there (where, why). Later somebody may.
+    Unreachable(String, String),
+    /// It answers, and refuses (where, why).
+    Refused(String, String),
+    /// There is no list (where).
+    NoList(String),
+    /// It is of a newer format (where, which).
+    Newer(String, i64),
+    /// It can't keep every address as typed (where, in which encoding).
+    Encoding(String, String),
+}
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(why) => write!(f, "the database can't be connected to: {why}"),
+            Self::Unreachable(place, why) => write!(
+                f,
+                "{place} does not answer: {why}; see that it runs and that this machine may reach it"
+            ),
+            Self::Refused(place, why) => write!(
+                f,
+                "{place} refuses: {why}; see to the URL, and to what this user may do there"
+            ),
+            Self::NoList(place) => write!(
+                f,
+                "there is no waitlist in {place}; name its place with --store"
+            ),
+            Self::Newer(place, format) => write!(
+                f,
+                "{place} has a waitlist of format {format}, and this program reads format {}: use the \
+                 program that made it, or a newer one",
+                schema::FORMAT
+            ),
+            Self::Encoding(place, encoding) => write!(
+                f,
+                "{place} keeps text as {encoding}, which not every address can be written in: make a \
+                 database with ENCODING 'UTF8'"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DatabaseError {}
+
+/// Why a list is not opened, when there is no connection.
+pub(super) fn no_connection(place: &str, error: &PoolError) -> DatabaseError {
+    match error {
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            refusal(place, error)
+        }
+        other => DatabaseError::Unreachable(place.to_owned(), words_of_the_pool(other)),
+    }
+}
+
+/// Why a list is not opened, when a statement failed.
+pub(super) fn refusal(place: &str, error: &Error) -> DatabaseError {
+    let (place, why) = (place.to_owned(), words(error));
+    let for_now = [
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+    ];
+    match error.code() {
+        Some(code) if !for_now.contains(code) => DatabaseError::Refused(place, why),
+        _ => DatabaseError::Unreachable(place, why),
+    }
+}
+
+/// Why there is no connection, in words for the owner.
+pub(super) fn words_of_the_pool(error: &PoolError) -> String {
+    match error {
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            words(error)
+        }
+        PoolError::Timeout(_) => {
+            format!("no connection in {} seconds", TRY_PATIENCE.as_secs())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What happened, in words for the owner. Errors of data quote it: of those only the number is told, as
+/// an address never appears in a log.
+pub(super) fn words(error: &Error) -> String {
+    let Some(error) = error.as_db_error() else {
+        let why = error.source().map(|why| format!(": {why}"));
+        return format!("{error}{}", why.unwrap_or_default());
+    };
+    let code = error.code().code();
+    if code.starts_with("22") || code.starts_with("23") {
+        format!("error {code}")
+    } else {
+        format!("{} ({code})", error.message())
+    }
+}

@@ -1,0 +1,252 @@
+//! The list in PostgreSQL, or what speaks its protocol: for several copies of the site, each of which has
+//! one of these.
+
+mod batch;
+mod committer;
+mod entries;
+mod error;
+mod schema;
+mod tls;
+mod url;
+
+use std::sync::mpsc;
+
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod,
+    Runtime as PoolRuntime,
+};
+use tokio::{
+    runtime::{self, Handle, Runtime},
+    sync::watch,
+    time::timeout,
+};
+use tokio_postgres::{Client, Error};
+
+use super::{
+    Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
+    queue::{ANSWER_PATIENCE, COMMITTER, Queue},
+};
+use committer::{BATCH_MAX, Committer, TRY_PATIENCE};
+use error::{no_connection, refusal};
+
+pub use committer::Trouble;
+pub use error::DatabaseError;
+pub use url::DatabaseUrl;
+
+/// Connections of a process: one that writes, and those of the owner's commands.
+const CONNECTIONS: usize = 4;
+
+/// The list in a database.
+#[derive(Debug)]
+pub struct PostgresWaitlist {
+    queue: Queue,
+    pool: Pool,
+    count: watch::Receiver<u64>,
+    trouble: watch::Receiver<Option<Trouble>>,
+    runtime: Background,
+}
+
+impl PostgresWaitlist {
+    /// Opens the list in a database.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] says what was found and what to do. [`DatabaseError::NoList`] when there is none.
+    pub fn open(url: &DatabaseUrl) -> Result<Self, DatabaseError> {
+        Self::look(url, false)
+    }
+
+    /// Opens the list in a database, making it when there is none, and what this program needs of one of
+    /// an earlier format.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] says what was found and what to do.
+    pub fn open_or_make(url: &DatabaseUrl) -> Result<Self, DatabaseError> {
+        Self::look(url, true)
+    }
+
+    fn look(url: &DatabaseUrl, make: bool) -> Result<Self, DatabaseError> {
+        let runtime = Background::new()?;
+        let pool = pool(url).map_err(DatabaseError::Settings)?;
+        let (tell, told) = mpsc::channel();
+        {
+            let (url, pool) = (url.clone(), pool.clone());
+            runtime.handle().spawn(async move {
+                let opened = open(&url, &pool, make).await;
+                // Who asked waits.
+                let _ = tell.send(opened);
+            });
+        }
+        let opened = told.recv();
+        let count = opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
+        let (publish, count) = watch::channel(u64::try_from(count).unwrap_or(0));
+        let (tell, trouble) = watch::channel(None);
+        let (queue, requests) = Queue::new(BATCH_MAX);
+        let committer = Committer {
+            pool: pool.clone(),
+            count: publish,
+            trouble: tell,
+        };
+        runtime.handle().spawn(committer.run(requests));
+        Ok(Self {
+            queue,
+            pool,
+            count,
+            trouble,
+            runtime,
+        })
+    }
+
+    /// What is wrong with the database, for whoever waits for it to change.
+    pub fn trouble(&self) -> watch::Receiver<Option<Trouble>> {
+        self.trouble.clone()
+    }
+
+    /// Nobody is kept waiting for a database that nobody could wait for. Whether it is back is looked at
+    /// several times a second.
+    fn is_lost(&self) -> bool {
+        let trouble = self.trouble.borrow();
+        let since = trouble.as_ref().map(|trouble| trouble.since);
+        since.is_some_and(|since| since.elapsed() > ANSWER_PATIENCE)
+    }
+
+    fn unless_lost<'a, T: 'a + Send>(
+        &'a self,
+        answer: impl FnOnce(&'a Queue) -> Answer<'a, T>,
+    ) -> Answer<'a, T> {
+        if self.is_lost() {
+            return Box::pin(std::future::ready(Err(StoreError::Unreachable)));
+        }
+        let answer = answer(&self.queue);
+        Box::pin(async move {
+            answer.await.map_err(|error| match error {
+                // It was not slow.
+                StoreError::TimedOut if self.trouble.borrow().is_some() => StoreError::Unreachable,
+                error => error,
+            })
+        })
+    }
+}
+
+impl Waitlist for PostgresWaitlist {
+    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
+        self.unless_lost(|queue| queue.join(entry))
+    }
+
+    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
+        self.unless_lost(|queue| queue.join_all(entries))
+    }
+
+    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
+        self.unless_lost(|queue| queue.erase(emails))
+    }
+
+    fn ready(&self) -> Answer<'_, ()> {
+        if self.trouble.borrow().is_some() {
+            return Box::pin(std::future::ready(Err(StoreError::Unreachable)));
+        }
+        self.unless_lost(Queue::ready)
+    }
+
+    /// At most a second old, while the database answers.
+    fn count(&self) -> u64 {
+        *self.count.borrow()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.count.clone()
+    }
+
+    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
+        entries::entries(self.runtime.handle(), self.pool.clone(), selection)
+    }
+}
+
+/// A runtime of a list's own, so that it can be opened and read from anywhere: a thread.
+#[derive(Debug)]
+struct Background(Option<Runtime>);
+
+impl Background {
+    fn new() -> Result<Self, DatabaseError> {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name(COMMITTER)
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| DatabaseError::Settings(error.to_string()))?;
+        Ok(Self(Some(runtime)))
+    }
+
+    fn handle(&self) -> &Handle {
+        let runtime = self.0.as_ref();
+        runtime.expect("it is there until it is dropped").handle()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            // To wait for it is nothing for a task, which this may be in. What was answered is kept.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn pool(url: &DatabaseUrl) -> Result<Pool, String> {
+    // A statement that nobody waits for any more must not keep the next one waiting; and an answer is a
+    // promise, which without this setting the next crash may break.
+    let session = format!(
+        "SET statement_timeout = {};
+         SELECT set_config('synchronous_commit', 'on', false)
+         WHERE current_setting('synchronous_commit', true) = 'off'",
+        TRY_PATIENCE.as_millis()
+    );
+    let begin = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+        let session = session.clone();
+        Box::pin(async move {
+            // The pool's own patience leaves this out.
+            let begun = timeout(TRY_PATIENCE, client.batch_execute(&session)).await;
+            let begun = begun.map_err(|_| HookError::message("no session in time"))?;
+            begun.map_err(HookError::Backend)
+        })
+    });
+    let manager = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    let manager = Manager::from_config(url.config.clone(), url.tls.connector()?, manager);
+    let pool = Pool::builder(manager)
+        .max_size(CONNECTIONS)
+        .runtime(PoolRuntime::Tokio1)
+        .create_timeout(Some(TRY_PATIENCE))
+        .wait_timeout(Some(TRY_PATIENCE))
+        .post_create(begin)
+        .build();
+    pool.map_err(|error| error.to_string())
+}
+
+/// Looks at what is there, makes what is to be made, and returns the count.
+async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, DatabaseError> {
+    let place = url.to_string();
+    let told = |error: Error| refusal(&place, &error);
+    let client = pool.get().await;
+    let client = client.map_err(|error| no_connection(&place, &error))?;
+    let encoding = client.query_one("SHOW server_encoding", &[]).await;
+    let encoding: String = encoding.and_then(|row| row.try_get(0)).map_err(told)?;
+    if !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
+        return Err(DatabaseError::Encoding(place, encoding));
+    }
+    let mut format = schema::format(&client).await.map_err(told)?;
+    if make && format.is_none_or(|format| format < schema::FORMAT) {
+        format = Some(schema::migrate(&client).await.map_err(told)?);
+    }
+    match format {
+        Some(schema::FORMAT) => count(&client).await.map_err(told),
+        Some(newer) if newer > schema::FORMAT => Err(DatabaseError::Newer(place, newer)),
+        _ => Err(DatabaseError::NoList(place)),
+    }
+}
+
+/// How many are on the list.
+async fn count(client: &Client) -> Result<i64, Error> {
+    let count = "SELECT entries FROM waitlist_count WHERE row_number = 1";
+    client.query_typed_one(count, &[]).await?.try_get(0)
+}

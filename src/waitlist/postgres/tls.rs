@@ -1,0 +1,165 @@
+//! TLS to a database, by rustls.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What a URL says of it.
+#[derive(Clone, Default)]
+pub(super) struct Tls {
+    pub(super) trust: Trust,
+    /// Of the authority that is trusted; without it, the system's are.
+    pub(super) root: Option<PathBuf>,
+    /// With which we show who we are, and its key.
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+}
+
+/// Whom the other end may be.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Trust {
+    /// Whoever answers: nobody can listen, but somebody could stand in between.
+    #[default]
+    Anybody,
+    /// Who has a certificate of a trusted authority.
+    Authority,
+    /// Who has one for the name of the host.
+    Host,
+}
+
+impl Tls {
+    /// What connects so.
+    ///
+    /// # Errors
+    /// A sentence for the owner: a file can't be read, or nobody is trusted.
+    pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
+        let provider = Arc::new(ring::default_provider());
+        let authorities = match self.trust {
+            Trust::Anybody => None,
+            _ => Some(self.authorities(&provider)?),
+        };
+        let verifier = Verifier {
+            provider: Arc::clone(&provider),
+            authorities,
+            names_matter: self.trust == Trust::Host,
+        };
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let config = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => {
+                let told = |error| format!("{}: {error}", key.display());
+                let key = PrivateKeyDer::from_pem_file(key).map_err(told)?;
+                let config = config.with_client_auth_cert(certificates(certificate)?, key);
+                config.map_err(|error| format!("{}: {error}", certificate.display()))?
+            }
+            (None, None) => config.with_no_client_auth(),
+            _ => return Err("sslcert and sslkey come together or not at all".into()),
+        };
+        Ok(MakeRustlsConnect::new(config))
+    }
+
+    fn authorities(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<WebPkiServerVerifier>, String> {
+        let mut roots = RootCertStore::empty();
+        let (from, found) = match &self.root {
+            Some(file) => (file.display().to_string(), certificates(file)?),
+            None => (
+                "the system".to_owned(),
+                rustls_native_certs::load_native_certs().certs,
+            ),
+        };
+        roots.add_parsable_certificates(found);
+        if roots.is_empty() {
+            return Err(format!(
+                "{from} has no certificate of an authority: name the file of the database's with sslrootcert"
+            ));
+        }
+        WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider))
+            .build()
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
+    read.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// What libpq's modes check, of which rustls has only the strictest.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+    names_matter: bool,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(authorities) = &self.authorities else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let verified = authorities.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        match verified {
+            // The last thing that is checked: the certificate is good.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.names_matter => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
