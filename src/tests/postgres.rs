@@ -48,6 +48,45 @@ impl Server {
 
     /// A server on the disk of a folder.
     pub(crate) fn in_folder(folder: &Path, settings: &[&str]) -> Self {
+        let server = Self::without_data(folder);
+        server.write("password", PASSWORD);
+        succeeded(&server.run(
+            "initdb",
+            &[
+                "--username=owner",
+                "--pwfile=password",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "data",
+            ],
+        ));
+        server.configure(settings);
+        server.up();
+        server
+    }
+
+    /// One that copies all that another one does.
+    pub(crate) fn standby_of(first: &Self) -> Self {
+        let server = Self::without_data(&std::env::temp_dir());
+        let from = first.url("postgres");
+        succeeded(&server.run(
+            "pg_basebackup",
+            &["-R", "-c", "fast", "-D", "data", "-d", &from, "--no-sync"],
+        ));
+        server.configure(&[]);
+        server.up();
+        server
+    }
+
+    /// Makes a standby the first one, that waits for no other.
+    pub(crate) fn promote(&self) {
+        // What the first one was told later than the copy was made is the first one's.
+        succeeded(&self.run("pg_ctl", &["promote", "-w", "-D", "data"]));
+    }
+
+    fn without_data(folder: &Path) -> Self {
         let folder = TempDir::new_in(folder).expect("a directory").keep();
         if let Some((user, group)) = unprivileged() {
             chown(&folder, Some(user), Some(group)).expect("root may");
@@ -60,37 +99,20 @@ impl Server {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn();
-        let server = Self {
+        Self {
             port: free_port(),
             databases: AtomicU32::new(0),
             keeper: keeper.expect("a shell"),
             folder,
-        };
-        server.write("password", PASSWORD);
-        let initialized = server.run(
-            "initdb",
-            &[
-                "--username=owner",
-                "--pwfile=password",
-                "--auth=scram-sha-256",
-                "--encoding=UTF8",
-                "--locale=C",
-                "--no-sync",
-                "data",
-            ],
-        );
-        succeeded(&initialized);
-        let mut lines = format!(
-            "port = {}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n",
-            server.port
-        );
-        for setting in settings {
-            lines += setting;
-            lines += "\n";
         }
-        server.append("data/postgresql.conf", &lines);
-        server.up();
-        server
+    }
+
+    fn configure(&self, settings: &[&str]) {
+        let own = format!(
+            "port = {}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n",
+            self.port
+        );
+        self.append("data/postgresql.conf", &(own + &settings.join("\n") + "\n"));
     }
 
     /// A new database, as a URL says it.

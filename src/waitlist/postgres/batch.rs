@@ -1,7 +1,7 @@
 //! What those want who wait at the same time, in as few statements as it takes.
 //!
 //! People join by one statement, which is a transaction of its own: in one round trip it inserts them and
-//! counts them, so that no copy that is slow, or gone, keeps the row of the count from the others.
+//! counts them, so that nothing is locked while the database waits for a copy.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::super::{Joined, queue::Request};
 
-/// Whose keys are there stays as they are. The count is locked last, and only when it changes.
+/// Whose keys are there stays as they are. The count is changed last, and only when there is a change.
 const JOIN: &str = "
     WITH fresh AS (
         INSERT INTO waitlist_entries (key, email, joined_at, id)
@@ -23,20 +23,28 @@ const JOIN: &str = "
         RETURNING id
     ), counted AS (
         UPDATE waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-        WHERE EXISTS (SELECT 1 FROM fresh)
+        WHERE slot = $5 AND EXISTS (SELECT 1 FROM fresh)
         RETURNING entries
     )
-    SELECT id, (SELECT entries FROM counted) FROM fresh";
+    SELECT id, (
+        (SELECT entries FROM counted)
+        + (SELECT sum(entries) FROM waitlist_count WHERE slot <> $5)
+    )::bigint
+    FROM fresh";
 
 const ERASE: &str = "
     WITH gone AS (
         DELETE FROM waitlist_entries WHERE key = ANY($1::bytea[]) RETURNING key
     ), counted AS (
         UPDATE waitlist_count SET entries = entries - (SELECT count(*) FROM gone)
-        WHERE EXISTS (SELECT 1 FROM gone)
+        WHERE slot = $2 AND EXISTS (SELECT 1 FROM gone)
         RETURNING entries
     )
-    SELECT key, (SELECT entries FROM counted) FROM gone";
+    SELECT key, (
+        (SELECT entries FROM counted)
+        + (SELECT sum(entries) FROM waitlist_count WHERE slot <> $2)
+    )::bigint
+    FROM gone";
 
 /// Which of these sign-ups are the ones on the list.
 const OURS: &str =
@@ -102,11 +110,11 @@ impl Batch {
         self.requests.iter().all(Request::is_abandoned)
     }
 
-    /// Does all of it. What fails may be done all the same, so it is done again with the same ids.
-    pub(super) async fn commit(&mut self, client: &Client) -> Result<Done, Error> {
+    /// Does all of it, and counts it in a slot. What fails may be done all the same, so it is done again with the same ids.
+    pub(super) async fn commit(&mut self, client: &Client, slot: i64) -> Result<Done, Error> {
         let is_again = std::mem::replace(&mut self.is_again, true);
-        let mut done = self.join(client, is_again).await?;
-        let erased = self.erase(client).await?;
+        let mut done = self.join(client, slot, is_again).await?;
+        let erased = self.erase(client, slot).await?;
         if self.people.is_empty() && erased.is_none() {
             let probe = client.prepare_cached(PROBE).await?;
             client.execute(&probe, &[]).await?;
@@ -119,7 +127,7 @@ impl Batch {
         Ok(done)
     }
 
-    async fn join(&self, client: &Client, is_again: bool) -> Result<Done, Error> {
+    async fn join(&self, client: &Client, slot: i64, is_again: bool) -> Result<Done, Error> {
         let (mut joined, mut count) = (Vec::new(), None);
         if self.people.is_empty() {
             return Ok(Done { joined, count });
@@ -136,7 +144,7 @@ impl Batch {
         let ids: Vec<_> = firsts.values().map(|it| it.id).collect();
         let statement = client.prepare_cached(JOIN).await?;
         let fresh = client
-            .query(&statement, &[&keys, &emails, &times, &ids])
+            .query(&statement, &[&keys, &emails, &times, &ids, &slot])
             .await?;
         let mut ours = HashSet::new();
         for row in fresh {
@@ -161,7 +169,7 @@ impl Batch {
     }
 
     /// The count afterwards, if that has changed; nothing when nobody is to be erased.
-    async fn erase(&mut self, client: &Client) -> Result<Option<Option<i64>>, Error> {
+    async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<Option<i64>>, Error> {
         let keys = self.requests.iter().filter_map(|request| match request {
             Request::Erase(keys, _) => Some(keys),
             _ => None,
@@ -175,7 +183,7 @@ impl Batch {
         let statement = client.prepare_cached(PRESENT).await?;
         let mut present = column::<Vec<u8>>(&client.query(&statement, &[&keys]).await?)?;
         let statement = client.prepare_cached(ERASE).await?;
-        let gone = client.query(&statement, &[&keys]).await?;
+        let gone = client.query(&statement, &[&keys, &slot]).await?;
         present.extend(column::<Vec<u8>>(&gone)?);
         let count = gone.first().map(|row| row.try_get(1)).transpose()?;
         let present = present

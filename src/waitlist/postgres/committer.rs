@@ -37,6 +37,8 @@ pub struct Trouble {
 /// Owns every write of this process.
 pub(super) struct Committer {
     pub(super) pool: Pool,
+    /// Where it counts.
+    pub(super) slot: i64,
     pub(super) count: watch::Sender<u64>,
     pub(super) trouble: watch::Sender<Option<Trouble>>,
 }
@@ -89,7 +91,7 @@ impl Committer {
 
     async fn try_to_commit(&self, batch: &mut Batch) -> Result<Done, Failure> {
         let client = self.connection().await?;
-        let done = timeout(TRY_PATIENCE, batch.commit(&client)).await;
+        let done = timeout(TRY_PATIENCE, batch.commit(&client, self.slot)).await;
         settle(client, done.ok())
     }
 

@@ -83,6 +83,7 @@ impl PostgresWaitlist {
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer {
             pool: pool.clone(),
+            slot: schema::any_slot(),
             count: publish,
             trouble: tell,
         };
@@ -247,6 +248,6 @@ async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, Databas
 
 /// How many are on the list.
 async fn count(client: &Client) -> Result<i64, Error> {
-    let count = "SELECT entries FROM waitlist_count WHERE row_number = 1";
+    let count = "SELECT sum(entries)::bigint FROM waitlist_count";
     client.query_typed_one(count, &[]).await?.try_get(0)
 }

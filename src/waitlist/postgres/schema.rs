@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Error, error::SqlState};
+use uuid::Uuid;
 
 /// The formats of the list, each made from the one before it by statements that do nothing when they were
 /// done. What stands here stays: somewhere it has run already. A copy of the program that is older must be
@@ -29,14 +30,19 @@ const MIGRATIONS: [&[&str]; 1] = [&[
     // ASC has YugabyteDB sort by time instead of spreading by a hash.
     "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
         ON waitlist_entries (joined_at ASC, id ASC)",
-    // One row: how many entries there are, changed by whoever changes those.
+    // How many entries there are is the sum of this. Each copy counts in a row of its own, else each would
+    // wait until the others' sign-ups are on the disk.
     "CREATE TABLE IF NOT EXISTS waitlist_count (
-        row_number bigint PRIMARY KEY,
+        slot bigint PRIMARY KEY,
         entries bigint NOT NULL
     )",
-    "INSERT INTO waitlist_count (row_number, entries) VALUES (1, 0)
-        ON CONFLICT (row_number) DO NOTHING",
+    "INSERT INTO waitlist_count (slot, entries)
+        SELECT slot, 0 FROM generate_series(0, 63) AS slot
+        ON CONFLICT (slot) DO NOTHING",
 ]];
+
+/// Rows of `waitlist_count`. Two copies that come to have the same one still count right.
+const SLOTS: i64 = 64;
 
 /// Which of them were done.
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS waitlist_migrations (
@@ -50,6 +56,13 @@ pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
 /// How long copies that start at once may keep each other waiting.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// A slot for a copy.
+pub(super) fn any_slot() -> i64 {
+    // Random, but for the bits of its version.
+    let (_, random) = Uuid::now_v7().as_u64_pair();
+    (random % SLOTS as u64) as i64
+}
 
 /// The format of the list that is there, if one is.
 pub(super) async fn format(client: &Client) -> Result<Option<i64>, Error> {
