@@ -1,8 +1,8 @@
 # The commands of this project. `make` alone lists them.
 
-# Where the site is served, and the directory of its waitlist.
+# Where the site is served, and the directory of its waitlist, if that is not in `data` or a database.
 ADDR ?= $(or $(LANDING_ADDR),127.0.0.1:3000)
-DATA ?= $(or $(LANDING_DATA),data)
+DATA ?= $(LANDING_DATA)
 
 # .ci/setup puts there what it had to build; wasm-opt comes with the npm packages.
 export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/node_modules/.bin:$(PATH)
@@ -18,10 +18,10 @@ help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
 run: build ## set up, build the release, serve it: make run ADDR=127.0.0.1:3000 DATA=data
-	exec target/release/landing --addr "$(ADDR)" --data "$(DATA)"
+	exec target/release/landing --addr "$(ADDR)" $(if $(DATA),--data "$(DATA)")
 
 watch: setup ## serve while you work: a change reaches the open page by itself
-	LANDING_ADDR="$(ADDR)" LANDING_DATA="$(DATA)" LEPTOS_SITE_ADDR="$(ADDR)" cargo leptos watch
+	LANDING_ADDR="$(ADDR)" $(if $(DATA),LANDING_DATA="$(DATA)") LEPTOS_SITE_ADDR="$(ADDR)" cargo leptos watch
 
 test: ## set up, then every check and test there is
 	@.ci/setup test

@@ -1,15 +1,15 @@
 //! Steward's site: a one-page marketing site and its early-access waitlist.
 //!
 //! Leptos renders the page on the server, a small wasm host mounts React islands in it, and an
-//! embedded store keeps the sign-ups. The map, from the bottom up: a module uses modules of its own
+//! embedded store keeps the sign-ups, or a database that several copies share. The map, from the bottom up: a module uses modules of its own
 //! layer and of those above it in this table, and `tests/architecture.rs` holds it to that.
 //!
 //! | layer | module | holds |
 //! |---|---|---|
 //! | words | [`copy`] | every sentence and link that a visitor reads |
 //! | | [`wire`] | every type that crosses the network or the border to TypeScript |
-//! | | `config` | command-line flags and environment |
-//! | list | `waitlist` | an address, the trait of a store, the sled store |
+//! | | `config` | command-line flags and environment of the server |
+//! | list | `waitlist` | an address, the trait of a store, the stores: sled's and PostgreSQL's |
 //! | page | `page` | what a page is made of |
 //! | | `metadata` | what search engines and previews read |
 //! | | `island` | what the server writes for an island |

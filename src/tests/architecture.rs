@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 6] = [
 const NEVER: [(&str, &[&str]); 15] = [
     ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
-    ("config", &["leptos", "axum", "sled", "tokio"]),
+    ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),
     ("waitlist", &["crate::", "leptos", "axum", "clap"]),
     (
         "page",
@@ -70,7 +70,7 @@ const NEVER: [(&str, &[&str]); 15] = [
             "axum",
         ],
     ),
-    ("cli", &["sled::"]),
+    ("cli", &["sled::", "tokio_postgres", "deadpool"]),
     (
         "host",
         &[

@@ -45,6 +45,12 @@ fn whatever_breaks_nobody_is_lost_and_nobody_is_doubled() {
     copies[1].start_again();
     clients.wait_for_more("it is back");
 
+    // Another one is replaced by a new version.
+    copies[2].running().signal("-TERM");
+    assert_eq!(copies[2].ended(), Some(0));
+    copies[2].start_again();
+    clients.wait_for_more("it is new");
+
     // The database starts anew.
     for mode in ["fast", "immediate"] {
         server.down(mode);

@@ -70,6 +70,10 @@ impl Copy {
         self.running.as_ref().expect("it runs")
     }
 
+    fn ended(&mut self) -> Option<i32> {
+        self.running.as_mut().expect("it runs").ended()
+    }
+
     fn count(&self) -> u64 {
         let count = self.running().count();
         let digits = count.trim_matches(|c: char| !c.is_ascii_digit());
