@@ -109,7 +109,9 @@ pub fn advice(error: StoreError) -> String {
         StoreError::Unreachable => {
             "it may be done all the same: see that the database runs, and run this again"
         }
-        StoreError::Unreadable => "see to the disk, and take a copy of the data directory",
+        StoreError::Unreadable => {
+            "see to the disk, and take a copy of the data directory; of a database, see to its log"
+        }
     };
     format!("{error}: {advice}")
 }

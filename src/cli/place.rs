@@ -45,10 +45,11 @@ impl Place {
     /// line.
     pub(super) fn store(&self) -> Store {
         let said = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let store = if let Some(store) = &self.store {
+        let named = self.store.as_ref().filter(|store| !store.is_empty());
+        let store = if let Some(store) = named {
             parse(store).map_err(|why| format!("--store (LANDING_STORE): {why}"))
         } else if let Some(data) = said("LANDING_DATA") {
-            Ok(Store::Directory(data.into()))
+            parse(&data).map_err(|why| format!("LANDING_DATA: {why}"))
         } else if let Some(url) = said("DATABASE_URL") {
             let url = url.to_string_lossy().parse().map(database);
             url.map_err(|why| format!("DATABASE_URL: {why}; or name the waitlist with --store"))

@@ -40,7 +40,7 @@ pub(super) fn run(Serve { place, config }: Serve) -> Result<(), String> {
         Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
     };
     runtime.block_on(until_stopped(store, config, signals))
-    // The runtime ends here and lets go of the list, which commits what was accepted.
+    // The runtime ends here and lets go of the list, which commits what was accepted in a directory.
 }
 
 async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {

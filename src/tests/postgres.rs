@@ -80,9 +80,8 @@ impl Server {
         server
     }
 
-    /// Makes a standby the first one, that waits for no other.
+    /// Makes a standby the first one. It waits for no other, if the first one did not when it was copied.
     pub(crate) fn promote(&self) {
-        // What the first one was told later than the copy was made is the first one's.
         succeeded(&self.run("pg_ctl", &["promote", "-w", "-D", "data"]));
     }
 
@@ -188,7 +187,7 @@ impl Server {
         written.expect("writable");
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).expect("readable")
     }
 
@@ -213,12 +212,17 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
+        // In a folder of somebody else's it could not remove its own.
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Its arguments: the programs, and the directory. Ctrl-C in a terminal does not reach it.
 const KEEPER: &str = r#"
     cat >/dev/null
+    # A test may have stopped it in the middle.
+    first=$(head -n 1 "$2/data/postmaster.pid")
+    kill -CONT $first $(ps -o pid= --ppid "$first")
     "$1/pg_ctl" stop -w -D "$2/data" -m immediate
     rm -rf "$2"
 "#;
@@ -232,6 +236,7 @@ pub(crate) fn database() -> DatabaseUrl {
 fn binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut versions: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
+    versions.retain(|folder| folder.join("initdb").exists());
     versions.sort();
     let on_path = || {
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -85,6 +85,7 @@ impl Copy {
         let begun = Instant::now();
         while self.status(path) != status {
             assert!(begun.elapsed() < A_WHILE, "{path} is {}", self.status(path));
+            thread::sleep(Duration::from_millis(10));
         }
     }
 

@@ -52,9 +52,6 @@ const OURS: &str =
 
 const PRESENT: &str = "SELECT key FROM waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Changes nothing, and fails where nothing can be changed.
-const PROBE: &str = "UPDATE waitlist_count SET entries = entries WHERE false";
-
 /// Requests, and what has become of them so far.
 pub(super) struct Batch {
     requests: Vec<Request>,
@@ -110,16 +107,17 @@ impl Batch {
         self.requests.iter().all(Request::is_abandoned)
     }
 
-    /// Does all of it, and counts it in a slot. What fails may be done all the same, so it is done again with the same ids.
+    /// Whether somebody wants more than to know that it could be done.
+    pub(super) fn changes(&self) -> bool {
+        !matches!(self.requests[..], [Request::Ready(_), ..]) || self.requests.len() > 1
+    }
+
+    /// Does all of it, and counts it in a slot. What fails may be done all the same, so it is done again
+    /// with the same ids.
     pub(super) async fn commit(&mut self, client: &Client, slot: i64) -> Result<Done, Error> {
         let is_again = std::mem::replace(&mut self.is_again, true);
         let mut done = self.join(client, slot, is_again).await?;
-        let erased = self.erase(client, slot).await?;
-        if self.people.is_empty() && erased.is_none() {
-            let probe = client.prepare_cached(PROBE).await?;
-            client.execute(&probe, &[]).await?;
-        }
-        done.count = erased.flatten().or(done.count);
+        done.count = self.erase(client, slot).await?.or(done.count);
         if is_again && done.count.is_none() {
             // The try that was cut off may have changed it.
             done.count = Some(super::count(client).await?);
@@ -168,8 +166,8 @@ impl Batch {
         Ok(Done { joined, count })
     }
 
-    /// The count afterwards, if that has changed; nothing when nobody is to be erased.
-    async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<Option<i64>>, Error> {
+    /// The count afterwards, if that has changed.
+    async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<i64>, Error> {
         let keys = self.requests.iter().filter_map(|request| match request {
             Request::Erase(keys, _) => Some(keys),
             _ => None,
@@ -190,7 +188,7 @@ impl Batch {
             .into_iter()
             .filter_map(|key| String::from_utf8(key).ok());
         self.present.extend(present);
-        Ok(Some(count))
+        Ok(count)
     }
 
     /// Tells everybody.

@@ -10,12 +10,13 @@ use futures_util::StreamExt;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
+    time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
     super::{Email, Entries, Entry, Selection, StoreError},
-    committer::is_conflict,
+    committer::{TRY_PATIENCE, is_conflict},
 };
 
 /// Entries that are handed on together, and how many such blocks may wait for who reads them.
@@ -27,13 +28,16 @@ const LAST: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<Entry>, StoreError>;
 
+/// How long the database may take to put them in order.
+const SORT_PATIENCE: Duration = Duration::from_secs(10 * 60);
+
 /// How often a reading that others' writing has made impossible is begun again.
 const TRIES: usize = 5;
 
 /// The selected entries, and the count of the same moment. Must not be called by a task.
 ///
 /// # Errors
-/// [`StoreError::Unreachable`], also in the middle.
+/// [`StoreError`], also in the middle.
 pub(super) fn entries(
     runtime: &Handle,
     pool: Pool,
@@ -51,16 +55,14 @@ pub(super) fn entries(
         for _ in 0..TRIES {
             match reader.read().await {
                 Err(Stop::Conflict) if reader.tell.is_some() => {}
-                Err(Stop::Conflict | Stop::Trouble) => {
-                    // Who has gone away needs no answer.
-                    let _ = reader.send.send(Err(StoreError::Unreachable)).await;
-                    break;
-                }
-                Ok(()) | Err(Stop::Gone) => break,
+                Err(Stop::Conflict) => return reader.fail(StoreError::Unreadable).await,
+                Err(Stop::Trouble(error)) => return reader.fail(error).await,
+                Ok(()) | Err(Stop::Gone) => return,
             }
         }
+        reader.fail(StoreError::Unreadable).await;
     });
-    let count = told.blocking_recv().map_err(|_| StoreError::Unreachable)?;
+    let count = told.blocking_recv().map_err(|_| StoreError::Stopped)??;
     let blocks = std::iter::from_fn(move || blocks.blocking_recv());
     let entries = blocks.flat_map(|block| {
         let (entries, error) = match block {
@@ -76,17 +78,25 @@ pub(super) fn entries(
 enum Stop {
     /// Others were at the same rows.
     Conflict,
-    Trouble,
+    Trouble(StoreError),
     /// Nobody reads any more.
     Gone,
+}
+
+impl From<Elapsed> for Stop {
+    fn from(_: Elapsed) -> Self {
+        Self::Trouble(StoreError::TimedOut)
+    }
 }
 
 impl From<tokio_postgres::Error> for Stop {
     fn from(error: tokio_postgres::Error) -> Self {
         if is_conflict(&error) {
             Self::Conflict
+        } else if error.as_db_error().is_some() {
+            Self::Trouble(StoreError::Unreadable)
         } else {
-            Self::Trouble
+            Self::Trouble(StoreError::Unreachable)
         }
     }
 }
@@ -94,28 +104,29 @@ impl From<tokio_postgres::Error> for Stop {
 struct Reader {
     pool: Pool,
     selection: Selection,
-    /// Whom the count is to be told, until it is.
-    tell: Option<oneshot::Sender<u64>>,
+    /// Whom the count is to be told, or why there is none, until it is.
+    tell: Option<oneshot::Sender<Result<u64, StoreError>>>,
     send: mpsc::Sender<Block>,
 }
 
 impl Reader {
     async fn read(&mut self) -> Result<(), Stop> {
-        let client = self.pool.get().await.map_err(|_| Stop::Trouble)?;
+        let client = self.pool.get().await;
+        let client = client.map_err(|_| Stop::Trouble(StoreError::Unreachable))?;
         // Closed at the end: who goes away early leaves the rest of the list in it.
         let mut client = Object::take(client);
-        let reading = client
-            .build_transaction()
-            .isolation_level(IsolationLevel::RepeatableRead)
-            .read_only(true)
-            .start()
-            .await?;
-        // It may take its time, and whoever reads it theirs.
-        reading
-            .batch_execute("SET LOCAL statement_timeout = 0")
-            .await?;
-        // With this the moment has come that the list is of.
-        let count = super::count(reading.client()).await?;
+        let begin = async {
+            let reading = client.build_transaction();
+            let reading = reading.isolation_level(IsolationLevel::RepeatableRead);
+            let reading = reading.read_only(true).start().await?;
+            // It may take its time, and whoever reads it theirs.
+            let patience = "SET LOCAL statement_timeout = 0";
+            reading.batch_execute(patience).await?;
+            // With this the moment has come that the list is of.
+            let count = super::count(reading.client()).await?;
+            Ok::<_, Stop>((reading, count))
+        };
+        let (reading, count) = timeout(TRY_PATIENCE, begin).await??;
 
         let Selection {
             since,
@@ -131,9 +142,10 @@ impl Reader {
             since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
             until.unwrap_or(UNIX_EPOCH + LAST),
         ];
-        let mut rows = pin!(reading.query_raw(&statement, period).await?);
+        let rows = reading.query_raw(&statement, period);
+        let mut rows = pin!(timeout(SORT_PATIENCE, rows).await??);
         let mut block = Vec::with_capacity(BLOCK);
-        while let Some(row) = rows.next().await {
+        while let Some(row) = timeout(SORT_PATIENCE, rows.next()).await? {
             block.push(entry(&row?)?);
             if block.len() == BLOCK {
                 self.hand_on(count, std::mem::take(&mut block)).await?;
@@ -142,10 +154,18 @@ impl Reader {
         self.hand_on(count, block).await
     }
 
+    async fn fail(&mut self, error: StoreError) {
+        // Who has gone away needs no answer.
+        match self.tell.take() {
+            Some(tell) => drop(tell.send(Err(error))),
+            None => drop(self.send.send(Err(error)).await),
+        }
+    }
+
     /// Not before the first of it is read, so that until then it can be begun again.
     async fn hand_on(&mut self, count: i64, block: Vec<Entry>) -> Result<(), Stop> {
         if let Some(tell) = self.tell.take() {
-            let told = tell.send(u64::try_from(count).unwrap_or(0));
+            let told = tell.send(Ok(u64::try_from(count).unwrap_or(0)));
             told.map_err(|_| Stop::Gone)?;
         }
         self.send.send(Ok(block)).await.map_err(|_| Stop::Gone)

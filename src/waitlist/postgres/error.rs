@@ -70,15 +70,10 @@ pub(super) fn no_connection(place: &str, error: &PoolError) -> DatabaseError {
 /// Why a list is not opened, when a statement failed.
 pub(super) fn refusal(place: &str, error: &Error) -> DatabaseError {
     let (place, why) = (place.to_owned(), words(error));
-    let for_now = [
-        SqlState::CANNOT_CONNECT_NOW,
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-        SqlState::TOO_MANY_CONNECTIONS,
-        SqlState::READ_ONLY_SQL_TRANSACTION,
-    ];
+    // Who logs in, to which database, and what may be done there. All else may pass.
+    let is_refused = |code: &SqlState| ["0A", "28", "3D", "42"].contains(&&code.code()[..2]);
     match error.code() {
-        Some(code) if !for_now.contains(code) => DatabaseError::Refused(place, why),
+        Some(code) if is_refused(code) => DatabaseError::Refused(place, why),
         _ => DatabaseError::Unreachable(place, why),
     }
 }
@@ -96,17 +91,19 @@ pub(super) fn words_of_the_pool(error: &PoolError) -> String {
     }
 }
 
-/// What happened, in words for the owner. Errors of data quote it: of those only the number is told, as
-/// an address never appears in a log.
+/// What happened, in words for the owner. An address never appears in a log, so what may quote one (data,
+/// and CockroachDB's insides, which name keys) is told by its number.
 pub(super) fn words(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
         let why = error.source().map(|why| format!(": {why}"));
         return format!("{error}{}", why.unwrap_or_default());
     };
     let code = error.code().code();
-    if code.starts_with("22") || code.starts_with("23") {
-        format!("error {code}")
-    } else {
+    // Connections, states, logging in, names, privileges, resources, operators.
+    let quotes_nothing = ["08", "25", "28", "3D", "42", "53", "57"];
+    if quotes_nothing.contains(&&code[..2]) {
         format!("{} ({code})", error.message())
+    } else {
+        format!("error {code}, which its own log tells more of")
     }
 }

@@ -6,13 +6,17 @@ mod committer;
 mod entries;
 mod error;
 mod schema;
+mod state;
 mod tls;
 mod url;
 
-use std::sync::mpsc;
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod,
     Runtime as PoolRuntime,
 };
 use tokio::{
@@ -28,21 +32,24 @@ use super::{
 };
 use committer::{BATCH_MAX, Committer, TRY_PATIENCE};
 use error::{no_connection, refusal};
+use state::State;
 
-pub use committer::Trouble;
 pub use error::DatabaseError;
+pub use state::Trouble;
 pub use url::DatabaseUrl;
 
-/// Connections of a process: one that writes, and those of the owner's commands.
+/// Connections of a process: one that writes, one that looks, and those of the owner's commands.
 const CONNECTIONS: usize = 4;
+
+/// How long tables may take to be made, or changed.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// The list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
     queue: Queue,
     pool: Pool,
-    count: watch::Receiver<u64>,
-    trouble: watch::Receiver<Option<Trouble>>,
+    state: Arc<State>,
     runtime: Background,
 }
 
@@ -78,34 +85,34 @@ impl PostgresWaitlist {
         }
         let opened = told.recv();
         let count = opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
-        let (publish, count) = watch::channel(u64::try_from(count).unwrap_or(0));
-        let (tell, trouble) = watch::channel(None);
+        let state = Arc::new(State::of(count));
+        let slot = schema::any_slot();
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer {
             pool: pool.clone(),
-            slot: schema::any_slot(),
-            count: publish,
-            trouble: tell,
+            slot,
+            state: Arc::clone(&state),
         };
         runtime.handle().spawn(committer.run(requests));
+        let watch = state::watch(pool.clone(), slot, Arc::clone(&state));
+        runtime.handle().spawn(watch);
         Ok(Self {
             queue,
             pool,
-            count,
-            trouble,
+            state,
             runtime,
         })
     }
 
     /// What is wrong with the database, for whoever waits for it to change.
     pub fn trouble(&self) -> watch::Receiver<Option<Trouble>> {
-        self.trouble.clone()
+        self.state.trouble.subscribe()
     }
 
     /// Nobody is kept waiting for a database that nobody could wait for. Whether it is back is looked at
     /// several times a second.
     fn is_lost(&self) -> bool {
-        let trouble = self.trouble.borrow();
+        let trouble = self.state.trouble.borrow();
         let since = trouble.as_ref().map(|trouble| trouble.since);
         since.is_some_and(|since| since.elapsed() > ANSWER_PATIENCE)
     }
@@ -121,7 +128,9 @@ impl PostgresWaitlist {
         Box::pin(async move {
             answer.await.map_err(|error| match error {
                 // It was not slow.
-                StoreError::TimedOut if self.trouble.borrow().is_some() => StoreError::Unreachable,
+                StoreError::TimedOut if self.state.trouble.borrow().is_some() => {
+                    StoreError::Unreachable
+                }
                 error => error,
             })
         })
@@ -142,7 +151,7 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn ready(&self) -> Answer<'_, ()> {
-        if self.trouble.borrow().is_some() {
+        if self.state.trouble.borrow().is_some() {
             return Box::pin(std::future::ready(Err(StoreError::Unreachable)));
         }
         self.unless_lost(Queue::ready)
@@ -150,11 +159,11 @@ impl Waitlist for PostgresWaitlist {
 
     /// At most a second old, while the database answers.
     fn count(&self) -> u64 {
-        *self.count.borrow()
+        *self.state.count.borrow()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.count.clone()
+        self.state.count.subscribe()
     }
 
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
@@ -228,22 +237,39 @@ fn pool(url: &DatabaseUrl) -> Result<Pool, String> {
 async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, DatabaseError> {
     let place = url.to_string();
     let told = |error: Error| refusal(&place, &error);
+    let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
     let client = pool.get().await;
     let client = client.map_err(|error| no_connection(&place, &error))?;
-    let encoding = client.query_one("SHOW server_encoding", &[]).await;
-    let encoding: String = encoding.and_then(|row| row.try_get(0)).map_err(told)?;
+    let look = async {
+        let encoding = client.query_typed_one("SHOW server_encoding", &[]).await?;
+        Ok((
+            encoding.try_get::<_, String>(0)?,
+            schema::format(&client).await?,
+        ))
+    };
+    let (encoding, mut format) = timeout(TRY_PATIENCE, look)
+        .await
+        .map_err(slow)?
+        .map_err(told)?;
     if !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
         return Err(DatabaseError::Encoding(place, encoding));
     }
-    let mut format = schema::format(&client).await.map_err(told)?;
     if make && format.is_none_or(|format| format < schema::FORMAT) {
-        format = Some(schema::migrate(&client).await.map_err(told)?);
+        // With a connection of its own, that has another patience.
+        let client = Object::take(client);
+        let migrated = timeout(MIGRATION_PATIENCE, schema::migrate(&client)).await;
+        format = Some(migrated.map_err(slow)?.map_err(told)?);
     }
-    match format {
-        Some(schema::FORMAT) => count(&client).await.map_err(told),
-        Some(newer) if newer > schema::FORMAT => Err(DatabaseError::Newer(place, newer)),
-        _ => Err(DatabaseError::NoList(place)),
+    if let Some(newer) = format.filter(|format| *format > schema::FORMAT) {
+        return Err(DatabaseError::Newer(place, newer));
     }
+    if format != Some(schema::FORMAT) {
+        return Err(DatabaseError::NoList(place));
+    }
+    let client = pool.get().await;
+    let client = client.map_err(|error| no_connection(&place, &error))?;
+    let count = timeout(TRY_PATIENCE, count(&client)).await;
+    count.map_err(slow)?.map_err(told)
 }
 
 /// How many are on the list.

@@ -75,8 +75,10 @@ pub(super) async fn format(client: &Client) -> Result<Option<i64>, Error> {
 }
 
 /// Makes the list, or makes an older one what this program needs. Returns the format there is then,
-/// which may be newer.
+/// which may be newer. The connection is then good for nothing else.
 pub(super) async fn migrate(client: &Client) -> Result<i64, Error> {
+    // The limit of others.
+    client.batch_execute("SET statement_timeout = 0").await?;
     let begun = Instant::now();
     loop {
         match step(client).await {

@@ -11,6 +11,9 @@ use super::tls::{Tls, Trust};
 /// How long one host may take to be connected to, unless the URL says `connect_timeout`.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
+/// After so long a silence the other machine is asked whether it is there.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
 /// `postgres://…`. Neither `Debug` nor `Display` shows who logs in, or the password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
@@ -59,6 +62,10 @@ impl FromStr for DatabaseUrl {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err("it names no host: write postgres://user@host/database".into());
         }
+        let is_split = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+        if config.get_hosts().iter().any(is_split) {
+            return Err("its password has an @: write that as %40".into());
+        }
 
         // As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust,
         // and to trust the system's authorities is to ask for the host's name too.
@@ -66,11 +73,14 @@ impl FromStr for DatabaseUrl {
             Trust::Host => "verify-full",
             _ => "prefer",
         };
+        if by_root == Trust::Host && mode.as_deref().is_some_and(|mode| mode != "verify-full") {
+            return Err("sslrootcert=system takes sslmode=verify-full alone".into());
+        }
         let (ssl, trust) = match mode.as_deref().unwrap_or(default) {
             "disable" => (SslMode::Disable, Trust::Anybody),
             "allow" | "prefer" => (SslMode::Prefer, Trust::Anybody),
             "require" => (SslMode::Require, by_root),
-            "verify-ca" => (SslMode::Require, by_root.max(Trust::Authority)),
+            "verify-ca" => (SslMode::Require, Trust::Authority),
             "verify-full" => (SslMode::Require, Trust::Host),
             _ => {
                 return Err(
@@ -85,9 +95,15 @@ impl FromStr for DatabaseUrl {
 
         // A standby can keep nobody.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        if config.get_hosts().len() > 1 {
+        if config.get_hosts().len() > 1 && !query.contains("load_balance_hosts=") {
             // In the order given, one that hangs would keep all from the next.
             config.load_balance_hosts(LoadBalanceHosts::Random);
+        }
+        if !query.contains("keepalives") {
+            // That a machine has vanished is found in half a minute. Without this it takes two hours.
+            config.keepalives_idle(KEEPALIVE);
+            config.keepalives_interval(KEEPALIVE);
+            config.keepalives_retries(2);
         }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_PATIENCE);

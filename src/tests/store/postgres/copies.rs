@@ -1,13 +1,19 @@
 //! Several copies over one database.
 
-use std::{sync::Arc, thread};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 
 use landing::waitlist::{DatabaseUrl, Joined, PostgresWaitlist, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::open;
 use crate::{
-    postgres::{self, SHARED},
+    postgres::{self, SHARED, Server},
     store::{A_WHILE, addresses, email, entries, entry, erase, join},
 };
 
@@ -102,17 +108,36 @@ async fn of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted
 /// As CockroachDB is by itself: whoever meets another is told to try again (40001).
 #[tokio::test(flavor = "multi_thread")]
 async fn serialization_failures_are_tried_again() {
+    let server = Server::with(&["default_transaction_isolation = 'serializable'"]);
+    meet(three(&server.database().parse().expect("a URL"))).await;
+    let failures = server.read("log").matches("could not serialize").count();
+    assert!(failures > 0, "nothing was put to the test");
+}
+
+/// Copies that count in the same slot, or somebody who changes the rows by hand: who waits for a row counts
+/// on from what it is then.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_the_row_of_the_count_counts_on_from_what_it_becomes() {
     let database = SHARED.database();
-    let name = database.rsplit('/').next().expect("a name");
-    let strict =
-        format!("ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'");
-    SHARED.sql("postgres", &strict);
+    let name = database.rsplit('/').next().expect("a name").to_owned();
     let copies = three(&database.parse().expect("a URL"));
-    let rolled_back = || {
-        SHARED.sql(name, "SELECT pg_stat_force_next_flush(), xact_rollback FROM pg_stat_database WHERE datname = current_database()")
+    let is_over = Arc::new(AtomicBool::new(false));
+    let changing = {
+        let (name, is_over) = (name.clone(), Arc::clone(&is_over));
+        thread::spawn(move || {
+            let change = "UPDATE waitlist_count SET entries = entries + 1; SELECT pg_sleep(0.1);
+                          UPDATE waitlist_count SET entries = entries - 1; SELECT pg_sleep(0.1)";
+            // One transaction.
+            while !is_over.load(Ordering::SeqCst) {
+                SHARED.sql(&name, change);
+            }
+        })
     };
     meet(copies).await;
-    assert_ne!(rolled_back(), "|0", "nothing was put to the test");
+    is_over.store(true, Ordering::SeqCst);
+    changing.join().expect("no panic");
+    let counts = "SELECT (SELECT count(*) FROM waitlist_entries) = (SELECT sum(entries) FROM waitlist_count)";
+    assert_eq!(SHARED.sql(&name, counts), "t");
 }
 
 #[tokio::test(flavor = "multi_thread")]

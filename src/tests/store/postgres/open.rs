@@ -47,6 +47,11 @@ fn what_is_wrong_with_a_url_is_told_by_its_name() {
             "postgres://owner:secret@host/list?sslmode=perhaps",
             "its sslmode is none",
         ),
+        ("postgres://owner:se@cret@host/list", "%40"),
+        (
+            "postgres://owner:secret@host/list?sslrootcert=system&sslmode=require",
+            "verify-full",
+        ),
         (
             "postgres://owner:secret@host/list?pool=secret",
             "unknown option `pool`",
@@ -213,7 +218,6 @@ fn tls_is_as_strict_as_the_url_says() {
         "data/postgresql.conf",
         "ssl = on\nssl_cert_file = 'server.pem'\nssl_key_file = 'server.key'\n",
     );
-    server.append("data/pg_hba.conf", "");
     server.up();
     let by_address = server.database();
     let by_name = by_address.replace("127.0.0.1", "localhost");
@@ -262,14 +266,12 @@ fn tls_is_as_strict_as_the_url_says() {
     ] {
         assert_eq!(is_opened(&format!("{url}?{options}")), is_good, "{options}");
     }
-    let sessions = || server.sql("postgres", "SELECT count(*) FROM pg_stat_ssl WHERE ssl");
-    let plain = sessions();
-    let list = open(
-        &format!("{by_name}?sslmode=verify-full&sslrootcert={trusted}")
-            .parse()
-            .expect("a URL"),
-    );
-    assert_ne!(sessions(), plain, "it is encrypted");
+    let list =
+        format!("{by_name}?sslmode=verify-full&sslrootcert={trusted}&application_name=by-tls");
+    let list = open(&list.parse().expect("a URL"));
+    let is_encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                        WHERE application_name = 'by-tls'";
+    assert_eq!(server.sql("postgres", is_encrypted), "t");
     drop(list);
     let told = refusal(&format!(
         "{by_address}?sslmode=verify-full&sslrootcert={trusted}"
