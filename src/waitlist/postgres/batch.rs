@@ -109,7 +109,8 @@ impl Batch {
 
     /// Whether somebody wants more than to know that it could be done.
     pub(super) fn changes(&self) -> bool {
-        !matches!(self.requests[..], [Request::Ready(_), ..]) || self.requests.len() > 1
+        let is_question = |request: &Request| matches!(request, Request::Ready(_));
+        !self.requests.iter().all(is_question)
     }
 
     /// Does all of it, and counts it in a slot. What fails may be done all the same, so it is done again
@@ -118,10 +119,6 @@ impl Batch {
         let is_again = std::mem::replace(&mut self.is_again, true);
         let mut done = self.join(client, slot, is_again).await?;
         done.count = self.erase(client, slot).await?.or(done.count);
-        if is_again && done.count.is_none() {
-            // The try that was cut off may have changed it.
-            done.count = Some(super::count(client).await?);
-        }
         Ok(done)
     }
 

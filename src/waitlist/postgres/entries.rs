@@ -16,7 +16,7 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
     super::{Email, Entries, Entry, Selection, StoreError},
-    committer::{TRY_PATIENCE, is_conflict},
+    pool::{TRY_PATIENCE, is_conflict},
 };
 
 /// Entries that are handed on together, and how many such blocks may wait for who reads them.

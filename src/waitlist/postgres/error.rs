@@ -5,7 +5,7 @@ use std::{error::Error as _, fmt};
 use deadpool_postgres::{HookError, PoolError};
 use tokio_postgres::{Error, error::SqlState};
 
-use super::{committer::TRY_PATIENCE, schema};
+use super::{pool::TRY_PATIENCE, schema};
 
 /// Why a list is not opened. Its words are for the owner; nothing was changed.
 #[derive(Debug)]

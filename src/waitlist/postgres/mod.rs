@@ -5,24 +5,19 @@ mod batch;
 mod committer;
 mod entries;
 mod error;
+mod open;
+mod pool;
 mod schema;
 mod state;
 mod tls;
 mod url;
 
-use std::{
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::sync::{Arc, mpsc};
 
-use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod,
-    Runtime as PoolRuntime,
-};
+use deadpool_postgres::Pool;
 use tokio::{
     runtime::{self, Handle, Runtime},
     sync::watch,
-    time::timeout,
 };
 use tokio_postgres::{Client, Error};
 
@@ -30,19 +25,12 @@ use super::{
     Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
     queue::{ANSWER_PATIENCE, COMMITTER, Queue},
 };
-use committer::{BATCH_MAX, Committer, TRY_PATIENCE};
-use error::{no_connection, refusal};
+use committer::{BATCH_MAX, Committer};
 use state::State;
 
 pub use error::DatabaseError;
 pub use state::Trouble;
 pub use url::DatabaseUrl;
-
-/// Connections of a process: one that writes, one that looks, and those of the owner's commands.
-const CONNECTIONS: usize = 4;
-
-/// How long tables may take to be made, or changed.
-const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// The list in a database.
 #[derive(Debug)]
@@ -73,12 +61,12 @@ impl PostgresWaitlist {
 
     fn look(url: &DatabaseUrl, make: bool) -> Result<Self, DatabaseError> {
         let runtime = Background::new()?;
-        let pool = pool(url).map_err(DatabaseError::Settings)?;
+        let pool = pool::pool(url).map_err(DatabaseError::Settings)?;
         let (tell, told) = mpsc::channel();
         {
             let (url, pool) = (url.clone(), pool.clone());
             runtime.handle().spawn(async move {
-                let opened = open(&url, &pool, make).await;
+                let opened = open::open(&url, &pool, make).await;
                 // Who asked waits.
                 let _ = tell.send(opened);
             });
@@ -199,77 +187,6 @@ impl Drop for Background {
             runtime.shutdown_background();
         }
     }
-}
-
-fn pool(url: &DatabaseUrl) -> Result<Pool, String> {
-    // A statement that nobody waits for any more must not keep the next one waiting; and an answer is a
-    // promise, which without this setting the next crash may break.
-    let session = format!(
-        "SET statement_timeout = {};
-         SELECT set_config('synchronous_commit', 'on', false)
-         WHERE current_setting('synchronous_commit', true) = 'off'",
-        TRY_PATIENCE.as_millis()
-    );
-    let begin = Hook::async_fn(move |client: &mut ClientWrapper, _| {
-        let session = session.clone();
-        Box::pin(async move {
-            // The pool's own patience leaves this out.
-            let begun = timeout(TRY_PATIENCE, client.batch_execute(&session)).await;
-            let begun = begun.map_err(|_| HookError::message("no session in time"))?;
-            begun.map_err(HookError::Backend)
-        })
-    });
-    let manager = ManagerConfig {
-        recycling_method: RecyclingMethod::Fast,
-    };
-    let manager = Manager::from_config(url.config.clone(), url.tls.connector()?, manager);
-    let pool = Pool::builder(manager)
-        .max_size(CONNECTIONS)
-        .runtime(PoolRuntime::Tokio1)
-        .create_timeout(Some(TRY_PATIENCE))
-        .wait_timeout(Some(TRY_PATIENCE))
-        .post_create(begin)
-        .build();
-    pool.map_err(|error| error.to_string())
-}
-
-/// Looks at what is there, makes what is to be made, and returns the count.
-async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, DatabaseError> {
-    let place = url.to_string();
-    let told = |error: Error| refusal(&place, &error);
-    let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
-    let client = pool.get().await;
-    let client = client.map_err(|error| no_connection(&place, &error))?;
-    let look = async {
-        let encoding = client.query_typed_one("SHOW server_encoding", &[]).await?;
-        Ok((
-            encoding.try_get::<_, String>(0)?,
-            schema::format(&client).await?,
-        ))
-    };
-    let (encoding, mut format) = timeout(TRY_PATIENCE, look)
-        .await
-        .map_err(slow)?
-        .map_err(told)?;
-    if !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
-        return Err(DatabaseError::Encoding(place, encoding));
-    }
-    if make && format.is_none_or(|format| format < schema::FORMAT) {
-        // With a connection of its own, that has another patience.
-        let client = Object::take(client);
-        let migrated = timeout(MIGRATION_PATIENCE, schema::migrate(&client)).await;
-        format = Some(migrated.map_err(slow)?.map_err(told)?);
-    }
-    if let Some(newer) = format.filter(|format| *format > schema::FORMAT) {
-        return Err(DatabaseError::Newer(place, newer));
-    }
-    if format != Some(schema::FORMAT) {
-        return Err(DatabaseError::NoList(place));
-    }
-    let client = pool.get().await;
-    let client = client.map_err(|error| no_connection(&place, &error))?;
-    let count = timeout(TRY_PATIENCE, count(&client)).await;
-    count.map_err(slow)?.map_err(told)
 }
 
 /// How many are on the list.

@@ -14,7 +14,7 @@ use tokio::{
     time::{MissedTickBehavior, interval, timeout},
 };
 
-use super::committer::{Failure, TRY_PATIENCE, connection, settle, write};
+use super::pool::{Failure, TRY_PATIENCE, connection, settle, write};
 
 /// How often the count is read, which other copies change too.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -88,7 +88,7 @@ pub(super) async fn watch(pool: Pool, slot: i64, state: Arc<State>) {
 }
 
 async fn look(pool: &Pool, slot: i64, state: &State) -> Result<(), Failure> {
-    let client = connection(pool).await?;
+    let client = connection(pool, slot).await?;
     let published = state.published.load(Ordering::SeqCst);
     let work = async {
         let count = super::count(&client).await?;
@@ -103,5 +103,5 @@ async fn look(pool: &Pool, slot: i64, state: &State) -> Result<(), Failure> {
         Ok(())
     };
     let done = timeout(TRY_PATIENCE, work).await;
-    settle(client, done.ok())
+    settle(client, done)
 }

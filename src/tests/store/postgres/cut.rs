@@ -166,6 +166,34 @@ async fn a_database_that_only_reads_is_in_trouble_until_it_writes_again() {
     assert_eq!(addresses(&list).len(), 2);
 }
 
+/// A commit that waits for its standby is cut off by a restart, and can be seen after it. Who is told of it
+/// then would be lost with the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_standby_has_is_not_told_of_after_a_restart_either() {
+    let server = Server::start();
+    let list = open(&server.database().parse().expect("a URL"));
+    join(&list, "ann@example.com").await;
+    server.sql(
+        "postgres",
+        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+    );
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let restart = async {
+        tokio::task::block_in_place(|| {
+            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+            while server.sql("postgres", waiting) == "0" {}
+            server.down("fast");
+            server.up();
+        });
+    };
+    let asking = list.join(crate::store::entry("bob@example.com", 1));
+    let (asked, ()) = tokio::join!(asking, restart);
+    assert_eq!(addresses(&list).len(), 2, "it can be seen");
+    assert_eq!(asked, Err(StoreError::Unreachable));
+    let again = list.join(crate::store::entry("bob@example.com", 1));
+    assert_eq!(again.await, Err(StoreError::Unreachable));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_joins_while_the_database_starts_anew_waits_for_it() {
     let server = Server::start();

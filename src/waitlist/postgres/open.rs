@@ -1,0 +1,56 @@
+//! What is there when a list is opened.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use tokio::time::timeout;
+use tokio_postgres::Error;
+
+use super::{
+    DatabaseError, DatabaseUrl, count,
+    error::{no_connection, refusal},
+    pool::TRY_PATIENCE,
+    schema,
+};
+
+/// How long tables may take to be made, or changed.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
+
+/// Looks at what is there, makes what is to be made, and returns the count.
+pub(super) async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, DatabaseError> {
+    let place = url.to_string();
+    let told = |error: Error| refusal(&place, &error);
+    let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
+    let client = pool.get().await;
+    let client = client.map_err(|error| no_connection(&place, &error))?;
+    let look = async {
+        let encoding = client.query_typed_one("SHOW server_encoding", &[]).await?;
+        Ok((
+            encoding.try_get::<_, String>(0)?,
+            schema::format(&client).await?,
+        ))
+    };
+    let (encoding, mut format) = timeout(TRY_PATIENCE, look)
+        .await
+        .map_err(slow)?
+        .map_err(told)?;
+    if !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
+        return Err(DatabaseError::Encoding(place, encoding));
+    }
+    if make && format.is_none_or(|format| format < schema::FORMAT) {
+        // With a connection of its own, that has another patience.
+        let client = Object::take(client);
+        let migrated = timeout(MIGRATION_PATIENCE, schema::migrate(&client)).await;
+        format = Some(migrated.map_err(slow)?.map_err(told)?);
+    }
+    if let Some(newer) = format.filter(|format| *format > schema::FORMAT) {
+        return Err(DatabaseError::Newer(place, newer));
+    }
+    if format != Some(schema::FORMAT) {
+        return Err(DatabaseError::NoList(place));
+    }
+    let client = pool.get().await;
+    let client = client.map_err(|error| no_connection(&place, &error))?;
+    let count = timeout(TRY_PATIENCE, count(&client)).await;
+    count.map_err(slow)?.map_err(told)
+}
