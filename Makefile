@@ -36,8 +36,9 @@ lint:
 	cd islands && npx tsc && node fonts.mjs --check
 	cd end2end && npx tsc
 
+# Twice as many as processors: many wait for somebody's patience to end.
 test-rust:
-	cargo test
+	RUST_TEST_THREADS=$$((2 * $$(getconf _NPROCESSORS_ONLN))) cargo test
 
 test-islands:
 	cd islands && npx vitest run
