@@ -18,10 +18,9 @@ use axum::{
 };
 use landing::wire::Entry;
 use reqwest::{Client, Response};
-use server::{Server, free_addr, median};
+use server::{Server, free_addr, median, wrk};
 use tempfile::TempDir;
 
-const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benches/load.lua");
 /// The page as browsers ask for it.
 const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
@@ -194,22 +193,11 @@ async fn join_answer(server: &Server) -> Response {
 /// Loads a server for one turn.
 fn turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
     let before = cpu(server);
-    let seconds = format!("{}s", TURN.as_secs());
-    let wrk = Command::new("wrk")
-        .args(["-t2", "-c", CONNECTIONS, "-d", &seconds, "-s", LOAD])
-        .args([&server.url(""), "--", method, path, tag])
-        .output()
-        .expect("wrk runs");
-    let told = String::from_utf8_lossy(&wrk.stdout);
-    let result = told.lines().find_map(|line| line.strip_prefix("RESULT"));
-    let result = result.unwrap_or_else(|| panic!("wrk ends with its result: {told}"));
-    let numbers: Vec<f64> = result.split_whitespace().flat_map(str::parse).collect();
-    let [requests, micros, p50, p99, failed] = numbers[..] else {
-        panic!("five numbers: {result}");
-    };
-    assert_eq!(
-        failed, 0.0,
-        "{method} {path}: every request is answered well"
+    let [requests, micros, p50, p99] = wrk(
+        server,
+        ["-t2", "-c", CONNECTIONS],
+        TURN,
+        [method, path, tag],
     );
     Turn {
         requests,

@@ -16,11 +16,10 @@ use std::{
 };
 
 use postgres::Server as Postgres;
-use server::{PROGRAM, Server, free_addr, median, write_people};
+use server::{PROGRAM, Server, free_addr, median, write_people, wrk};
 use tempfile::TempDir;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
-const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benches/load.lua");
 /// How often they take turns. The median counts.
 const ROUNDS: usize = 5;
 /// Of one turn.
@@ -188,28 +187,9 @@ fn sign_ups(copies: &[Server], clients: usize, tag: &str) -> Load {
 }
 
 fn load(copy: &Server, threads: &str, clients: usize, tag: &str) -> Load {
-    let seconds = format!("{}s", TURN.as_secs());
-    let wrk = Command::new("wrk")
-        .args([
-            threads,
-            "-c",
-            &clients.to_string(),
-            "-d",
-            &seconds,
-            "-s",
-            LOAD,
-        ])
-        .args([&copy.url(""), "--", "POST", "/api/waitlist", tag])
-        .output()
-        .expect("wrk runs");
-    let told = String::from_utf8_lossy(&wrk.stdout);
-    let result = told.lines().find_map(|line| line.strip_prefix("RESULT"));
-    let result = result.unwrap_or_else(|| panic!("wrk ends with its result: {told}"));
-    let numbers: Vec<f64> = result.split_whitespace().flat_map(str::parse).collect();
-    let [requests, micros, p50, p99, failed] = numbers[..] else {
-        panic!("five numbers: {result}");
-    };
-    assert_eq!(failed, 0.0, "everybody is answered well");
+    let clients = clients.to_string();
+    let call = ["POST", "/api/waitlist", tag];
+    let [requests, micros, p50, p99] = wrk(copy, [threads, "-c", &clients], TURN, call);
     Load {
         rate: requests / (micros / 1e6),
         p50: p50 / 1e3,
