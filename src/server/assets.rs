@@ -10,7 +10,7 @@ use std::{
 
 use axum::{body::Bytes, http::HeaderValue};
 
-use super::resource::{Encodings, IMMUTABLE, REVALIDATE, Resource, hash};
+use super::resource::{Effort, Encodings, IMMUTABLE, REVALIDATE, Resource, hash};
 use crate::{
     metadata,
     page::{Files, Site},
@@ -84,7 +84,7 @@ impl Assets {
         for (path, body) in found {
             publish(path, body, &mut by_path, &mut files);
         }
-        let manifest = Encodings::of(metadata::manifest(site, &files));
+        let manifest = Encodings::of(metadata::manifest(site, &files), Effort::Kept);
         publish(
             metadata::MANIFEST.into(),
             manifest,

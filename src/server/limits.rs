@@ -75,8 +75,14 @@ pub(super) const LINGER: (Duration, usize) = (Duration::from_secs(2), 64 * 1024)
 /// What a client is told to wait, in seconds, when the store can't answer.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// How old the count in the page may be.
-pub(super) const COUNT_MAX_AGE: Duration = Duration::from_secs(1);
+/// Between two makings of the page, while its count changes. The count in it is never older than a second,
+/// also with the quarter of one by which a copy may be behind its database. (Made once a second, it was
+/// 1.25 s old.)
+pub(super) const PAGE_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long nobody must have joined for the page to be compressed as far as it goes. Each time, that took a
+/// copy 50 ms of a processor.
+pub(super) const PAGE_CALM: Duration = Duration::from_secs(1);
 
 /// How often a warning that strangers can bring about is logged at most.
 pub(super) const WARNING_PAUSE: Duration = Duration::from_secs(60);

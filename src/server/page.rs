@@ -1,5 +1,5 @@
-//! The two pages, kept in memory: rendered and compressed only when the count has changed, at most
-//! once a second, and never while somebody waits.
+//! The two pages, kept in memory: rendered and compressed because the count has changed, at most twice a
+//! second, and never while somebody waits.
 
 use std::{
     panic::resume_unwind,
@@ -13,14 +13,14 @@ use axum::{
     response::Response,
 };
 use serde::Deserialize;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     ApiError, AppState,
     api::read_body,
     error::dress,
-    limits::COUNT_MAX_AGE,
-    resource::{Encodings, HTML, NOT_KEPT, REVALIDATE, Resource},
+    limits::{PAGE_CALM, PAGE_PAUSE},
+    resource::{Effort, Encodings, HTML, NOT_KEPT, REVALIDATE, Resource},
     sign_up::{admit, sign_up},
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     waitlist::{Email, InvalidEmail},
 };
 
-/// The landing page of this second, and the not-found page.
+/// The landing page of this moment, and the not-found page.
 #[derive(Debug)]
 pub(super) struct Pages {
     landing: RwLock<Arc<Landing>>,
@@ -40,6 +40,7 @@ pub(super) struct Pages {
 /// The landing page with one count.
 #[derive(Debug)]
 struct Landing {
+    count: u64,
     page: Resource,
     /// Says above the form that it failed. Kept, so that to turn a crowd away costs nothing.
     failed: Resource,
@@ -48,8 +49,8 @@ struct Landing {
 impl Pages {
     pub(super) fn new(page: Page) -> Self {
         thread::scope(|scope| {
-            let landing = scope.spawn(|| Landing::new(page.clone()));
-            let not_found = Encodings::of(app::not_found_page(page.clone()));
+            let landing = scope.spawn(|| Landing::new(page.clone(), Effort::Kept));
+            let not_found = Encodings::of(app::not_found_page(page.clone()), Effort::Kept);
             let not_found = Resource::new(&HTML, NOT_KEPT, not_found);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Self {
@@ -65,14 +66,16 @@ impl Pages {
 }
 
 impl Landing {
-    fn new(page: Page) -> Self {
+    fn new(page: Page, effort: Effort) -> Self {
+        let count = page.count;
         let failed = Page {
             reply: Some(failure(reply::FAILED, String::new())),
             ..page.clone()
         };
-        let failed = Encodings::quickly_of(app::landing_page(failed));
-        let page = Encodings::of(app::landing_page(page));
+        let failed = Encodings::of(app::landing_page(failed), Effort::Answer);
+        let page = Encodings::of(app::landing_page(page), effort);
         Self {
+            count,
             page: Resource::new(&HTML, REVALIDATE, page),
             failed: Resource::new(&HTML, NOT_KEPT, failed),
         }
@@ -80,30 +83,40 @@ impl Landing {
 }
 
 /// Makes the landing page anew whenever the count has changed, for as long as the server runs: at
-/// once, but not more often than once in [`COUNT_MAX_AGE`]. Until then the one before is served.
+/// once, but not more often than once in [`PAGE_PAUSE`]. Until then the one before is served. What is
+/// soon made anew is compressed in haste, and as far as it goes when it has stayed for [`PAGE_CALM`].
 pub(super) async fn keep_fresh(state: AppState) {
     let mut count = state.list.changes();
     // It may have changed since the first page was made.
     count.mark_changed();
-    while count.changed().await.is_ok() {
+    let mut effort = Effort::Kept;
+    loop {
+        effort = tokio::select! {
+            changed = count.changed() => match changed {
+                Ok(()) if state.list.count() == state.pages.landing().count => continue,
+                Ok(()) => Effort::Moment,
+                Err(_) => return,
+            },
+            () = sleep(PAGE_CALM), if effort == Effort::Moment => Effort::Kept,
+        };
         let begun = Instant::now();
         count.mark_unchanged();
         let page = state.page();
-        match tokio::task::spawn_blocking(|| Landing::new(page)).await {
+        match tokio::task::spawn_blocking(move || Landing::new(page, effort)).await {
             Ok(fresh) => {
                 let landing = &state.pages.landing;
                 *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
             }
             Err(error) => tracing::error!("the page can't be made anew: {error}"),
         }
-        sleep_until(begun + COUNT_MAX_AGE).await;
+        sleep_until(begun + PAGE_PAUSE).await;
     }
 }
 
 /// `GET /`
 pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
     let landing = if state.watch {
-        Arc::new(Landing::new(state.page()))
+        Arc::new(Landing::new(state.page(), Effort::Answer))
     } else {
         state.pages.landing()
     };
@@ -142,7 +155,8 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
             reply: Some(reply),
             ..state.page()
         });
-        Resource::new(&HTML, NOT_KEPT, Encodings::quickly_of(html)).respond(status, &headers)
+        Resource::new(&HTML, NOT_KEPT, Encodings::of(html, Effort::Answer))
+            .respond(status, &headers)
     };
     dress(answer, retry_after)
 }

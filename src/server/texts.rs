@@ -8,7 +8,7 @@ use axum::{
 
 use super::{
     AppState,
-    resource::{Encodings, REVALIDATE, Resource},
+    resource::{Effort, Encodings, REVALIDATE, Resource},
 };
 use crate::{metadata, page::Site};
 
@@ -24,7 +24,7 @@ impl Texts {
     pub(super) fn new(site: &Site) -> Self {
         let made = |content_type, text| {
             let content_type = HeaderValue::from_static(content_type);
-            Resource::new(&content_type, REVALIDATE, Encodings::of(text))
+            Resource::new(&content_type, REVALIDATE, Encodings::of(text, Effort::Kept))
         };
         Self {
             robots: made(TEXT, metadata::robots(site)),

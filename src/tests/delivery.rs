@@ -1,7 +1,7 @@
 //! How the site is sent: what comes with the page and what after it, in which encoding, and how long
 //! it may be kept.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use regex::Regex;
 use tokio::time::{sleep, timeout};
@@ -61,6 +61,52 @@ async fn the_count_in_the_page_is_of_this_second() {
         }
     });
     told.await.expect("the page is made anew");
+}
+
+#[tokio::test]
+async fn while_people_join_the_page_is_compressed_in_haste_and_then_as_far_as_it_goes() {
+    let site = Site::start().await;
+    let mut bodies = HashMap::new();
+    let mut page = async || {
+        let get = site.get("/").header("accept-encoding", "br");
+        let answer = get.send().await.expect("an answer");
+        let etag = header(&answer, "etag").to_owned();
+        let body = answer.bytes().await.expect("a body");
+        let before = bodies.insert(etag, body.clone());
+        assert!(
+            before.is_none_or(|before| before == body),
+            "a tag of its own"
+        );
+        let mut text = Vec::new();
+        brotli::BrotliDecompress(&mut &body[..], &mut text).expect("brotli");
+        let mut smallest = Vec::new();
+        let best = brotli::enc::BrotliEncoderParams::default();
+        brotli::BrotliCompress(&mut &text[..], &mut smallest, &best).expect("it compresses");
+        (text, body.len() <= smallest.len())
+    };
+    let patient = timeout(Duration::from_secs(60), async {
+        let mut people = 0;
+        let in_haste = loop {
+            people += 1;
+            assert_eq!(
+                site.join(&format!("{people}@example.com")).await.status(),
+                201
+            );
+            if let (text, false) = page().await {
+                break text;
+            }
+        };
+        let small = loop {
+            if let (text, true) = page().await {
+                break text;
+            }
+        };
+        (people, in_haste, small)
+    });
+    let (people, in_haste, small) = patient.await.expect("both are seen");
+    assert!(in_haste.len().abs_diff(small.len()) < 10, "the same page");
+    let told = format!("{people} entrepreneur");
+    assert!(String::from_utf8_lossy(&small).contains(&told), "{told}");
 }
 
 #[tokio::test]
