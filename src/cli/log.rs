@@ -1,8 +1,9 @@
 //! The log: lines on standard error, for people or for programs.
 
 use std::{
-    io::{self, BufWriter, IsTerminal},
-    panic,
+    io::{self, BufWriter, IsTerminal, Stderr, Write},
+    panic, thread,
+    time::Duration,
 };
 
 use tracing::Level;
@@ -13,6 +14,10 @@ use crate::config::LogFormat;
 
 /// Lines that may wait to be written.
 const WAITING_MAX: usize = 10_000;
+
+/// Between two writes. With none, to wake the thread that writes for each line took a tenth of the processor
+/// under load.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The log while it is written. What waits is written when this is dropped.
 pub(super) struct Log {
@@ -26,7 +31,7 @@ pub(super) struct Log {
 pub(super) fn start(format: LogFormat) -> Log {
     let (writer, thread) = NonBlockingBuilder::default()
         .buffered_lines_limit(WAITING_MAX)
-        .finish(BufWriter::new(io::stderr()));
+        .finish(InBulk(BufWriter::new(io::stderr())));
     let left_out = writer.error_counter();
     // Of ours alone: libraries may log what a stranger has sent.
     let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
@@ -52,6 +57,22 @@ impl Drop for Log {
         if left_out > 0 {
             eprintln!("landing: {left_out} lines of the log were left out: they came too fast");
         }
+    }
+}
+
+/// Standard error, written to once for many lines.
+struct InBulk(BufWriter<Stderr>);
+
+impl Write for InBulk {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write(line)
+    }
+
+    /// When no more lines wait. Who logs while this sleeps need not wake it.
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()?;
+        thread::sleep(PAUSE);
+        Ok(())
     }
 }
 
