@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc, thread};
 
 use sd_notify::NotifyState;
 use tokio::{
-    runtime::Runtime,
+    runtime::{Handle, Runtime},
     sync::{oneshot, watch},
 };
 
@@ -39,16 +39,22 @@ pub(super) fn run(Serve { place, config }: Serve) -> Result<(), String> {
         let _entered = runtime.enter();
         Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
     };
-    runtime.block_on(until_stopped(store, config, signals))
-    // The runtime ends here and lets go of the list, which commits what was accepted in a directory.
+    let is_in_a_database = matches!(store, Store::Database(_));
+    let ended = runtime.block_on(until_stopped(store, config, signals));
+    if is_in_a_database {
+        // Nothing stops a thread that looks up the name of a host, so it is not waited for.
+        runtime.shutdown_background();
+    }
+    // Else it ends here and lets go of the list, which commits what was accepted.
+    ended
 }
 
 async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
     let (opened, opening) = oneshot::channel();
     {
-        let (store, config) = (store.clone(), config.clone());
+        let (store, config, runtime) = (store.clone(), config.clone(), Handle::current());
         // Not a thread of the runtime, which would wait for it when told to stop meanwhile.
-        thread::spawn(move || opened.send(open(&store, &config)));
+        thread::spawn(move || opened.send(open(&store, &config, &runtime)));
     }
     let (Held { list, trouble }, state) = tokio::select! {
         opened = opening => opened.map_err(|_| "the site can't be made; see above".to_owned())??,
@@ -94,8 +100,8 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
 }
 
 /// The list, and all that is made of it before the first request.
-fn open(store: &Store, config: &Config) -> Result<(Held, AppState), String> {
-    let held = store.hold()?;
+fn open(store: &Store, config: &Config, runtime: &Handle) -> Result<(Held, AppState), String> {
+    let held = store.hold(runtime)?;
     let state = AppState::new(config, Arc::clone(&held.list)).map_err(told)?;
     Ok((held, state))
 }

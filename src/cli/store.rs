@@ -12,7 +12,10 @@ use std::{
 };
 
 use rustix::process::geteuid;
-use tokio::{runtime::Runtime, sync::watch};
+use tokio::{
+    runtime::{Handle, Runtime},
+    sync::watch,
+};
 
 use super::place::Store;
 use crate::{
@@ -32,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// An open list.
 pub(super) enum List {
-    Here(Box<dyn Waitlist>, Runtime),
+    Here(Box<dyn Waitlist>, &'static Runtime),
     Served(Remote),
 }
 
@@ -71,9 +74,9 @@ impl Store {
         self.look(false)
     }
 
-    /// The list that is there, or a new one, for this process to serve. Waits for whoever has it, or for
-    /// its database.
-    pub(super) fn hold(&self) -> Result<Held, String> {
+    /// The list that is there, or a new one, for this process to serve by a runtime. Waits for whoever has
+    /// it, or for its database.
+    pub(super) fn hold(&self, runtime: &Handle) -> Result<Held, String> {
         let begun = Instant::now();
         let is_early = || begun.elapsed() < PATIENCE;
         let held = match self {
@@ -90,7 +93,7 @@ impl Store {
                 }
             },
             Self::Database(url) => loop {
-                match PostgresWaitlist::open_or_make(url) {
+                match PostgresWaitlist::open_or_make(url, runtime) {
                     Err(DatabaseError::Unreachable(..)) if is_early() => sleep(PAUSE),
                     opened => {
                         let list = opened.map_err(told)?;
@@ -110,13 +113,14 @@ impl Store {
         match self {
             Self::Directory(data) => look_in(self, data, make),
             Self::Database(url) => {
+                let runtime = runtime()?;
                 let opened = if make {
-                    PostgresWaitlist::open_or_make(url)
+                    PostgresWaitlist::open_or_make(url, runtime.handle())
                 } else {
-                    PostgresWaitlist::open(url)
+                    PostgresWaitlist::open(url, runtime.handle())
                 };
                 match opened {
-                    Ok(list) => List::here(list).map(Some).map_err(told),
+                    Ok(list) => Ok(Some(List::here(list, runtime))),
                     Err(DatabaseError::NoList(_)) => Ok(None),
                     Err(error) => Err(told(error)),
                 }
@@ -149,9 +153,16 @@ fn look_in(store: &Store, data: &Path, make: bool) -> Result<Option<List>, Strin
             // A server that starts or stops.
             Err(OpenError::Held(..)) if begun.elapsed() < PATIENCE => {}
             Err(error) => return Err(told(error)),
-            Ok(list) => return List::here(list).map(Some).map_err(unreadable),
+            Ok(list) => return Ok(Some(List::here(list, runtime()?))),
         }
     }
+}
+
+/// A runtime for the rest of the process. Its end would wait for a thread that looks up the name of a host,
+/// which nothing stops.
+fn runtime() -> Result<&'static Runtime, String> {
+    let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
+    Ok(Box::leak(Box::new(runtime)))
 }
 
 fn told(error: impl Error) -> String {
@@ -167,10 +178,10 @@ fn unreadable(store: &Store, error: &io::Error) -> String {
 }
 
 impl List {
-    fn here(list: impl Waitlist) -> io::Result<Self> {
+    fn here(list: impl Waitlist, runtime: &'static Runtime) -> Self {
         static WATCHED: Once = Once::new();
         WATCHED.call_once(stop_if_the_store_panics);
-        Ok(Self::Here(Box::new(list), Runtime::new()?))
+        Self::Here(Box::new(list), runtime)
     }
 
     /// How many are on it.

@@ -5,13 +5,13 @@ use std::{panic, process, thread, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
+    task::futures::TaskLocalFuture,
+    task_local,
     time::timeout,
 };
 
 use super::{Answer, Email, Entry, Joined, StoreError};
 
-/// The name of the thread that commits.
-pub(super) const COMMITTER: &str = "committer";
 /// Requests that may wait for the committer. Beyond it they are turned away at once. Half of the
 /// connections that a server has: while a store is stuck, visitors still get the page through the others.
 const QUEUE_MAX: usize = 2048;
@@ -159,15 +159,29 @@ async fn in_time<T>(patience: Duration, answered: oneshot::Receiver<T>) -> Resul
     answered.map_err(|_| StoreError::Stopped)
 }
 
-/// From now on the process ends when a thread of the store panics: sled's own would leave those who
-/// wait for a write waiting, and without the committer nobody could sign up. Who watches over the
+/// The name of a store's thread.
+pub(super) const THREAD: &str = "committer";
+
+task_local! {
+    /// That a task is a store's.
+    static OF_THE_STORE: ();
+}
+
+/// A task of a store, see [`stop_if_the_store_panics`].
+pub(super) fn of_the_store<F: Future>(task: F) -> TaskLocalFuture<(), F> {
+    OF_THE_STORE.scope((), task)
+}
+
+/// From now on the process ends when a thread or a task of the store panics: sled's own threads would leave
+/// those who wait for a write waiting, and without the committer nobody could sign up. Who watches over the
 /// process starts it anew.
 pub fn stop_if_the_store_panics() {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         let thread = thread::current();
         let name = thread.name().unwrap_or_default();
-        if name == COMMITTER || name.starts_with("sled-io-") {
+        if name == THREAD || name.starts_with("sled-io-") || OF_THE_STORE.try_with(|()| ()).is_ok()
+        {
             // Not by the log, which may write it too late.
             let place = panic.location().map(ToString::to_string);
             eprintln!(

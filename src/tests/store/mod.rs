@@ -15,9 +15,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{
-    DatabaseUrl, Email, Entry, Joined, PostgresWaitlist, Selection, SledWaitlist, Waitlist,
-};
+use landing::waitlist::{DatabaseUrl, Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
 use model::Model;
 use tempfile::TempDir;
 
@@ -69,7 +67,7 @@ impl Default for Database {
 
 impl Place for Database {
     fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(PostgresWaitlist::open_or_make(&self.0).expect("the list opens"))
+        Box::new(postgres::open(&self.0))
     }
 }
 

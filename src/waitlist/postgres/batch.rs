@@ -26,11 +26,7 @@ const JOIN: &str = "
         WHERE slot = $5 AND EXISTS (SELECT 1 FROM fresh)
         RETURNING entries
     )
-    SELECT id, (
-        (SELECT entries FROM counted)
-        + (SELECT sum(entries) FROM waitlist_count WHERE slot <> $5)
-    )::bigint
-    FROM fresh";
+    SELECT id, (SELECT entries FROM counted) FROM fresh";
 
 const ERASE: &str = "
     WITH gone AS (
@@ -40,15 +36,13 @@ const ERASE: &str = "
         WHERE slot = $2 AND EXISTS (SELECT 1 FROM gone)
         RETURNING entries
     )
-    SELECT key, (
-        (SELECT entries FROM counted)
-        + (SELECT sum(entries) FROM waitlist_count WHERE slot <> $2)
-    )::bigint
-    FROM gone";
+    SELECT key, (SELECT entries FROM counted) FROM gone";
 
 /// Which of these sign-ups are the ones on the list.
 const OURS: &str =
     "SELECT id FROM waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])";
+
+const COUNTED: &str = "SELECT entries FROM waitlist_count WHERE slot = $1";
 
 const PRESENT: &str = "SELECT key FROM waitlist_entries WHERE key = ANY($1::bytea[])";
 
@@ -73,8 +67,8 @@ struct Person {
 /// What was done.
 pub(super) struct Done {
     joined: Vec<Joined>,
-    /// How many are on the list, if that has changed.
-    pub(super) count: Option<i64>,
+    /// What the slot counts, if that has changed.
+    pub(super) counted: Option<i64>,
 }
 
 impl Batch {
@@ -118,14 +112,14 @@ impl Batch {
     pub(super) async fn commit(&mut self, client: &Client, slot: i64) -> Result<Done, Error> {
         let is_again = std::mem::replace(&mut self.is_again, true);
         let mut done = self.join(client, slot, is_again).await?;
-        done.count = self.erase(client, slot).await?.or(done.count);
+        done.counted = self.erase(client, slot).await?.or(done.counted);
         Ok(done)
     }
 
     async fn join(&self, client: &Client, slot: i64, is_again: bool) -> Result<Done, Error> {
-        let (mut joined, mut count) = (Vec::new(), None);
+        let (mut joined, mut counted) = (Vec::new(), None);
         if self.people.is_empty() {
-            return Ok(Done { joined, count });
+            return Ok(Done { joined, counted });
         }
         // Each address once, the first who has it. Sorted, so that copies with the same ones wait for each
         // other, and not in a circle.
@@ -144,7 +138,7 @@ impl Batch {
         let mut ours = HashSet::new();
         for row in fresh {
             ours.insert(row.try_get(0)?);
-            count = row.try_get(1)?;
+            counted = row.try_get(1)?;
         }
         if is_again {
             // An earlier try that was cut off has them on the list. By now it is over: the insertion waits
@@ -160,10 +154,10 @@ impl Batch {
                 Joined::AlreadyListed
             }
         }));
-        Ok(Done { joined, count })
+        Ok(Done { joined, counted })
     }
 
-    /// The count afterwards, if that has changed.
+    /// What the slot counts afterwards, if that has changed.
     async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<i64>, Error> {
         let keys = self.requests.iter().filter_map(|request| match request {
             Request::Erase(keys, _) => Some(keys),
@@ -180,12 +174,13 @@ impl Batch {
         let statement = client.prepare_cached(ERASE).await?;
         let gone = client.query(&statement, &[&keys, &slot]).await?;
         present.extend(column::<Vec<u8>>(&gone)?);
-        let count = gone.first().map(|row| row.try_get(1)).transpose()?;
+        let counted = gone.first().map(|row| row.try_get::<_, Option<i64>>(1));
+        let counted = counted.transpose()?.flatten();
         let present = present
             .into_iter()
             .filter_map(|key| String::from_utf8(key).ok());
         self.present.extend(present);
-        Ok(count)
+        Ok(counted)
     }
 
     /// Tells everybody.
@@ -212,6 +207,13 @@ impl Batch {
             }
         }
     }
+}
+
+/// What a slot counts.
+pub(super) async fn counted(client: &Client, slot: i64) -> Result<Option<i64>, Error> {
+    let statement = client.prepare_cached(COUNTED).await?;
+    let row = client.query_opt(&statement, &[&slot]).await?;
+    row.map(|row| row.try_get(0)).transpose()
 }
 
 /// As every store keeps it. A time before 1970 is none of a sign-up.

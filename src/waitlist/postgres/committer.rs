@@ -12,14 +12,20 @@ use tokio::{
 };
 
 use super::{
-    super::queue::{Request, take_batch},
-    batch::{Batch, Done},
+    super::queue::{Request, of_the_store, take_batch},
+    batch::{self, Batch, Done},
     pool::{Failure, TRY_PATIENCE, connection, settle, write},
     state::State,
 };
 
 /// Entries that share a transaction.
 pub(super) const BATCH_MAX: usize = 512;
+/// A batch waits until it has as many requests as came during the last one, or so many, for a millisecond or
+/// two. A transaction costs the database as much as twenty people in it, and those who sign up at the same
+/// pace would else take turns in two halves: with three copies and 16 clients the database worked 70 % more
+/// for each of them, and a fifth fewer came through. For whoever comes alone nobody is waited for.
+const COMPANY_MAX: usize = 16;
+const COMPANY_PATIENCE: Duration = Duration::from_millis(1);
 /// Between two tries, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
 /// How long ago it may be that something was written, when it is asked whether something could be. Who asks
@@ -29,8 +35,6 @@ const WRITTEN_LATELY: Duration = Duration::from_secs(1);
 /// Owns every write of this process but the watcher's.
 pub(super) struct Committer {
     pub(super) pool: Pool,
-    /// Where it counts.
-    pub(super) slot: i64,
     pub(super) state: Arc<State>,
 }
 
@@ -39,12 +43,16 @@ impl Committer {
     pub(super) async fn run(self, mut queue: mpsc::Receiver<Request>) {
         let mut requests = Vec::with_capacity(BATCH_MAX);
         let mut written = None;
+        let mut company = 0;
         while queue.recv_many(&mut requests, BATCH_MAX).await > 0 {
+            wait_for_company(company.min(COMPANY_MAX), &mut queue, &mut requests).await;
+            company = requests.len();
             requests.retain(|request| !request.is_abandoned());
             while !requests.is_empty() {
                 let batch = Batch::new(take_batch(&mut requests, BATCH_MAX));
                 self.commit(batch, &mut written).await;
             }
+            company += queue.len();
         }
     }
 
@@ -58,10 +66,12 @@ impl Committer {
                         self.state.is_well();
                         *written = Some(Instant::now());
                     }
-                    if let Some(count) = done.count {
-                        self.state.publish(count);
+                    if let Some(counted) = done.counted {
+                        self.state.counts(counted);
                     }
-                    return batch.answer(done);
+                    // By a task of its own: the next batch is on its way before this one is told.
+                    tokio::spawn(of_the_store(async { batch.answer(done) }));
+                    return;
                 }
                 Err(failure) => {
                     *written = None;
@@ -82,7 +92,8 @@ impl Committer {
         batch: &mut Batch,
         written: Option<Instant>,
     ) -> Result<(Done, bool), Failure> {
-        let client = connection(&self.pool, self.slot).await?;
+        let slot = self.state.slot;
+        let client = connection(&self.pool, slot).await?;
         let must_write = match written {
             Some(at) => !batch.changes() && at.elapsed() > WRITTEN_LATELY,
             // Since this list was opened, or since the trouble.
@@ -90,17 +101,35 @@ impl Committer {
         };
         let work = async {
             if must_write {
-                write(&client, self.slot).await?;
+                write(&client, slot).await?;
             }
-            let mut done = batch.commit(&client, self.slot).await?;
-            let is_written = must_write || done.count.is_some();
-            if done.count.is_none() && must_write {
+            let mut done = batch.commit(&client, slot).await?;
+            let is_written = must_write || done.counted.is_some();
+            if done.counted.is_none() && must_write {
                 // An earlier try that was cut off may have changed it.
-                done.count = Some(super::count(&client).await?);
+                done.counted = batch::counted(&client, slot).await?;
             }
             Ok((done, is_written))
         };
         let done = timeout(TRY_PATIENCE, work).await;
         settle(client, done)
     }
+}
+
+/// Until so many requests are there.
+async fn wait_for_company(
+    company: usize,
+    queue: &mut mpsc::Receiver<Request>,
+    requests: &mut Vec<Request>,
+) {
+    let come = async {
+        while requests.len() < company {
+            let room = BATCH_MAX - requests.len();
+            if queue.recv_many(requests, room).await == 0 {
+                break;
+            }
+        }
+    };
+    // Fewer will do.
+    let _ = timeout(COMPANY_PATIENCE, come).await;
 }

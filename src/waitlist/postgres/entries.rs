@@ -15,7 +15,7 @@ use tokio::{
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
-    super::{Email, Entries, Entry, Selection, StoreError},
+    super::{Email, Entries, Entry, Selection, StoreError, queue::of_the_store},
     pool::{TRY_PATIENCE, is_conflict},
 };
 
@@ -51,7 +51,7 @@ pub(super) fn entries(
         tell: Some(tell),
         send,
     };
-    runtime.spawn(async move {
+    runtime.spawn(of_the_store(async move {
         for _ in 0..TRIES {
             match reader.read().await {
                 Err(Stop::Conflict) if reader.tell.is_some() => {}
@@ -61,9 +61,16 @@ pub(super) fn entries(
             }
         }
         reader.fail(StoreError::Unreadable).await;
-    });
+    }));
     let count = told.blocking_recv().map_err(|_| StoreError::Stopped)??;
-    let blocks = std::iter::from_fn(move || blocks.blocking_recv());
+    let mut is_over = false;
+    let blocks = std::iter::from_fn(move || {
+        // The last one is not full. Without it the reader was ended, and the list was not.
+        let next = || blocks.blocking_recv().unwrap_or(Err(StoreError::Stopped));
+        let block = (!is_over).then(next)?;
+        is_over = !matches!(&block, Ok(entries) if entries.len() == BLOCK);
+        Some(block)
+    });
     let entries = blocks.flat_map(|block| {
         let (entries, error) = match block {
             Ok(entries) => (entries, None),
@@ -123,7 +130,8 @@ impl Reader {
             let patience = "SET LOCAL statement_timeout = 0";
             reading.batch_execute(patience).await?;
             // With this the moment has come that the list is of.
-            let count = super::count(reading.client()).await?;
+            let count = "SELECT sum(entries)::bigint FROM waitlist_count";
+            let count = reading.query_typed_one(count, &[]).await?.try_get(0)?;
             Ok::<_, Stop>((reading, count))
         };
         let (reading, count) = timeout(TRY_PATIENCE, begin).await??;

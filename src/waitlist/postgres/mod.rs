@@ -15,15 +15,12 @@ mod url;
 use std::sync::{Arc, mpsc};
 
 use deadpool_postgres::Pool;
-use tokio::{
-    runtime::{self, Handle, Runtime},
-    sync::watch,
-};
-use tokio_postgres::{Client, Error};
+use tokio::{runtime::Handle, sync::watch};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{ANSWER_PATIENCE, COMMITTER, Queue},
+    queue::{ANSWER_PATIENCE, Queue, of_the_store},
 };
 use committer::{BATCH_MAX, Committer};
 use state::State;
@@ -38,57 +35,55 @@ pub struct PostgresWaitlist {
     queue: Queue,
     pool: Pool,
     state: Arc<State>,
-    runtime: Background,
+    runtime: Handle,
+    _tasks: [AbortOnDropHandle<()>; 2],
 }
 
 impl PostgresWaitlist {
-    /// Opens the list in a database.
+    /// Opens the list in a database. Waits, so it is not for a task; the list has some on `runtime`.
     ///
     /// # Errors
     /// [`DatabaseError`] says what was found and what to do. [`DatabaseError::NoList`] when there is none.
-    pub fn open(url: &DatabaseUrl) -> Result<Self, DatabaseError> {
-        Self::look(url, false)
+    pub fn open(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, DatabaseError> {
+        Self::look(url, runtime, false)
     }
 
     /// Opens the list in a database, making it when there is none, and what this program needs of one of
-    /// an earlier format.
+    /// an earlier format. Waits, like [`open`](Self::open).
     ///
     /// # Errors
     /// [`DatabaseError`] says what was found and what to do.
-    pub fn open_or_make(url: &DatabaseUrl) -> Result<Self, DatabaseError> {
-        Self::look(url, true)
+    pub fn open_or_make(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, DatabaseError> {
+        Self::look(url, runtime, true)
     }
 
-    fn look(url: &DatabaseUrl, make: bool) -> Result<Self, DatabaseError> {
-        let runtime = Background::new()?;
+    fn look(url: &DatabaseUrl, runtime: &Handle, make: bool) -> Result<Self, DatabaseError> {
         let pool = pool::pool(url).map_err(DatabaseError::Settings)?;
+        let state = Arc::new(State::new(schema::any_slot()));
         let (tell, told) = mpsc::channel();
         {
-            let (url, pool) = (url.clone(), pool.clone());
-            runtime.handle().spawn(async move {
-                let opened = open::open(&url, &pool, make).await;
+            let (url, pool, state) = (url.clone(), pool.clone(), Arc::clone(&state));
+            runtime.spawn(async move {
+                let opened = open::open(&url, &pool, &state, make).await;
                 // Who asked waits.
                 let _ = tell.send(opened);
             });
         }
         let opened = told.recv();
-        let count = opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
-        let state = Arc::new(State::of(count));
-        let slot = schema::any_slot();
+        opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer {
             pool: pool.clone(),
-            slot,
             state: Arc::clone(&state),
         };
-        runtime.handle().spawn(committer.run(requests));
-        let watch = state::watch(pool.clone(), slot, Arc::clone(&state));
-        runtime.handle().spawn(watch);
+        let committer = of_the_store(committer.run(requests));
+        let watch = of_the_store(state::watch(pool.clone(), Arc::clone(&state)));
         Ok(Self {
             queue,
             pool,
             state,
-            runtime,
+            _tasks: [runtime.spawn(committer), runtime.spawn(watch)].map(AbortOnDropHandle::new),
+            runtime: runtime.clone(),
         })
     }
 
@@ -145,7 +140,7 @@ impl Waitlist for PostgresWaitlist {
         self.unless_lost(Queue::ready)
     }
 
-    /// At most a second old, while the database answers.
+    /// As of a quarter of a second ago or later, while the database answers.
     fn count(&self) -> u64 {
         *self.state.count.borrow()
     }
@@ -155,42 +150,6 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
-        entries::entries(self.runtime.handle(), self.pool.clone(), selection)
+        entries::entries(&self.runtime, self.pool.clone(), selection)
     }
-}
-
-/// A runtime of a list's own, so that it can be opened and read from anywhere: a thread.
-#[derive(Debug)]
-struct Background(Option<Runtime>);
-
-impl Background {
-    fn new() -> Result<Self, DatabaseError> {
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name(COMMITTER)
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|error| DatabaseError::Settings(error.to_string()))?;
-        Ok(Self(Some(runtime)))
-    }
-
-    fn handle(&self) -> &Handle {
-        let runtime = self.0.as_ref();
-        runtime.expect("it is there until it is dropped").handle()
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            // To wait for it is nothing for a task, which this may be in. What was answered is kept.
-            runtime.shutdown_background();
-        }
-    }
-}
-
-/// How many are on the list.
-async fn count(client: &Client) -> Result<i64, Error> {
-    let count = "SELECT sum(entries)::bigint FROM waitlist_count";
-    client.query_typed_one(count, &[]).await?.try_get(0)
 }

@@ -7,17 +7,23 @@ use tokio::time::timeout;
 use tokio_postgres::Error;
 
 use super::{
-    DatabaseError, DatabaseUrl, count,
+    DatabaseError, DatabaseUrl,
     error::{no_connection, refusal},
     pool::TRY_PATIENCE,
     schema,
+    state::State,
 };
 
 /// How long tables may take to be made, or changed.
 const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// Looks at what is there, makes what is to be made, and returns the count.
-pub(super) async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i64, DatabaseError> {
+/// Looks at what is there, and makes what is to be made.
+pub(super) async fn open(
+    url: &DatabaseUrl,
+    pool: &Pool,
+    state: &State,
+    make: bool,
+) -> Result<(), DatabaseError> {
     let place = url.to_string();
     let told = |error: Error| refusal(&place, &error);
     let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
@@ -51,6 +57,6 @@ pub(super) async fn open(url: &DatabaseUrl, pool: &Pool, make: bool) -> Result<i
     }
     let client = pool.get().await;
     let client = client.map_err(|error| no_connection(&place, &error))?;
-    let count = timeout(TRY_PATIENCE, count(&client)).await;
-    count.map_err(slow)?.map_err(told)
+    let looked = timeout(TRY_PATIENCE, state.look(&client)).await;
+    looked.map_err(slow)?.map_err(told)
 }

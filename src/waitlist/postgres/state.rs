@@ -1,10 +1,7 @@
 //! What a copy knows of the list and its database, and the task that looks.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -13,11 +10,19 @@ use tokio::{
     sync::watch,
     time::{MissedTickBehavior, interval, timeout},
 };
+use tokio_postgres::{Client, Error, types::Type};
 
 use super::pool::{Failure, TRY_PATIENCE, connection, settle, write};
 
 /// How often the count is read, which other copies change too.
 const PERIOD: Duration = Duration::from_millis(250);
+
+/// What a slot counts, and what all others do.
+const COUNTED: &str = "
+    SELECT
+        coalesce(sum(entries) FILTER (WHERE slot = $1), 0)::bigint,
+        coalesce(sum(entries) FILTER (WHERE slot <> $1), 0)::bigint
+    FROM waitlist_count";
 
 /// The database does not answer, or refuses.
 #[derive(Clone, Debug)]
@@ -31,29 +36,74 @@ pub struct Trouble {
 /// Shared by the tasks of a list.
 #[derive(Debug)]
 pub(super) struct State {
+    /// Where this copy counts.
+    pub(super) slot: i64,
+    tally: Mutex<Tally>,
     pub(super) count: watch::Sender<u64>,
     pub(super) trouble: watch::Sender<Option<Trouble>>,
-    /// Counts that were published: what was read before the last of them is old.
-    published: AtomicU64,
+}
+
+/// What the count is made of.
+#[derive(Debug)]
+struct Tally {
+    /// What this copy's slot counts.
+    ours: i64,
+    /// What all other slots count.
+    others: i64,
+    /// How often this copy has changed its slot: what was read before is old.
+    changes: u64,
 }
 
 impl State {
-    /// Of a list that counts so many.
-    pub(super) fn of(count: i64) -> Self {
+    /// Of a list that nothing is known of yet.
+    pub(super) fn new(slot: i64) -> Self {
         Self {
-            count: watch::Sender::new(u64::try_from(count).unwrap_or(0)),
+            slot,
+            tally: Mutex::new(Tally {
+                ours: 0,
+                others: 0,
+                changes: 0,
+            }),
+            count: watch::Sender::new(0),
             trouble: watch::Sender::new(None),
-            published: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn publish(&self, count: i64) {
-        self.published.fetch_add(1, Ordering::SeqCst);
-        let fresh = u64::try_from(count).unwrap_or(0);
+    /// This copy has changed its slot, which counts so many now.
+    pub(super) fn counts(&self, ours: i64) {
+        let mut tally = self.tally();
+        tally.ours = ours;
+        tally.changes += 1;
+        self.publish(&tally);
+    }
+
+    /// Looks at what all copies count. Not for two at a time: the older might come last.
+    pub(super) async fn look(&self, client: &Client) -> Result<(), Error> {
+        let changes = self.tally().changes;
+        let row = client
+            .query_typed_one(COUNTED, &[(&self.slot, Type::INT8)])
+            .await?;
+        let (ours, others) = (row.try_get(0)?, row.try_get(1)?);
+        let mut tally = self.tally();
+        tally.others = others;
+        if tally.changes == changes {
+            tally.ours = ours;
+        }
+        self.publish(&tally);
+        Ok(())
+    }
+
+    /// Before the tally is let go of, so that no older one is published after it.
+    fn publish(&self, tally: &Tally) {
+        let fresh = u64::try_from(tally.ours + tally.others).unwrap_or(0);
         self.count.send_if_modified(|count| {
             let before = std::mem::replace(count, fresh);
             before != fresh
         });
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something was written, or could be.
@@ -74,30 +124,26 @@ impl State {
     }
 }
 
-/// Reads the count again and again, also while others wait for a commit; and, when there is trouble, whether
-/// it is over.
-pub(super) async fn watch(pool: Pool, slot: i64, state: Arc<State>) {
+/// Looks at the count again and again, also while others wait for a commit; and, when there is trouble,
+/// whether it is over.
+pub(super) async fn watch(pool: Pool, state: Arc<State>) {
     let mut is_due = interval(PERIOD);
     is_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         is_due.tick().await;
-        if let Err(Failure::Trouble(why)) = look(&pool, slot, &state).await {
+        if let Err(Failure::Trouble(why)) = look(&pool, &state).await {
             state.is_in_trouble(why);
         }
     }
 }
 
-async fn look(pool: &Pool, slot: i64, state: &State) -> Result<(), Failure> {
-    let client = connection(pool, slot).await?;
-    let published = state.published.load(Ordering::SeqCst);
+async fn look(pool: &Pool, state: &State) -> Result<(), Failure> {
+    let client = connection(pool, state.slot).await?;
     let work = async {
-        let count = super::count(&client).await?;
-        if state.published.load(Ordering::SeqCst) == published {
-            state.publish(count);
-        }
+        state.look(&client).await?;
         // That it can be read does not say that it can be written.
         if state.trouble.borrow().is_some() {
-            write(&client, slot).await?;
+            write(&client, state.slot).await?;
             state.is_well();
         }
         Ok(())

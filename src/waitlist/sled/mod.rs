@@ -24,7 +24,7 @@ use tokio::sync::watch;
 
 use super::{
     Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{COMMITTER, Queue},
+    queue::{Queue, THREAD},
 };
 use committer::{BATCH_MAX, Committer, Moment, Published};
 
@@ -80,7 +80,7 @@ impl SledWaitlist {
         };
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = thread::Builder::new()
-            .name(COMMITTER.into())
+            .name(THREAD.into())
             .spawn(move || committer.run(requests))
             .map_err(|error| OpenError::Io(data.to_owned(), error))?;
         Ok(Self {

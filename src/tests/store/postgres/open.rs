@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use landing::waitlist::{DatabaseError, DatabaseUrl, Joined, PostgresWaitlist, Waitlist};
 
-use super::open;
+use super::{RUNTIME, open};
 use crate::{
     postgres::{self, SHARED, Server},
     store::join,
@@ -13,7 +13,7 @@ use crate::{
 /// What is told instead of opening.
 fn refusal(url: &str) -> String {
     let told = match url.parse::<DatabaseUrl>() {
-        Ok(url) => PostgresWaitlist::open_or_make(&url)
+        Ok(url) => PostgresWaitlist::open_or_make(&url, RUNTIME.handle())
             .expect_err("it must be refused")
             .to_string(),
         Err(why) => why,
@@ -23,17 +23,19 @@ fn refusal(url: &str) -> String {
 }
 
 fn is_opened(url: &str) -> bool {
-    PostgresWaitlist::open_or_make(&url.parse().expect("a URL")).is_ok()
+    PostgresWaitlist::open_or_make(&url.parse().expect("a URL"), RUNTIME.handle()).is_ok()
 }
 
 #[test]
 fn a_database_without_a_list_is_left_alone_unless_one_is_to_be_made() {
     let url = postgres::database();
-    let told = PostgresWaitlist::open(&url).expect_err("there is none");
+    let told = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is none");
     assert!(matches!(told, DatabaseError::NoList(_)), "{told}");
     drop(open(&url));
     assert_eq!(
-        PostgresWaitlist::open(&url).expect("there is one").count(),
+        PostgresWaitlist::open(&url, RUNTIME.handle())
+            .expect("there is one")
+            .count(),
         0
     );
 }
