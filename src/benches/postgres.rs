@@ -36,10 +36,13 @@ const INSERT: &str = "\\set number random(1, 1000000000000000)\n\
 
 #[tokio::main]
 async fn main() {
-    let database = Postgres::in_folder(
-        Path::new(FOLDER),
-        &["max_connections = 400", "shared_buffers = 256MB"],
-    );
+    let settings = [
+        "max_connections = 400",
+        "shared_buffers = 256MB",
+        "min_wal_size = 1GB",
+        "max_wal_size = 4GB",
+    ];
+    let database = Postgres::in_folder(Path::new(FOLDER), &settings);
     speed(&database).await;
     moves(&database);
 }
@@ -52,9 +55,20 @@ async fn speed(database: &Postgres) {
         "CREATE TABLE people (email text PRIMARY KEY, joined_at timestamptz NOT NULL)",
     );
     database.write("insert.sql", INSERT);
+    // Like a server that has run for a while: the files of its log are there, to be used again. A new one,
+    // every second or so, holds up whoever has their turn.
+    for statement in [
+        "CREATE TABLE much AS SELECT repeat('much', 250) FROM generate_series(1, 1000000)",
+        "DROP TABLE much",
+        "CHECKPOINT",
+    ] {
+        database.sql(name, statement);
+    }
+    // One that has the processors to itself, and several that share them.
+    let alone = [copy(&ours, 2).await];
     let mut copies = Vec::new();
     for _ in 0..COPIES {
-        copies.push(copy(&ours).await);
+        copies.push(copy(&ours, 1).await);
     }
     println!("{ROUNDS} turns of {TURN:?} each; medians\n");
     println!(
@@ -67,7 +81,11 @@ async fn speed(database: &Postgres) {
             let rows = pgbench(database, name, clients);
             let sign_ups = [1, 2, 3].map(|number| {
                 sign_ups(
-                    &copies[..number],
+                    if number == 1 {
+                        &alone
+                    } else {
+                        &copies[..number]
+                    },
                     clients,
                     &format!("c{clients}r{round}n{number}"),
                 )
@@ -111,7 +129,7 @@ async fn speed(database: &Postgres) {
 }
 
 /// A copy of the site over a database.
-async fn copy(database: &str) -> Server {
+async fn copy(database: &str, threads: usize) -> Server {
     let addr = free_addr();
     let mut command = Command::new(PROGRAM);
     command
@@ -121,6 +139,7 @@ async fn copy(database: &str) -> Server {
             "--trusted-proxies=127.0.0.1",
             "--signups-per-minute=0",
         ])
+        .env("TOKIO_WORKER_THREADS", threads.to_string())
         .env("DATABASE_URL", database);
     Server::start(addr, command).await
 }

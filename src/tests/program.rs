@@ -121,6 +121,19 @@ fn a_second_server_on_the_same_data_says_so_and_exits() {
     assert!(told.contains(&first.child.id().to_string()), "{told}");
 }
 
+/// The service manager starts it again; until then the log says why there is no site.
+#[test]
+fn a_copy_without_its_database_waits_for_it_and_then_says_so_and_exits() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.env("DATABASE_URL", "postgres://owner:secret@127.0.0.1:1/list");
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let told = told(&output);
+    assert!(told.contains("127.0.0.1:1/list does not answer"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+}
+
 #[test]
 fn a_port_that_is_taken_is_told_with_the_way_out() {
     let place = Place::new();
