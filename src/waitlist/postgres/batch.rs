@@ -9,7 +9,7 @@ use std::{
 };
 
 use deadpool_postgres::Client;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Error, Row, types::FromSql};
 use uuid::Uuid;
 
 use super::super::{Joined, queue::Request};
@@ -28,15 +28,19 @@ const JOIN: &str = "
     )
     SELECT id, (SELECT entries FROM counted) FROM fresh";
 
+/// By the ids too: when it comes late, after it was given up and done by another connection, who has joined
+/// again meanwhile stays.
 const ERASE: &str = "
     WITH gone AS (
-        DELETE FROM waitlist_entries WHERE key = ANY($1::bytea[]) RETURNING key
+        DELETE FROM waitlist_entries
+        WHERE key = ANY($1::bytea[]) AND id = ANY($3::uuid[])
+        RETURNING id
     ), counted AS (
         UPDATE waitlist_count SET entries = entries - (SELECT count(*) FROM gone)
         WHERE slot = $2 AND EXISTS (SELECT 1 FROM gone)
         RETURNING entries
     )
-    SELECT key, (SELECT entries FROM counted) FROM gone";
+    SELECT entries FROM counted";
 
 /// Which of these sign-ups are the ones on the list.
 const OURS: &str =
@@ -44,7 +48,7 @@ const OURS: &str =
 
 const COUNTED: &str = "SELECT entries FROM waitlist_count WHERE slot = $1";
 
-const PRESENT: &str = "SELECT key FROM waitlist_entries WHERE key = ANY($1::bytea[])";
+const PRESENT: &str = "SELECT key, id FROM waitlist_entries WHERE key = ANY($1::bytea[])";
 
 /// Requests, and what has become of them so far.
 pub(super) struct Batch {
@@ -145,7 +149,7 @@ impl Batch {
             // for one that has the same keys.
             let statement = client.prepare_cached(OURS).await?;
             let rows = client.query(&statement, &[&keys, &ids]).await?;
-            ours.extend(column::<Uuid>(&rows)?);
+            ours.extend(column::<Uuid>(&rows, 0)?);
         }
         joined.extend(self.people.iter().map(|person| {
             if ours.contains(&person.id) {
@@ -170,17 +174,16 @@ impl Batch {
         let keys: Vec<_> = keys.into_iter().collect();
         // Before anything is done, because a try that was cut off does not tell.
         let statement = client.prepare_cached(PRESENT).await?;
-        let mut present = column::<Vec<u8>>(&client.query(&statement, &[&keys]).await?)?;
+        let present = client.query(&statement, &[&keys]).await?;
+        if present.is_empty() {
+            return Ok(None);
+        }
+        let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&present, 0)?, column(&present, 1)?);
+        let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
+        self.present.extend(addresses);
         let statement = client.prepare_cached(ERASE).await?;
-        let gone = client.query(&statement, &[&keys, &slot]).await?;
-        present.extend(column::<Vec<u8>>(&gone)?);
-        let counted = gone.first().map(|row| row.try_get::<_, Option<i64>>(1));
-        let counted = counted.transpose()?.flatten();
-        let present = present
-            .into_iter()
-            .filter_map(|key| String::from_utf8(key).ok());
-        self.present.extend(present);
-        Ok(counted)
+        let counted = client.query_opt(&statement, &[&keys, &slot, &ids]).await?;
+        counted.map(|row| row.try_get(0)).transpose()
     }
 
     /// Tells everybody.
@@ -223,7 +226,7 @@ fn to_the_millisecond(time: SystemTime) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(millis)
 }
 
-/// The first column of every row.
-fn column<'a, T: tokio_postgres::types::FromSql<'a>>(rows: &'a [Row]) -> Result<Vec<T>, Error> {
-    rows.iter().map(|row| row.try_get(0)).collect()
+/// A column of every row.
+fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Error> {
+    rows.iter().map(|row| row.try_get(index)).collect()
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     postgres::Server,
-    store::{addresses, email, join},
+    store::{addresses, email, erase, join},
 };
 
 /// Stands in the address of whoever is cut off.
@@ -57,21 +57,33 @@ async fn who_is_erased_was_there_also_when_the_answer_was_cut_off() {
     for cut in [Cut::Before, Cut::After] {
         let wire = Wire::to_new_database(MARK).await;
         let list = open(&wire.url);
-        join(&list, "cut-off@example.com").await;
         join(&list, "ann@example.com").await;
-        // The first statement looks who is there, the second erases: one cut for each.
-        let named = [email("cut-off@example.com"), email("bob@example.com")];
-        let erasing = list.erase(&named);
-        let cutting = async {
-            wire.cut(cut);
-            wire.was_cut().await;
-            wire.cut(cut);
-        };
-        let (erased, ()) = tokio::join!(erasing, cutting);
-        assert_eq!(erased, Ok(vec![true, false]), "{cut:?}");
-        assert_eq!((wire.cuts(), list.count()), (2, 1), "{cut:?}");
-        assert_eq!(addresses(&list), ["ann@example.com"]);
+        // The first statement looks who is there, the second erases.
+        for cut_off in [Wire::cut, Wire::cut_the_second] {
+            join(&list, "cut-off@example.com").await;
+            let named = [email("cut-off@example.com"), email("bob@example.com")];
+            cut_off(&wire, cut);
+            assert_eq!(list.erase(&named).await, Ok(vec![true, false]), "{cut:?}");
+            assert_eq!(list.count(), 1, "{cut:?}");
+            assert_eq!(addresses(&list), ["ann@example.com"]);
+        }
+        assert_eq!(wire.cuts(), 2, "{cut:?}");
     }
+}
+
+/// As when the server of the database hangs, with the statement in its hands, and goes on later.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_that_comes_late_takes_nobody_off_who_has_joined_again() {
+    let wire = Wire::to_new_database(MARK).await;
+    let list = open(&wire.url);
+    join(&list, "cut-off@example.com").await;
+    wire.cut_the_second(Cut::Late);
+    assert!(erase(&list, "cut-off@example.com").await);
+    assert_eq!(wire.cuts(), 1);
+    assert_eq!(join(&list, "cut-off@example.com").await, Joined::New);
+    wire.let_go().await;
+    assert_eq!(addresses(&list), ["cut-off@example.com"]);
+    assert_eq!(list.count(), 1);
 }
 
 /// Again and again, with many people, each of whom comes twice.

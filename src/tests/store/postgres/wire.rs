@@ -21,6 +21,8 @@ pub(super) enum Cut {
     Before,
     /// When the database has done it, and before anybody is told.
     After,
+    /// Before the database gets the statement; but it gets it in the end, when it is let go.
+    Late,
 }
 
 /// Listens in front of the shared server.
@@ -32,12 +34,15 @@ pub(super) struct Wire {
 struct State {
     /// Cut the next connection that carries these bytes to the database.
     pattern: &'static str,
-    is_armed: [AtomicBool; 2],
+    is_armed: [AtomicBool; 3],
+    /// Which one is to be cut off then.
+    second: [AtomicU64; 3],
     /// Of every so many such statements one is cut off; of none when it is 0.
     every: AtomicU64,
     statements: AtomicU64,
     cuts: AtomicU64,
-    was_cut: Notify,
+    let_go: Notify,
+    has_come: Notify,
 }
 
 impl Wire {
@@ -50,10 +55,12 @@ impl Wire {
         let state = Arc::new(State {
             pattern,
             is_armed: Default::default(),
+            second: [const { AtomicU64::new(u64::MAX) }; 3],
             every: AtomicU64::new(0),
             statements: AtomicU64::new(0),
             cuts: AtomicU64::new(0),
-            was_cut: Notify::new(),
+            let_go: Notify::new(),
+            has_come: Notify::new(),
         });
         let wire = Self {
             url: url.parse().expect("a URL"),
@@ -72,6 +79,12 @@ impl Wire {
         self.state.is_armed[cut as usize].store(true, Ordering::SeqCst);
     }
 
+    /// Has the second of such statements from now cut off.
+    pub(super) fn cut_the_second(&self, cut: Cut) {
+        let next = self.state.statements.load(Ordering::SeqCst);
+        self.state.second[cut as usize].store(next + 1, Ordering::SeqCst);
+    }
+
     /// Has one in so many cut off, now before it is done and now after it.
     pub(super) fn cut_one_in(&self, every: u64) {
         self.state.every.store(every, Ordering::SeqCst);
@@ -81,8 +94,10 @@ impl Wire {
         self.state.cuts.load(Ordering::SeqCst)
     }
 
-    pub(super) async fn was_cut(&self) {
-        self.state.was_cut.notified().await;
+    /// Lets go of what is late, and waits until the database has done it.
+    pub(super) async fn let_go(&self) {
+        self.state.let_go.notify_one();
+        self.state.has_come.notified().await;
     }
 }
 
@@ -90,6 +105,9 @@ impl State {
     /// Another of those statements is on its way.
     fn count(&self) {
         let number = self.statements.fetch_add(1, Ordering::SeqCst);
+        for (is_armed, second) in self.is_armed.iter().zip(&self.second) {
+            is_armed.fetch_or(number == second.load(Ordering::SeqCst), Ordering::SeqCst);
+        }
         let every = self.every.load(Ordering::SeqCst);
         if every > 0 && number.is_multiple_of(every) {
             let cut = if number.is_multiple_of(3) {
@@ -105,7 +123,6 @@ impl State {
         let is_to_be = self.is_armed[cut as usize].swap(false, Ordering::SeqCst);
         if is_to_be {
             self.cuts.fetch_add(1, Ordering::SeqCst);
-            self.was_cut.notify_one();
         }
         is_to_be
     }
@@ -129,6 +146,13 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 }
                 if is_ours && state.is_to_be_cut(Cut::Before) {
                     return;
+                }
+                if is_ours && state.is_to_be_cut(Cut::Late) {
+                    drop(client);
+                    state.let_go.notified().await;
+                    server.write_all(bytes).await.expect("it reads");
+                    assert!(server.read(&mut answered).await.expect("it answers") > 0);
+                    return state.has_come.notify_one();
                 }
                 if server.write_all(bytes).await.is_err() { return }
             }
