@@ -15,8 +15,8 @@ use crate::config::LogFormat;
 /// Lines that may wait to be written.
 const WAITING_MAX: usize = 10_000;
 
-/// Between two writes. With none, to wake the thread that writes for each line was a fifth of all system calls
-/// under load.
+/// Between two writes. With none, the thread that writes was woken for each line: its `sched_yield` alone was
+/// a tenth of all system calls under load.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The log while it is written. What waits is written when this is dropped.
