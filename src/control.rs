@@ -46,6 +46,8 @@ enum Ask {
     Join(Vec<Person>),
     /// `Vec<bool>`: whether each was on the list.
     Erase(Vec<String>),
+    /// `u64`: how many were ever erased.
+    Erasures,
     /// `u64`, the count; then a `Vec<Person>` a line, until one is empty.
     Entries {
         since: Option<u64>,

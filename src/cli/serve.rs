@@ -1,11 +1,20 @@
 //! `landing serve`: opens the list and serves the site until told to stop.
 
-use std::{error::Error, sync::Arc, thread};
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use sd_notify::NotifyState;
 use tokio::{
     runtime::{Handle, Runtime},
     sync::{oneshot, watch},
+    time::interval,
 };
 
 use super::{
@@ -50,16 +59,8 @@ pub(super) fn run(Serve { place, config }: Serve) -> Result<(), String> {
 }
 
 async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
-    let (opened, opening) = oneshot::channel();
-    {
-        let (store, config, runtime) = (store.clone(), config.clone(), Handle::current());
-        // Not a thread of the runtime, which would wait for it when told to stop meanwhile.
-        thread::spawn(move || opened.send(open(&store, &config, &runtime)));
-    }
-    let (Held { list, trouble }, state) = tokio::select! {
-        opened = opening => opened.map_err(|_| "the site can't be made; see above".to_owned())??,
-        () = signals.next() => return Ok(()),
-    };
+    let (Held { list, trouble }, state) =
+        open_unless_stopped(&store, &config, &mut signals).await?;
     if let Some(trouble) = trouble {
         tokio::spawn(tell_of_trouble(trouble));
     }
@@ -99,9 +100,55 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
     Ok(())
 }
 
+/// Opens the list and renders the site. Told to stop meanwhile, it leaves the list in order, and fails.
+async fn open_unless_stopped(
+    store: &Store,
+    config: &Config,
+    signals: &mut Signals,
+) -> Result<(Held, AppState), String> {
+    let (opened, mut opening) = oneshot::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    {
+        let (store, config) = (store.clone(), config.clone());
+        let (runtime, stop) = (Handle::current(), Arc::clone(&stop));
+        // Not a thread of the runtime, which would wait for it without end.
+        thread::spawn(move || opened.send(open(&store, &config, &runtime, &stop)));
+    }
+    let mut report = interval(REPORT_INTERVAL);
+    report.tick().await;
+    loop {
+        tokio::select! {
+            opened = &mut opening => {
+                return opened.map_err(|_| "the site can't be made; see above".to_owned())?;
+            }
+            _ = report.tick() => tracing::info!("opening the waitlist in {store}"),
+            () = signals.next() => break,
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    if matches!(store, Store::Directory(_)) {
+        tokio::select! {
+            // Dropped here, it is closed.
+            _ = opening => {}
+            () = signals.next() => {}
+        }
+    }
+    Err(format!(
+        "told to stop while the waitlist in {store} was opened; the list is as it was"
+    ))
+}
+
+/// How often a start says that it is not done yet.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+
 /// The list, and all that is made of it before the first request.
-fn open(store: &Store, config: &Config, runtime: &Handle) -> Result<(Held, AppState), String> {
-    let held = store.hold(runtime)?;
+fn open(
+    store: &Store,
+    config: &Config,
+    runtime: &Handle,
+    stop: &AtomicBool,
+) -> Result<(Held, AppState), String> {
+    let held = store.hold(runtime, stop)?;
     let state = AppState::new(config, Arc::clone(&held.list)).map_err(told)?;
     Ok((held, state))
 }

@@ -6,7 +6,10 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::Path,
-    sync::{Arc, Once},
+    sync::{
+        Arc, Once,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -75,13 +78,13 @@ impl Store {
     }
 
     /// The list that is there, or a new one, for this process to serve by a runtime. Waits for whoever has
-    /// it, or for its database.
-    pub(super) fn hold(&self, runtime: &Handle) -> Result<Held, String> {
+    /// it, or for its database. Gives up when `stop` becomes true.
+    pub(super) fn hold(&self, runtime: &Handle, stop: &AtomicBool) -> Result<Held, String> {
         let begun = Instant::now();
-        let is_early = || begun.elapsed() < PATIENCE;
+        let is_early = || begun.elapsed() < PATIENCE && !stop.load(Ordering::Relaxed);
         let held = match self {
             Self::Directory(data) => loop {
-                match SledWaitlist::open(data) {
+                match SledWaitlist::open_unless(stop, data) {
                     // By a command of the owner's, or by the server before this one.
                     Err(OpenError::Held(..)) if is_early() => {}
                     opened => {
@@ -212,6 +215,14 @@ impl List {
                 erased.map_err(advice)
             }
             Self::Served(remote) => remote.erase(emails),
+        }
+    }
+
+    /// How many were ever erased, see [`Waitlist::erasures`].
+    pub(super) fn erasures(&self) -> Result<u64, String> {
+        match self {
+            Self::Here(list, runtime) => runtime.block_on(list.erasures()).map_err(advice),
+            Self::Served(remote) => remote.erasures(),
         }
     }
 

@@ -44,6 +44,14 @@ impl Remote {
         self.ask(Ask::Count)?.next()
     }
 
+    /// How many were ever erased.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count).
+    pub fn erasures(&self) -> Result<u64, String> {
+        self.ask(Ask::Erasures)?.next()
+    }
+
     /// Puts entries on the list and says whether each is new, once they are durable. At most
     /// [`TOGETHER`](super::TOGETHER) should come at a time.
     ///

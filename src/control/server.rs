@@ -75,6 +75,7 @@ async fn answer(mut stream: UnixStream, list: Arc<dyn Waitlist>) -> io::Result<(
     reader.read_until(b'\n', &mut line).await?;
     let answer = match parse(&line) {
         Ok(Ask::Count) => to_line(&Reply::Ok(list.count())),
+        Ok(Ask::Erasures) => to_line(&list.erasures().await.map_err(advice)),
         Ok(Ask::Join(people)) => to_line(&join(&*list, people).await),
         Ok(Ask::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
         Ok(Ask::Entries {

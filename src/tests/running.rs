@@ -62,7 +62,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        Self::of(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+    }
+
+    /// A program that was started, with its standard error piped.
+    pub(crate) fn of(mut child: Child) -> Self {
         let log = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut lines = log.lines().map_while(Result::ok);
         let mut said = Vec::new();

@@ -5,7 +5,7 @@ mod postgres;
 mod queue;
 mod sled;
 
-use std::{fmt, pin::Pin, time::SystemTime};
+use std::{fmt, future::ready, pin::Pin, time::SystemTime};
 
 use tokio::sync::watch;
 
@@ -63,6 +63,15 @@ pub trait Waitlist: Send + Sync + 'static {
     /// # Errors
     /// Like [`join`](Self::join).
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>>;
+
+    /// How many entries were ever erased, once all erasures under way are done. It explains why
+    /// [`entries`](Self::entries) may have fewer than it counted. A store whose entries are exact says 0.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn erasures(&self) -> Answer<'_, u64> {
+        Box::pin(ready(Ok(0)))
+    }
 
     /// Whether somebody could join now.
     ///

@@ -25,10 +25,30 @@ pub(super) enum Request {
     Join(Entry, oneshot::Sender<Joined>),
     /// At most as many as a batch may have.
     JoinAll(Vec<Entry>, oneshot::Sender<Vec<Joined>>),
-    /// Addresses by their keys.
-    Erase(Vec<String>, oneshot::Sender<Vec<bool>>),
+    Erase(Erasure, oneshot::Sender<Vec<bool>>),
     /// Nothing but the answer.
     Ready(oneshot::Sender<()>),
+}
+
+/// Addresses that are to be taken off the list.
+pub(super) struct Erasure {
+    /// See [`Email::key`].
+    pub(super) keys: Vec<String>,
+    /// The records that have them, where the store has searched for them before it asks.
+    pub(super) records: Vec<u64>,
+    /// Entries with lower numbers were searched.
+    pub(super) searched: u64,
+}
+
+impl Erasure {
+    /// Without a search.
+    pub(super) fn of(emails: &[Email]) -> Self {
+        Self {
+            keys: emails.iter().map(Email::key).collect(),
+            records: Vec::new(),
+            searched: 0,
+        }
+    }
 }
 
 impl Request {
@@ -109,11 +129,19 @@ impl Queue {
     }
 
     /// See [`super::Waitlist::erase`].
-    pub(super) fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        let keys = emails.iter().map(Email::key).collect();
+    pub(super) fn erase(&self, erasure: Erasure) -> Answer<'_, Vec<bool>> {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            self.wait_for_room(Request::Erase(keys, answer)).await?;
+            self.wait_for_room(Request::Erase(erasure, answer)).await?;
+            in_time(ANSWER_PATIENCE, answered).await
+        })
+    }
+
+    /// Waits until everything that was asked before is done.
+    pub(super) fn barrier(&self) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            self.wait_for_room(Request::Ready(answer)).await?;
             in_time(ANSWER_PATIENCE, answered).await
         })
     }

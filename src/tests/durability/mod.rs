@@ -4,8 +4,10 @@
 
 mod disk;
 mod faults;
+mod files;
 mod kill;
 mod power_cut;
+mod starts;
 mod strace;
 
 use std::sync::{Arc, Mutex};

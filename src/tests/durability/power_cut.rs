@@ -3,8 +3,10 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
+    ops::Range,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::LazyLock,
     thread,
     time::UNIX_EPOCH,
@@ -81,6 +83,15 @@ struct Recording {
     sent: BTreeSet<String>,
     /// Those that were to be erased.
     erased: BTreeSet<String>,
+    /// When the list was one that is refused, and what makes it whole again.
+    refusable: Vec<Refusable>,
+}
+
+/// A time in which a file of the list had other contents.
+struct Refusable {
+    lines: Range<usize>,
+    file: &'static str,
+    before: Vec<u8>,
 }
 
 impl Recording {
@@ -94,28 +105,18 @@ impl Recording {
             calls: Vec::new(),
             sent: BTreeSet::new(),
             erased: BTreeSet::new(),
+            refusable: Vec::new(),
         };
-        let record = |log: &Path, options: &[&str]| {
-            let mut command = strace::recorded(&place, log, options);
-            command.arg("--data").arg(place.path().join("data"));
-            command
-        };
-        // Starts that break off while the list is made, and just after.
-        for failure in [
-            "fsync:error=EIO:when=3",
-            "rename:error=EIO",
-            "fadvise64:error=EIO",
-        ] {
-            let log = place.path().join(failure);
-            let inject = format!("inject={failure}");
-            let mut start = record(&log, &["-e", &inject]).spawn().expect("it starts");
-            strace::wait_for_end(&log, start.id());
-            assert_eq!(start.wait().expect("it ends").code(), Some(1), "{failure}");
-            strace::read(&log, &mut recording.calls);
-        }
+        // Starts that fail while the list is created, and just after.
+        recording.refuse(&place, "fsync:error=EIO:when=3");
+        recording.refuse(&place, "rename:error=EIO");
+        recording.refuse(&place, "fadvise64:error=EIO");
         for life in 0..3 {
+            if life > 0 {
+                recording.refuse_all(&place);
+            }
             let log = place.path().join(format!("log{life}"));
-            let server = Running::start(record(&log, &[]));
+            let server = Running::start(recorded(&place, &log, &[]));
             let process = server.child.id();
 
             let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
@@ -143,6 +144,70 @@ impl Recording {
         recording
     }
 
+    /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
+    /// are of another format, damaged, or older than the mark.
+    fn refuse_all(&mut self, place: &Place) {
+        for failure in DISK_FAILURES {
+            self.refuse(place, failure);
+        }
+        let [none, ahead] = [0, u64::MAX / 2].map(|n: u64| [n.to_be_bytes(), (!n).to_be_bytes()]);
+        let contents = [
+            ("conf", vec![b'?'; 40]),
+            ("mark", [ahead, none].as_flattened().concat()),
+            ("mark", [none, ahead].as_flattened().concat()),
+        ];
+        for (file, bytes) in contents {
+            let path = place.path().join("data/waitlist").join(file);
+            let before = fs::read(&path).expect("readable");
+            let from = self.write(&path, &bytes);
+            self.refuse(place, "");
+            let to = self.write(&path, &before);
+            self.refusable.push(Refusable {
+                lines: from..to + 3,
+                file,
+                before,
+            });
+        }
+    }
+
+    /// A start that fails: as told, or in the end because the site's files are not there.
+    fn refuse(&mut self, place: &Place, failure: &str) {
+        let log = place.path().join(format!("refused{}", self.calls.len()));
+        let inject = format!("inject={failure}");
+        let options: &[&str] = match failure {
+            "" => &[],
+            _ => &["-e", &inject],
+        };
+        let [site, away] = ["site", "away"].map(|name| place.path().join(name));
+        fs::rename(&site, &away).expect("ours");
+        let mut start = recorded(place, &log, options)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        strace::wait_for_end(&log, start.id());
+        assert_eq!(start.wait().expect("it ends").code(), Some(1), "{failure}");
+        fs::rename(&away, &site).expect("ours");
+        strace::read(&log, &mut self.calls);
+    }
+
+    /// Writes a file, synced, and returns the line at which that begins.
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> usize {
+        fs::write(path, bytes).expect("writable");
+        let first = self.calls.last().map_or(0, |call| call.begun + 1);
+        let deeds = [
+            Deed::SetLen(path.to_owned(), bytes.len() as u64),
+            Deed::Write(path.to_owned(), Some(0), bytes.to_owned()),
+            Deed::Sync(path.to_owned()),
+        ];
+        self.calls
+            .extend((first..).zip(deeds).map(|(line, deed)| Call {
+                begun: line,
+                done: line,
+                deed,
+            }));
+        first
+    }
+
     /// Imports people, and erases some who are in many records.
     fn manage(&mut self, place: &Place) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
@@ -155,7 +220,7 @@ impl Recording {
         self.erased
             .extend(erased.iter().map(|address| key(address)));
         let file = place.path().join("people.txt");
-        std::fs::write(&file, people.join("\n")).expect("writable");
+        fs::write(&file, people.join("\n")).expect("writable");
         for args in [
             vec!["import".into(), file.display().to_string()],
             [vec!["erase".into()], erased].concat(),
@@ -232,6 +297,11 @@ impl Recording {
                 };
                 let left = folder();
                 disk.write_out(left.path(), unsynced, &mut random);
+                let at = call.begun;
+                for it in self.refusable.iter().filter(|it| it.lines.contains(&at)) {
+                    let file = left.path().join("data/waitlist").join(it.file);
+                    fs::write(file, &it.before).expect("writable");
+                }
                 if let Err(told) = self.open(left.path(), &acknowledged, &gone) {
                     failures.push(format!("after call {moment}, seed {seed}: {told}"));
                 }
@@ -296,6 +366,26 @@ impl Recording {
         Ok(count)
     }
 }
+
+/// The program, recorded, on the list of this place.
+fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
+    let mut command = strace::recorded(place, log, options);
+    command.arg("--data").arg(place.path().join("data"));
+    command
+}
+
+/// How a disk fails while a list is opened. strace counts the calls of each thread: the copy is made by
+/// the first one, the second one opens the copy, and a third one the list itself, with more calls.
+const DISK_FAILURES: [&str; 8] = [
+    "mkdir:error=ENOSPC:when=2+",
+    "copy_file_range:error=ENOSPC:when=1+",
+    "pwrite64:error=ENOSPC:when=1+",
+    "rename:error=ENOSPC:when=1",
+    "fsync:error=EIO:when=2+",
+    "pwrite64:error=ENOSPC:when=2+",
+    "fsync:error=EIO:when=4+",
+    "fsync:error=EIO:when=6",
+];
 
 /// Signs up when the power is there again.
 const LAST: &str = "last@example.com";

@@ -51,26 +51,26 @@ pub(super) enum Deed {
 /// is started is the program itself.
 pub(super) fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
     let trace = format!("trace={CALLS}");
-    let record = ["-y", "-xx", "-s", "1000000", "-e", &trace];
+    let record = ["--seccomp-bpf", "-y", "-xx", "-s", "1000000", "-e", &trace];
     strace(place, log, &[&record, options].concat())
 }
 
-/// The program with calls that fail, as `strace -e inject` has it: `fsync:error=EIO:when=3`.
+/// The program with calls that fail, as `strace -e inject` has it: `fsync:error=EIO:when=3`; or at which it
+/// gets a signal: `fsync:signal=KILL:when=3`.
 pub(super) fn failing(place: &Place, failure: &str) -> Command {
     let (call, _) = failure.split_once(':').expect("a call and how it fails");
     let [trace, inject] = [format!("trace={call}"), format!("inject={failure}")];
     strace(
         place,
         Path::new("/dev/null"),
+        // With --seccomp-bpf a signal at any but the first call is lost.
         &["-e", &trace, "-e", &inject],
     )
 }
 
 fn strace(place: &Place, log: &Path, options: &[&str]) -> Command {
     let mut strace = Command::new("strace");
-    strace
-        .args(["-D", "-f", "-q", "--seccomp-bpf"])
-        .args(options);
+    strace.args(["-D", "-f", "-q"]).args(options);
     strace
         .arg("-o")
         .args([log.as_os_str(), env!("CARGO_BIN_EXE_landing").as_ref()]);
@@ -190,6 +190,8 @@ fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Dee
     let last_number = || arguments.rsplit(", ").next()?.parse().ok();
     Some(match name {
         "open" | "openat" | "creat" if arguments.contains("O_CREAT") => Deed::Create(named(0)?),
+        // To a log in memory, which a power cut takes with it.
+        "symlink" => Deed::Create(named(1)?),
         "mkdir" | "mkdirat" => Deed::MakeFolder(named(0)?),
         "rename" | "renameat" | "renameat2" => Deed::Rename(named(0)?, named(1)?),
         "unlink" | "unlinkat" | "rmdir" => Deed::Remove(named(0)?),

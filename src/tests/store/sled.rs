@@ -69,7 +69,7 @@ async fn a_second_process_is_told_who_holds_the_directory() {
     let Err(OpenError::Held(_, holder)) = SledWaitlist::open(directory.path()) else {
         panic!("the second one must not open");
     };
-    assert_eq!(holder, std::process::id().to_string());
+    assert_eq!(holder, Some(std::process::id()));
 }
 
 #[tokio::test]

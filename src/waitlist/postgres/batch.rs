@@ -164,7 +164,7 @@ impl Batch {
     /// What the slot counts afterwards, if that has changed.
     async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<i64>, Error> {
         let keys = self.requests.iter().filter_map(|request| match request {
-            Request::Erase(keys, _) => Some(keys),
+            Request::Erase(erasure, _) => Some(&erasure.keys),
             _ => None,
         });
         let keys: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
@@ -200,9 +200,9 @@ impl Batch {
                 Request::JoinAll(entries, answer) => {
                     let _ = answer.send(joined.by_ref().take(entries.len()).collect());
                 }
-                Request::Erase(keys, answer) => {
+                Request::Erase(erasure, answer) => {
                     let was_there = |key| self.present.remove(key);
-                    let _ = answer.send(keys.iter().map(was_there).collect());
+                    let _ = answer.send(erasure.keys.iter().map(was_there).collect());
                 }
                 Request::Ready(answer) => {
                     let _ = answer.send(());

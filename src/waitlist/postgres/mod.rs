@@ -20,7 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{ANSWER_PATIENCE, Queue, of_the_store},
+    queue::{ANSWER_PATIENCE, Erasure, Queue, of_the_store},
 };
 use committer::{BATCH_MAX, Committer};
 use state::State;
@@ -130,7 +130,7 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        self.unless_lost(|queue| queue.erase(emails))
+        self.unless_lost(|queue| queue.erase(Erasure::of(emails)))
     }
 
     fn ready(&self) -> Answer<'_, ()> {

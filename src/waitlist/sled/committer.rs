@@ -8,6 +8,8 @@
 use std::{
     collections::HashSet,
     fs::File,
+    io,
+    path::PathBuf,
     process,
     sync::{
         Arc, Mutex, PoisonError,
@@ -15,15 +17,17 @@ use std::{
     },
 };
 
+use ::sled::IVec;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     super::{
         Entry, Joined,
-        queue::{Request, take_batch},
+        queue::{Erasure, Request, take_batch},
     },
     known::Known,
-    mark::Mark,
+    lock::is_at,
+    mark::{Mark, Progress},
     reason,
     record::{self, Record, Stored},
 };
@@ -43,6 +47,7 @@ pub(super) struct Committer {
     pub(super) entries: ::sled::Tree,
     /// sled's log, opened once more to sync it.
     pub(super) log: File,
+    pub(super) log_path: PathBuf,
     pub(super) known: Known,
     /// The last record, which grows until it is full.
     pub(super) tip: Record,
@@ -91,22 +96,33 @@ impl Committer {
                     let joined = entries.iter().map(|entry| self.join(entry)).collect();
                     Answer::JoinedAll(joined, answer)
                 }
-                Request::Erase(keys, answer) => {
-                    erased += self.erase(&keys);
-                    let gone = keys.iter().map(|key| self.known.remove(key)).collect();
-                    Answer::Erased(gone, answer)
+                Request::Erase(erasure, answer) => {
+                    erased += self.erase(&erasure);
+                    let gone = erasure.keys.iter().map(|key| self.known.remove(key));
+                    Answer::Erased(gone.collect(), answer)
                 }
                 Request::Ready(answer) => Answer::Ready(answer),
             });
         }
         let joined = self.tip.end() - before;
         // Without anything new there is nothing to sync: what came before is durable.
-        if joined + erased > 0 {
+        let is_new = joined + erased > 0;
+        if is_new {
             self.write_tip();
             self.sync();
-            or_stop(self.mark.set(self.tip.end()));
+        }
+        self.stop_if_the_log_is_gone();
+        if is_new {
             let end = self.tip.end();
             let count = *self.published.count.borrow() + joined - erased;
+            let progress = Progress {
+                end,
+                erased: end - count,
+            };
+            or_stop(self.mark.set(progress));
+            if erased > 0 {
+                or_stop(self.mark.sync());
+            }
             let durable = self.published.durable.lock();
             *durable.unwrap_or_else(PoisonError::into_inner) = Moment { end, count };
             self.published.count.send_replace(count);
@@ -138,21 +154,40 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
-    /// Takes addresses out of every record they are in, and says how many entries that were. Reads the
-    /// whole list: it is asked for by hand, and an index would always cost memory.
-    fn erase(&mut self, keys: &[String]) -> u64 {
+    /// Stops the process when what was synced is not at its path any more: it would be lost with this
+    /// process, or with the next start.
+    fn stop_if_the_log_is_gone(&self) {
+        if !or_stop(is_at(&self.log, &self.log_path)) {
+            or_stop(Err(io::Error::other(format!(
+                "{} was removed or replaced",
+                self.log_path.display()
+            ))))
+        }
+    }
+
+    /// Takes addresses out of the records that have them, and returns how many entries that were. The
+    /// entries that came after the search are searched here.
+    fn erase(&mut self, erasure: &Erasure) -> u64 {
         let known = |key: &&String| self.known.contains(key);
-        let sought: HashSet<_> = keys.iter().filter(known).collect();
+        let sought: HashSet<_> = erasure.keys.iter().filter(known).collect();
         if sought.is_empty() {
             return 0;
         }
         self.write_tip();
+        let later = or_stop(self.entries.get_lt(record::key(erasure.searched + 1)));
+        let later = later.map_or(IVec::from(&record::key(0)), |(key, _)| key);
+        let earlier = erasure.records.iter().map(|first| record::key(*first));
+        let earlier = earlier.filter(|key| key.as_slice() < &*later);
+        let earlier: Vec<_> = earlier
+            .filter_map(|key| or_stop(self.entries.get(key)).map(|bytes| (IVec::from(&key), bytes)))
+            .collect();
+        let later = self.entries.range(later..).map(or_stop);
+
         let is_it = |entry: &Stored| sought.contains(&Entry::from(*entry).email.key());
         let (mut erased, mut rewritten) = (0, 0);
-        for found in &self.entries {
-            let (at, bytes) = or_stop(found);
+        for (key, bytes) in earlier.into_iter().chain(later) {
             // What is damaged was refused when the list was opened.
-            let (first, places) = record::parse(&at, &bytes).unwrap_or_default();
+            let (first, places) = record::parse(&key, &bytes).unwrap_or_default();
             if !places.iter().flatten().any(is_it) {
                 continue;
             }

@@ -25,14 +25,23 @@ pub(super) fn entries(
     let since = selection.since.map_or(0, record::millis);
     let until = selection.until.map_or(u64::MAX, record::millis);
     let mut order = Vec::new();
+    let mut next = 0;
     for found in tree.range(..record::key(end)) {
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
         let (first, places) = parse(&key, &bytes)?;
+        // Numbers have no gaps: an erased entry keeps its place.
+        if first != next {
+            return Err(StoreError::Unreadable);
+        }
+        next = first + places.len() as u64;
         for (number, place) in (first..end).zip(places) {
             let joined_at = place.map(|entry| entry.joined_at);
             let is_selected = |time: &u64| (since..until).contains(time);
             order.extend(joined_at.filter(is_selected).map(|time| (time, number)));
         }
+    }
+    if next < end {
+        return Err(StoreError::Unreadable);
     }
     order.sort_unstable();
     if selection.newest_first {

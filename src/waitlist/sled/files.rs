@@ -1,4 +1,4 @@
-//! Files and directories: made, copied, made durable, and read as the disk has them.
+//! Files and directories: created, made durable, and read as the disk has them.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -7,44 +7,9 @@ use std::{
     path::Path,
 };
 
-/// Makes a directory for its owner alone.
+/// Creates a directory for its owner alone.
 pub(super) fn create_private(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)
-}
-
-/// Copies a directory, for its owner alone.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    create_private(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy_tree(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
-}
-
-/// Makes a directory again what it was when it was copied.
-pub(super) fn put_back(copy: &Path, to: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(to)? {
-        let entry = entry?;
-        if !copy.join(entry.file_name()).try_exists()? {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    for entry in fs::read_dir(copy)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            put_back(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
 }
 
 /// Removes a directory, if it is there.
@@ -55,7 +20,7 @@ pub(super) fn remove_tree(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Syncs a directory with all that is in it.
+/// Syncs a directory and everything in it.
 pub(super) fn sync_tree(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -68,11 +33,11 @@ pub(super) fn sync_tree(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Syncs the names of directories that may just have been made.
+/// Syncs the names of directories that may just have been created.
 pub(super) fn sync_ancestors(directory: &Path) -> io::Result<()> {
     for ancestor in directory.canonicalize()?.ancestors().skip(1) {
         match File::open(ancestor).and_then(|open| open.sync_all()) {
-            // What we may not read, and what can't be synced, we did not make.
+            // A directory that we may not read, or that can't be synced, was not created by us.
             Err(error) if is_not_ours(&error) => break,
             synced => synced?,
         }
@@ -87,10 +52,10 @@ fn is_not_ours(error: &io::Error) -> bool {
     )
 }
 
-/// What an earlier life left in the page cache must not be built upon. Pages that are not written yet
-/// are written; and those that could not be, which the kernel keeps and calls clean after a failed
-/// sync, are dropped, so that what is read next is what the disk holds.
-pub(super) fn forget_what_is_not_on_disk(file: &File) -> io::Result<()> {
+/// Drops a file from the page cache, so that nothing is built upon what an earlier process left there.
+/// Pages that are not written yet are written. Pages that could not be written, which the kernel keeps
+/// and calls clean after a failed sync, are dropped: the next read returns what the disk holds.
+pub(super) fn drop_from_page_cache(file: &File) -> io::Result<()> {
     file.sync_all()?;
     #[cfg(target_os = "linux")]
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?;

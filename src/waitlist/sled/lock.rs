@@ -1,9 +1,9 @@
-//! One process uses a data directory at a time.
+//! One process uses a list at a time.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     process, thread,
     time::{Duration, Instant},
@@ -11,47 +11,135 @@ use std::{
 
 use super::OpenError;
 
-/// Locked while a process uses the data directory; holds its id.
+/// Holds the id of the process that uses the data directory.
 const LOCK: &str = "lock";
-/// The lock of a handle that was just dropped lingers for milliseconds.
-pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for a lock: that of a handle that was just dropped lingers for milliseconds.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Between two tries.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Takes the data directory for this process, until the file is closed.
-pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
+/// The locks of a data directory and its store. They are released when this is dropped.
+///
+/// The file `lock` alone is not enough: it can be removed while a process holds it, and two data
+/// directories can share a store through a link or a mount. So the data directory and the store's own
+/// directory are locked too.
+#[derive(Debug)]
+pub(super) struct Locks(Vec<File>);
+
+impl Locks {
+    /// Locks the data directory.
+    pub(super) fn of_data(data: &Path) -> Result<Self, OpenError> {
+        let io = |error| OpenError::Io(data.to_owned(), error);
+        let directory = lock_directory(data, data)?;
+        let mut file = lock_file(data)?;
+        // After a power cut, any part of an id may be there, or zeros.
+        let mut before = Vec::new();
+        file.read_to_end(&mut before).map_err(io)?;
+        if !before.iter().all(|byte| b"0123456789\n\0".contains(byte)) {
+            return Err(io(io::Error::other(
+                "its file `lock` belongs to another program",
+            )));
+        }
+        file.set_len(0).map_err(io)?;
+        file.rewind().map_err(io)?;
+        writeln!(file, "{}", process::id()).map_err(io)?;
+        Ok(Self(vec![directory, file]))
+    }
+
+    /// Locks the store as well.
+    pub(super) fn add_store(&mut self, store: &Path) -> Result<(), OpenError> {
+        let real = store.canonicalize();
+        let real = real.map_err(|error| OpenError::Io(store.to_owned(), error))?;
+        // The data directory in which the holder has written its id.
+        let data = real.parent().unwrap_or(&real);
+        let lock = lock_directory(&real, data).map_err(|error| match error {
+            // Through a mount, the file `lock` that stands there is ours.
+            OpenError::Held(data, holder) => {
+                OpenError::Held(data, holder.filter(|id| *id != process::id()))
+            }
+            error => error,
+        })?;
+        self.0.push(lock);
+        Ok(())
+    }
+}
+
+/// Fails when a process that skipped our locks, such as an earlier version, has opened sled's log.
+pub(super) fn ensure_unlocked(log: &File, data: &Path) -> Result<(), OpenError> {
+    let io = |error| OpenError::Io(data.to_owned(), error);
+    if !lock_in_time(log).map_err(io)? {
+        return Err(held(data));
+    }
+    log.unlock().map_err(io)
+}
+
+fn lock_directory(directory: &Path, data: &Path) -> Result<File, OpenError> {
+    let io = |error| OpenError::Io(directory.to_owned(), error);
+    loop {
+        let open = File::open(directory).map_err(io)?;
+        match lock_in_time(&open) {
+            Ok(true) => {}
+            Ok(false) => return Err(held(data)),
+            // NFS can't lock a directory. The lock of the file remains, and sled's own.
+            Err(error) if is_unsupported(&error) => {}
+            Err(error) => return Err(io(error)),
+        }
+        if is_at(&open, directory).map_err(io)? {
+            return Ok(open);
+        }
+    }
+}
+
+fn lock_file(data: &Path) -> Result<File, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
     let path = data.join(LOCK);
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(io)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    loop {
+        let file = options.open(&path).map_err(io)?;
+        if !lock_in_time(&file).map_err(io)? {
+            return Err(held(data));
+        }
+        // Somebody may have removed it between the two calls.
+        if is_at(&file, &path).map_err(io)? {
+            return Ok(file);
+        }
+    }
+}
+
+fn lock_in_time(file: &File) -> io::Result<bool> {
     let begun = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => {
-                thread::sleep(Duration::from_millis(20));
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+                thread::sleep(RETRY_INTERVAL);
             }
-            Err(TryLockError::WouldBlock) => {
-                let holder = fs::read_to_string(&path).map_err(io)?;
-                return Err(OpenError::Held(data.to_owned(), holder.trim().to_owned()));
-            }
-            Err(TryLockError::Error(error)) => return Err(io(error)),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    // Of an id that was being written when the power went, any part may be there, or zeros.
-    let mut before = Vec::new();
-    file.read_to_end(&mut before).map_err(io)?;
-    if !before.iter().all(|byte| b"0123456789\n\0".contains(byte)) {
-        return Err(io(io::Error::other(
-            "its file `lock` is of another program",
-        )));
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    // NFS answers EBADF, as it locks only what is open for writing.
+    let bad_descriptor = rustix::io::Errno::BADF.raw_os_error();
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(bad_descriptor)
+}
+
+/// Whether an open file is still the one at its path.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    let open = identity(file.metadata()?);
+    match fs::metadata(path) {
+        Ok(there) => Ok(identity(there) == open),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
-    file.set_len(0).map_err(io)?;
-    file.rewind().map_err(io)?;
-    writeln!(file, "{}", process::id()).map_err(io)?;
-    Ok(file)
+}
+
+/// The error that names the holder of a data directory, as far as it has left its id.
+fn held(data: &Path) -> OpenError {
+    let holder = fs::read_to_string(data.join(LOCK)).unwrap_or_default();
+    OpenError::Held(data.to_owned(), holder.trim().parse().ok())
 }

@@ -1,9 +1,9 @@
-//! How many entries there were: what sled can't tell of a log that lost its end.
+//! How far the list has come: what sled can't tell of a log that lost its end.
 //!
-//! After a damage sled goes back to what it can read before it, in silence. The mark is written after
-//! each batch is durable, and not synced on its own: it never says more than there is, after the end
-//! of the process it says just that, and after a power cut at most as much less as the kernel keeps
-//! unwritten (half a minute).
+//! After damage sled silently goes back to what it can read before it. The mark says how many entries
+//! were numbered and how many were erased. It is written after each batch is durable. It is not synced
+//! on its own, so it never says more than there is: after the end of the process it is exact, and after
+//! a power cut it may be behind by what the kernel had not written yet (half a minute).
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,20 +13,29 @@ use std::{
 };
 
 /// Its file, in the store's directory.
-const FILE: &str = "mark";
-/// The number after the last entry (big-endian), and its complement: what is torn is no mark.
-const LEN: usize = 16;
+pub(super) const FILE: &str = "mark";
+/// A number (big-endian) and its complement: a torn number is recognised.
+const NUMBER_LEN: usize = 16;
+
+/// Numbers that only grow.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Progress {
+    /// The number after the last entry.
+    pub(super) end: u64,
+    /// Entries that were erased.
+    pub(super) erased: u64,
+}
 
 /// The open mark.
 #[derive(Debug)]
 pub(super) struct Mark(File);
 
 impl Mark {
-    /// Makes the mark of an empty list.
+    /// Creates the mark of an empty list.
     pub(super) fn create(store: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600);
-        Self(file.open(store.join(FILE))?).set(0)
+        Self(file.open(store.join(FILE))?).set(Progress::default())
     }
 
     pub(super) fn open(store: &Path) -> io::Result<Self> {
@@ -35,24 +44,31 @@ impl Mark {
         file.map(Self)
     }
 
-    /// Says that there are entries with numbers below `end`.
-    pub(super) fn set(&self, end: u64) -> io::Result<()> {
-        let mut bytes = [0; LEN];
-        bytes[..8].copy_from_slice(&end.to_be_bytes());
-        bytes[8..].copy_from_slice(&(!end).to_be_bytes());
-        self.0.write_all_at(&bytes, 0)
+    /// Says that the list has come so far.
+    pub(super) fn set(&self, Progress { end, erased }: Progress) -> io::Result<()> {
+        let numbers = [end, !end, erased, !erased].map(u64::to_be_bytes);
+        self.0.write_all_at(numbers.as_flattened(), 0)
     }
 
-    /// Numbers below this one were given. 0 when it is torn.
-    pub(super) fn get(&self) -> io::Result<u64> {
-        let mut bytes = [0; LEN];
-        self.0.read_exact_at(&mut bytes, 0)?;
-        let [end, complement] = [0, 8].map(|at| {
-            let mut number = [0; 8];
-            number.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_be_bytes(number)
-        });
-        Ok(if end == !complement { end } else { 0 })
+    /// How far the list had come at least. A torn number counts as 0, and so do erasures in the mark of
+    /// an earlier version, which did not count them.
+    pub(super) fn get(&self) -> io::Result<Progress> {
+        let number = |at: usize| -> io::Result<u64> {
+            let mut bytes = [0; NUMBER_LEN];
+            match self.0.read_exact_at(&mut bytes, at as u64) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(0),
+                Err(error) => Err(error),
+                Ok(()) => {
+                    let number = u128::from_be_bytes(bytes);
+                    let (number, complement) = ((number >> 64) as u64, number as u64);
+                    Ok(if number == !complement { number } else { 0 })
+                }
+            }
+        };
+        Ok(Progress {
+            end: number(0)?,
+            erased: number(NUMBER_LEN)?,
+        })
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

@@ -1,34 +1,39 @@
 //! The list in sled, an embedded store: one thread owns every write.
 
 mod committer;
+mod deadline;
 mod entries;
+mod error;
 mod files;
 mod known;
 mod lock;
 mod mark;
 mod open;
 mod record;
+mod search;
+mod stock;
+mod trial;
 
 use std::{
-    fs::File,
     io,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
 };
 
-use tokio::sync::watch;
+use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
     Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{Queue, THREAD},
+    queue::{Erasure, Queue, THREAD},
 };
 use committer::{BATCH_MAX, Committer, Moment, Published};
+use lock::Locks;
 
-pub use open::OpenError;
+pub use error::OpenError;
 
 /// The list in a directory on this machine. Dropping it commits what is accepted.
 #[derive(Debug)]
@@ -39,7 +44,7 @@ pub struct SledWaitlist {
     durable: Arc<Mutex<Moment>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
-    _lock: File,
+    _locks: Locks,
 }
 
 impl SledWaitlist {
@@ -51,16 +56,33 @@ impl SledWaitlist {
         open::is_in(data)
     }
 
-    /// Opens the list in the data directory `data`, making both when missing (mode 0700).
+    /// Opens the list in the data directory `data`, creating both when missing (mode 0700).
     ///
     /// # Errors
-    /// [`OpenError`] says what was found and what to do; nothing was overwritten.
+    /// [`OpenError`] says what was found and what to do. A list that is refused is not written to.
     pub fn open(data: &Path) -> Result<Self, OpenError> {
-        let open::Opened { store, log, lock } = open::open(data)?;
-        let (publish, count) = watch::channel(store.count);
+        Self::open_unless(&AtomicBool::new(false), data)
+    }
+
+    /// Like [`open`](Self::open), until `stop` becomes true: then it gives up, unless it has begun to
+    /// write and will be done in a moment.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open), and [`OpenError::Interrupted`].
+    pub fn open_unless(stop: &AtomicBool, data: &Path) -> Result<Self, OpenError> {
+        let open::Opened {
+            database,
+            entries,
+            stock,
+            mark,
+            log,
+            log_path,
+            locks,
+        } = open::open(data, stop)?;
+        let (publish, count) = watch::channel(stock.count);
         let durable = Arc::new(Mutex::new(Moment {
-            end: store.tip.end(),
-            count: store.count,
+            end: stock.tip.end(),
+            count: stock.count,
         }));
         let syncs = Arc::default();
         let published = Published {
@@ -68,14 +90,14 @@ impl SledWaitlist {
             syncs: Arc::clone(&syncs),
             count: publish,
         };
-        let entries = store.entries.clone();
         let committer = Committer {
-            database: store.database,
-            entries: store.entries,
+            database,
+            entries: entries.clone(),
             log,
-            known: store.known,
-            tip: store.tip,
-            mark: store.mark,
+            log_path,
+            known: stock.known,
+            tip: stock.tip,
+            mark,
             published,
         };
         let (queue, requests) = Queue::new(BATCH_MAX);
@@ -90,8 +112,13 @@ impl SledWaitlist {
             durable,
             syncs,
             count,
-            _lock: lock,
+            _locks: locks,
         })
+    }
+
+    /// The list between two batches.
+    fn durable(&self) -> Moment {
+        *self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often it has made something durable since it was opened: sign-ups that waited together
@@ -111,7 +138,22 @@ impl Waitlist for SledWaitlist {
     }
 
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        self.queue.erase(emails)
+        let erasure = Erasure::of(emails);
+        let (entries, end) = (self.entries.clone(), self.durable().end);
+        Box::pin(async move {
+            // It reads the whole list. The committer would keep everybody waiting.
+            let search = spawn_blocking(move || search::search(&entries, end, erasure));
+            let erasure = search.await.map_err(|_| StoreError::Unreadable)??;
+            self.queue.erase(erasure).await
+        })
+    }
+
+    fn erasures(&self) -> Answer<'_, u64> {
+        Box::pin(async move {
+            self.queue.barrier().await?;
+            let Moment { end, count } = self.durable();
+            Ok(end - count)
+        })
     }
 
     fn ready(&self) -> Answer<'_, ()> {
@@ -127,7 +169,7 @@ impl Waitlist for SledWaitlist {
     }
 
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
-        let Moment { end, count } = *self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        let Moment { end, count } = self.durable();
         let entries = entries::entries(self.entries.clone(), end, selection)?;
         Ok(Entries::new(count, entries))
     }

@@ -1,0 +1,100 @@
+//! Other programs and people remove, replace and share the files of a list that is served.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    process::{Command, Output},
+};
+
+use crate::running::{Place, Running};
+
+fn served() -> (Place, Running) {
+    let place = Place::new();
+    let server = place.serve();
+    for number in 0..20 {
+        assert_eq!(server.join(&format!("{number}@example.com")), "201");
+    }
+    (place, server)
+}
+
+fn owner(place: &Place, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    command.env_clear().current_dir(place.path()).args(args);
+    command.output().expect("it runs")
+}
+
+fn assert_in_use(done: &Output) {
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("is in use by"), "{told}");
+}
+
+/// Everybody is there, also after the next start.
+fn assert_whole(place: &Place, server: Running) {
+    assert_eq!(server.join("after@example.com"), "201");
+    assert_eq!(server.count(), r#"{"count":21}"#);
+    drop(server);
+    assert_eq!(place.serve().count(), r#"{"count":21}"#);
+}
+
+#[test]
+fn without_its_lock_file_a_served_list_is_still_locked() {
+    let (place, server) = served();
+    fs::remove_file(place.path().join("data/lock")).expect("ours");
+    // Else the command would ask the server.
+    fs::remove_file(place.path().join("data/control")).expect("ours");
+    assert_in_use(&owner(&place, &["count"]));
+    assert_in_use(&place.command().output().expect("it runs"));
+    assert_whole(&place, server);
+}
+
+#[test]
+fn a_list_is_locked_also_for_another_data_directory_that_leads_to_it() {
+    let (place, server) = served();
+    let other = place.path().join("other");
+    fs::create_dir(&other).expect("writable");
+    symlink("../data/waitlist", other.join("waitlist")).expect("writable");
+    let done = owner(&place, &["count", "--store", "other"]);
+    assert_in_use(&done);
+    let told = String::from_utf8_lossy(&done.stderr);
+    let holder = format!("process {}", server.child.id());
+    assert!(told.contains(&holder), "it names the holder: {told}");
+    assert_whole(&place, server);
+}
+
+#[test]
+fn when_its_files_are_removed_nobody_signs_up_and_it_stops() {
+    for request in ["sign-up", "readiness"] {
+        let (place, mut server) = served();
+        fs::remove_dir_all(place.path().join("data")).expect("ours");
+        let answer = if request == "sign-up" {
+            server.join("lost@example.com")
+        } else {
+            server.ask("GET", "/readyz", "")
+        };
+        assert_eq!(answer, "", "{request}");
+        assert_stopped(&mut server);
+    }
+}
+
+#[test]
+fn when_other_files_take_the_place_of_its_own_nobody_signs_up_and_it_stops() {
+    let (place, mut server) = served();
+    let log = place.path().join("data/waitlist/db");
+    let copy = log.with_extension("copy");
+    fs::copy(&log, &copy).expect("writable");
+    fs::rename(&copy, &log).expect("writable");
+    assert_eq!(server.join("lost@example.com"), "");
+    assert_stopped(&mut server);
+    // The copy has everybody who was told so.
+    assert_eq!(place.serve().count(), r#"{"count":20}"#);
+}
+
+fn assert_stopped(server: &mut Running) {
+    assert_eq!(server.ended(), Some(1));
+    let words = server.last_words();
+    let told = words
+        .iter()
+        .any(|line| line.contains("was removed or replaced"));
+    assert!(told, "{words:?}");
+}

@@ -1,0 +1,50 @@
+//! Why the list can't be opened.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+/// Why the list can't be opened. Its files are as they were before.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process uses the data directory. Its id, where it is known.
+    Held(PathBuf, Option<u32>),
+    /// The data directory can't be read or written.
+    Io(PathBuf, io::Error),
+    /// The store in it can't be used.
+    Store(PathBuf, String),
+    /// The program is to stop.
+    Interrupted,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held(data, holder) => {
+                write!(f, "the data directory {} is in use by ", data.display())?;
+                match holder {
+                    Some(holder) => write!(f, "process {holder}")?,
+                    None => f.write_str("another process")?,
+                }
+                f.write_str("; stop that one first, or name another with --store")
+            }
+            Self::Io(data, error) => write!(
+                f,
+                "the data directory {} can't be used: {error}; check its disk, owner and permissions, \
+                 or name another with --store",
+                data.display()
+            ),
+            Self::Store(store, what) => write!(
+                f,
+                "the waitlist in {} can't be opened: {what}; nothing was changed. Restore the data \
+                 directory {} from a backup, or import an export into a new one, named with --store",
+                store.display(),
+                store.parent().unwrap_or(Path::new(".")).display()
+            ),
+            Self::Interrupted => f.write_str("interrupted while the waitlist was opened"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}

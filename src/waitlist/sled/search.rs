@@ -1,0 +1,35 @@
+//! Looking for addresses through the whole list, for those who are to be erased: an index would always
+//! cost memory, and erasures are rare.
+
+use std::collections::HashSet;
+
+use super::{
+    super::{Entry, StoreError, queue::Erasure},
+    record,
+};
+
+/// Finds the records with numbers below `end` that have these addresses.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn search(
+    records: &::sled::Tree,
+    end: u64,
+    erasure: Erasure,
+) -> Result<Erasure, StoreError> {
+    let sought: HashSet<_> = erasure.keys.iter().collect();
+    let mut found = Vec::new();
+    for record in records.range(..record::key(end)) {
+        let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
+        let (first, places) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        let mut entries = places.into_iter().flatten().map(Entry::from);
+        if entries.any(|entry| sought.contains(&entry.email.key())) {
+            found.push(first);
+        }
+    }
+    Ok(Erasure {
+        records: found,
+        searched: end,
+        ..erasure
+    })
+}
