@@ -2,8 +2,9 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
     thread::{sleep, spawn},
     time::Duration,
 };
@@ -24,7 +25,7 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
     let mut random = StdRng::seed_from_u64(number("KILL_SEED", 1));
     let runtime = Runtime::new().expect("a runtime");
     let place = Place::new();
-    let mut promised = BTreeSet::new();
+    let (mut promised, mut gone) = (BTreeSet::new(), BTreeSet::new());
     let mut unanswered = 0;
     for round in 0..number("KILL_ROUNDS", ROUNDS) {
         let server = place.serve();
@@ -38,7 +39,18 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
             .count();
         promised.extend(acknowledged(&answers).map(str::to_owned));
         drop(server);
-        look(&place.path().join("data"), &promised);
+        let data = place.path().join("data");
+        look(&data, &promised, &gone);
+
+        // Some are erased, and that is interrupted too. Of those nothing is promised until it is done.
+        let victims: Vec<_> = promised.iter().step_by(7).take(40).cloned().collect();
+        promised.retain(|one| !victims.contains(one));
+        let done = owner(&place, &["erase"], &victims, random.random_range(0..60_000));
+        if done {
+            gone.extend(victims);
+        }
+        look(&data, &promised, &gone);
+        refuse(&place, random.random_range(0..60_000));
 
         // Every third time the start that is killed is the first one of a list.
         let new = Place::new();
@@ -61,7 +73,7 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
         unanswered > 10,
         "{unanswered} had no answer: it was killed while it served"
     );
-    look(&place.path().join("data"), &promised);
+    look(&place.path().join("data"), &promised, &gone);
 }
 
 #[test]
@@ -76,7 +88,7 @@ fn told_to_stop_under_load_it_commits_what_it_accepted_and_exits_0() {
         assert_eq!(server.ended(), Some(0));
         let promised: BTreeSet<_> = acknowledged(&answers).map(str::to_owned).collect();
         assert!(promised.len() > 100, "{} were acknowledged", promised.len());
-        look(&place.path().join("data"), &promised);
+        look(&place.path().join("data"), &promised, &BTreeSet::new());
     }
 }
 
@@ -95,8 +107,37 @@ fn people(
     })
 }
 
-/// Opens the list: everybody who was promised is there once, and counted.
-fn look(data: &Path, promised: &BTreeSet<String>) {
+/// A command of the owner's that is killed after so many microseconds, if it has not ended: whether it
+/// did what it was asked.
+fn owner(place: &Place, args: &[&str], more: &[String], moment: u64) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    command.env_clear().current_dir(place.path());
+    let command = command.args(args).args(more);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = command.spawn().expect("it starts");
+    sleep(Duration::from_micros(moment));
+    running.kill().expect("ours to kill");
+    running.wait().expect("it ends").success()
+}
+
+/// A start of a list that is refused, killed or told to stop meanwhile: its files stay as they are.
+fn refuse(place: &Place, moment: u64) {
+    let store = place.path().join("data/waitlist");
+    let read = |name| fs::read(store.join(name)).expect("readable");
+    let mark = read("mark");
+    fs::write(store.join("mark"), [[0xff; 8], [0; 8]].as_flattened()).expect("writable");
+    let before = [read("db"), read("mark"), read("conf")];
+    let mut start = place.command();
+    let mut start = start.stderr(Stdio::null()).spawn().expect("it starts");
+    sleep(Duration::from_micros(moment));
+    signal(start.id(), if moment % 2 == 0 { "-KILL" } else { "-TERM" });
+    assert_ne!(start.wait().expect("it ends").code(), Some(0));
+    assert!([read("db"), read("mark"), read("conf")] == before);
+    fs::write(store.join("mark"), mark).expect("writable");
+}
+
+/// Opens the list: everybody who was promised is there once, and counted, and nobody who was erased.
+fn look(data: &Path, promised: &BTreeSet<String>, gone: &BTreeSet<String>) {
     let list = SledWaitlist::open(data).expect("the list opens");
     let entries = list.entries(Selection::default()).expect("readable");
     let listed: Vec<_> = entries
@@ -107,4 +148,6 @@ fn look(data: &Path, promised: &BTreeSet<String>) {
     assert_eq!(listed.len() as u64, list.count(), "nobody is there twice");
     let missing: Vec<_> = promised.difference(&listed).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
+    let back: Vec<_> = gone.intersection(&listed).collect();
+    assert!(back.is_empty(), "back: {back:?}");
 }

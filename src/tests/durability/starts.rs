@@ -127,6 +127,28 @@ fn told_to_stop_while_it_waits_for_the_list_it_stops() {
     assert!(told.elapsed() < Duration::from_secs(10), "it waits for 15");
 }
 
+/// A directory of other files that looks like a store.
+#[test]
+fn files_of_another_program_are_refused_in_one_line_and_left_alone() {
+    let noise: Vec<u8> = (0..2_000_000u32)
+        .map(|number| (number.wrapping_mul(number) >> 7) as u8)
+        .collect();
+    for bytes in [&b"my notes"[..], &noise, &[0xff; 600_000]] {
+        let place = Place::new();
+        let store = place.path().join("data/waitlist");
+        fs::create_dir_all(&store).expect("writable");
+        fs::write(store.join("db"), bytes).expect("writable");
+        fs::write(store.join("snap.txt"), "a snapshot of my own").expect("writable");
+        let before = contents(&store);
+        let start = place.command().output().expect("it runs");
+        let told = String::from_utf8_lossy(&start.stderr);
+        assert_eq!(start.status.code(), Some(1), "{told}");
+        assert!(told.contains("nothing was changed"), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert_eq!(contents(&store), before);
+    }
+}
+
 /// Longer than opening may take: 30 seconds.
 #[test]
 fn the_time_in_which_the_process_is_stopped_does_not_count() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Owner, printed, served, told, with_three};
+use super::{Owner, many, printed, served, told, with_three};
 use crate::running::Place;
 
 #[test]
@@ -33,6 +33,32 @@ fn it_is_right_also_while_people_join() {
     assert_eq!(
         owner.printed(&["check"]),
         "300 on the list, nothing wrong\n"
+    );
+}
+
+#[test]
+fn it_is_right_also_while_people_are_erased() {
+    let owner = served();
+    owner.run_with(&["import"], many(20_000)).success();
+    std::thread::scope(|scope| {
+        let erasing = scope.spawn(|| {
+            for number in (0..600).step_by(20) {
+                let people = number..number + 20;
+                let people = people.map(|number| format!("person{number}@example.com"));
+                let args: Vec<_> = ["erase".to_owned()].into_iter().chain(people).collect();
+                owner
+                    .run(&args.iter().map(String::as_str).collect::<Vec<_>>())
+                    .success();
+            }
+        });
+        while !erasing.is_finished() {
+            let checked = owner.json(&["check"]);
+            assert_eq!(checked["faults"], json!([]), "{checked}");
+        }
+    });
+    assert_eq!(
+        owner.printed(&["check"]),
+        "19400 on the list, nothing wrong\n"
     );
 }
 

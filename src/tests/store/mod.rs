@@ -4,6 +4,7 @@ mod contract;
 mod damage;
 mod histories;
 mod model;
+mod opening;
 mod postgres;
 mod sled;
 

@@ -12,7 +12,7 @@ use std::{
 use landing::waitlist::{Joined, OpenError, SledWaitlist, StoreError, Waitlist};
 use tempfile::TempDir;
 
-use super::{contents, entry, join};
+use super::{contents, entry, erase, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
@@ -238,6 +238,34 @@ async fn who_goes_away_while_waiting_may_be_listed_or_not_and_asking_again_tells
     }
     assert!(listed < 500, "nothing is written for who is gone already");
     assert_eq!((list.count(), super::entries(&list).len()), (500, 500));
+}
+
+/// Who is to be erased is looked for in the whole list, which takes a while.
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    let people = (0..100_000).map(|number| entry(&format!("{number}@example.com"), number));
+    let joined = list.join_all(people.collect()).await;
+    joined.expect("an answer");
+    // A join that came later would always be answered later if it waited.
+    let mut overtook = false;
+    for number in 0..20 {
+        let mut look = Context::from_waker(Waker::noop());
+        let mut erased = list.erase(&[entry(&format!("{number}@example.com"), 0).email]);
+        assert!(erased.as_mut().poll(&mut look).is_pending());
+        let new = format!("new{number}@example.com");
+        assert_eq!(join(&list, &new).await, Joined::New);
+        let poll = erased.as_mut().poll(&mut look);
+        overtook |= poll.is_pending();
+        if poll.is_pending() {
+            assert_eq!(erased.await, Ok(vec![true]));
+        }
+        // Joined during the search, or after it.
+        assert!(erase(&list, &new.to_uppercase()).await);
+    }
+    assert!(overtook);
+    assert_eq!(list.count(), 99_980);
 }
 
 /// Larger pieces sled would write to files of their own, and never sync them.
