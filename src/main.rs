@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match landing::cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(told) => {
-            eprintln!("landing: {told}");
+            landing::waitlist::report(&told);
             ExitCode::FAILURE
         }
     }

@@ -1,42 +1,56 @@
 //! The log: lines on standard error, for people or for programs.
 
+mod queue;
+
 use std::{
-    io::{self, BufWriter, IsTerminal, Stderr, Write},
-    panic, thread,
+    io::{self, IsTerminal, Write},
+    panic,
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread,
     time::Duration,
 };
 
 use tracing::Level;
-use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::config::LogFormat;
-
-/// Lines that may wait to be written.
-const WAITING_MAX: usize = 10_000;
+use queue::Queue;
 
 /// Between two writes. With none, the thread that writes was woken for each line: its `sched_yield` alone was
 /// a tenth of all system calls under load.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How long the process waits at its end for the remaining lines. It must also end if nobody reads standard
+/// error.
+const END_TIMEOUT: Duration = Duration::from_millis(400);
+
 /// The log while it is written. What waits is written when this is dropped.
 pub(super) struct Log {
-    left_out: ErrorCounter,
-    _thread: WorkerGuard,
+    queue: Arc<Queue>,
+    /// Disconnected once every line is written.
+    writing: Receiver<()>,
 }
 
-/// Begins to log. What is logged is written by a thread of its own, many lines at once when there are
-/// many: a request does not wait for it, and when lines come faster than they can be written some are
-/// left out.
-pub(super) fn start(format: LogFormat) -> Log {
-    let (writer, thread) = NonBlockingBuilder::default()
-        .buffered_lines_limit(WAITING_MAX)
-        .finish(InBulk(BufWriter::new(io::stderr())));
-    let left_out = writer.error_counter();
+/// Starts logging. A separate thread writes the lines, many in one write when there are many, so requests do not
+/// wait. Lines that come faster than they can be written are dropped, and their number is logged.
+///
+/// # Errors
+/// When that thread cannot be started.
+pub(super) fn start(format: LogFormat) -> io::Result<Log> {
+    let queue = Arc::new(Queue::default());
+    let (written, writing) = sync_channel(0);
+    let lines = Arc::clone(&queue);
+    thread::Builder::new().name("log".into()).spawn(move || {
+        write(&lines);
+        drop(written);
+    })?;
     // Of ours alone: libraries may log what a stranger has sent.
     let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(writer)
+        .with_writer(Arc::clone(&queue))
         .with_ansi(io::stderr().is_terminal())
         .with_target(false);
     let log = tracing_subscriber::registry().with(ours);
@@ -45,34 +59,28 @@ pub(super) fn start(format: LogFormat) -> Log {
         LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
     }
     log_panics();
-    Log {
-        left_out,
-        _thread: thread,
-    }
+    Ok(Log { queue, writing })
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
-        let left_out = self.left_out.dropped_lines();
-        if left_out > 0 {
-            eprintln!("landing: {left_out} lines of the log were left out: they came too fast");
-        }
+        self.queue.close();
+        let _ = self.writing.recv_timeout(END_TIMEOUT);
     }
 }
 
-/// Standard error, written to once for many lines.
-struct InBulk(BufWriter<Stderr>);
-
-impl Write for InBulk {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.write(line)
-    }
-
-    /// When no more lines wait. Who logs while this sleeps need not wake it.
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()?;
+/// Writes lines as they come, until the log is closed and every line is written.
+fn write(queue: &Queue) {
+    let mut lines = Vec::new();
+    while let Some(dropped) = queue.take(&mut lines) {
+        if dropped > 0 {
+            // The queue is empty now, so this line finds room, after the lines before it.
+            tracing::warn!("{dropped} lines of the log were dropped: the log could not keep up");
+        }
+        // Without standard error there is no log.
+        let _ = io::stderr().write_all(&lines);
+        lines.clear();
         thread::sleep(PAUSE);
-        Ok(())
     }
 }
 

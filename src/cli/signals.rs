@@ -7,6 +7,8 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
+use crate::waitlist::report;
+
 /// What tells a program to stop.
 pub(super) struct Signals {
     terminate: Signal,
@@ -49,8 +51,8 @@ pub(super) fn remove_when_interrupted(file: &Path) -> io::Result<()> {
         });
         // When it has got its name it is not there.
         match fs::remove_file(file) {
-            Ok(()) => eprintln!("landing: interrupted; nothing was written"),
-            Err(_) => eprintln!("landing: interrupted"),
+            Ok(()) => report("interrupted; nothing was written"),
+            Err(_) => report("interrupted"),
         }
         process::exit(1)
     });

@@ -1,11 +1,12 @@
 //! The program, running: started as a command, asked over HTTP, stopped by signals.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use landing::wire::BUILD;
@@ -65,10 +66,22 @@ impl Running {
         Self::of(command.stderr(Stdio::piped()).spawn().expect("it starts"))
     }
 
+    /// A program whose standard error is read until it serves, and then only by the test.
+    pub(crate) fn start_unread(mut command: Command) -> (Self, BufReader<ChildStderr>) {
+        Self::of_unread(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+    }
+
     /// A program that was started, with its standard error piped.
-    pub(crate) fn of(mut child: Child) -> Self {
-        let log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut lines = log.lines().map_while(Result::ok);
+    pub(crate) fn of(child: Child) -> Self {
+        let (mut server, log) = Self::of_unread(child);
+        let lines = log.lines().map_while(Result::ok);
+        server.rest = Some(thread::spawn(move || lines.collect()));
+        server
+    }
+
+    fn of_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {
+        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut lines = log.by_ref().lines().map_while(Result::ok);
         let mut said = Vec::new();
         let serving = lines.find_map(|line| {
             let Some((_, rest)) = line.split_once("serving on http://") else {
@@ -77,12 +90,13 @@ impl Running {
             };
             Some(rest.split(',').next().unwrap_or(rest).to_owned())
         });
-        Self {
+        let server = Self {
             child,
             addr: serving.unwrap_or_else(|| panic!("it does not serve: {said:?}")),
             said,
-            rest: Some(thread::spawn(move || lines.collect())),
-        }
+            rest: None,
+        };
+        (server, log)
     }
 
     /// Sends one request and returns the whole answer.
@@ -123,6 +137,11 @@ impl Running {
         self.child.wait().expect("it ends").code()
     }
 
+    /// The same, but fails when the program does not end within a minute.
+    pub(crate) fn ended_soon(&mut self) -> Option<i32> {
+        ended_soon(&mut self.child)
+    }
+
     /// Waits for its end and returns what it said since it served.
     pub(crate) fn log(&mut self) -> Vec<String> {
         let rest = self.rest.take().expect("asked once");
@@ -143,6 +162,18 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The exit code of a process, which must end within a minute.
+pub(crate) fn ended_soon(child: &mut Child) -> Option<i32> {
+    for _ in 0..600 {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            return status.code();
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    let _ = child.kill();
+    panic!("process {} does not end", child.id());
 }
 
 /// Sends a process a signal.

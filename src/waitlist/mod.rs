@@ -4,6 +4,7 @@ mod email;
 mod postgres;
 mod queue;
 mod sled;
+mod stop;
 
 use std::{fmt, future::ready, pin::Pin, time::SystemTime};
 
@@ -13,6 +14,7 @@ pub use email::{Email, InvalidEmail};
 pub use postgres::{DatabaseError, DatabaseUrl, PostgresWaitlist, Trouble};
 pub use queue::stop_if_the_store_panics;
 pub use sled::{OpenError, SledWaitlist};
+pub use stop::report;
 
 /// One person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,7 +1,7 @@
 //! The queue before a store's committer, which does what is asked in batches and then answers everybody
 //! in one: who waits at the same time shares the cost of it.
 
-use std::{panic, process, thread, time::Duration};
+use std::{panic, thread, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Answer, Email, Entry, Joined, StoreError};
+use super::{Answer, Email, Entry, Joined, StoreError, stop::report_and_exit};
 
 /// Requests that may wait for the committer. Beyond it they are turned away at once. Half of the
 /// connections that a server has: while a store is stuck, visitors still get the page through the others.
@@ -212,12 +212,11 @@ pub fn stop_if_the_store_panics() {
         {
             // Not by the log, which may write it too late.
             let place = panic.location().map(ToString::to_string);
-            eprintln!(
-                "landing: a fault of the store at {}; it stops, and everything that was acknowledged is \
-                 kept. Start it again",
+            report_and_exit(&format!(
+                "a fault of the store at {}; it stops, and everything that was acknowledged is kept. Start \
+                 it again",
                 place.as_deref().unwrap_or("a place unknown")
-            );
-            process::exit(1);
+            ));
         }
         tell(panic);
     }));

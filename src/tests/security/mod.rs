@@ -1,5 +1,6 @@
 //! What an attacker from outside may try.
 
+mod blocked_stderr;
 mod clients;
 mod connections;
 mod cross_site;

@@ -10,7 +10,6 @@ use std::{
     fs::File,
     io,
     path::PathBuf,
-    process,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -24,6 +23,7 @@ use super::{
     super::{
         Entry, Joined,
         queue::{Erasure, Request, take_batch},
+        stop::report_and_exit,
     },
     known::Known,
     lock::is_at,
@@ -216,11 +216,10 @@ impl Committer {
 fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
     done.unwrap_or_else(|error| {
         let reason = reason(error.into());
-        eprintln!(
-            "landing: the waitlist can't be read or written: {reason}; it stops, with everything that was \
+        report_and_exit(&format!(
+            "the waitlist can't be read or written: {reason}; it stops, with everything that was \
              acknowledged on the disk. See to the disk and start it again"
-        );
-        process::exit(1)
+        ))
     })
 }
 

@@ -1,0 +1,170 @@
+//! Standard error is a full pipe that nobody reads, as when a log collector hangs.
+
+use std::{
+    fs,
+    io::{self, BufRead, PipeReader, Read, Write},
+    net::{Shutdown, TcpStream},
+    os::{fd::AsFd, unix::net::UnixListener},
+    process::{Command, Stdio},
+    thread,
+};
+
+use rustix::io::{ioctl_fionbio, ioctl_fionread};
+
+use crate::running::{Place, Running, ended_soon, signal};
+
+/// Sends requests until the server's standard error is full.
+fn fill(server: &Running, log: impl AsFd) {
+    let mut waiting = 0;
+    loop {
+        for _ in 0..300 {
+            server.ask("GET", "/healthz", "");
+        }
+        let now = ioctl_fionread(&log).expect("a pipe");
+        if now > 0 && now == waiting {
+            return;
+        }
+        waiting = now;
+    }
+}
+
+/// More lines than the pipe and the queue in front of it hold.
+const REQUESTS: usize = 15_000;
+
+/// Makes the server log more lines than it can keep.
+fn flood(server: &Running) {
+    let requests = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
+    let mut stream = TcpStream::connect(&server.addr).expect("it listens");
+    let mut answers = stream.try_clone().expect("a second handle");
+    let reading = thread::spawn(move || {
+        let mut all = Vec::new();
+        answers.read_to_end(&mut all).map(|_| all)
+    });
+    stream.write_all(requests.as_bytes()).expect("it reads");
+    stream.shutdown(Shutdown::Write).expect("it is open");
+    let answers = reading.join().expect("no panic").expect("answers");
+    let answered = String::from_utf8_lossy(&answers).matches("200 OK").count();
+    assert_eq!(answered, REQUESTS);
+}
+
+/// A full pipe, as the standard error of a program.
+fn full_pipe() -> (PipeReader, Stdio) {
+    let (reader, mut writer) = io::pipe().expect("a pipe");
+    ioctl_fionbio(&writer, true).expect("it can be changed");
+    while writer.write(&[b'.'; 512]).is_ok() {}
+    while writer.write(b".").is_ok() {}
+    ioctl_fionbio(&writer, false).expect("it can be changed");
+    (reader, writer.into())
+}
+
+#[test]
+fn a_store_that_fails_ends_the_program() {
+    let place = Place::new();
+    place.serve().signal("-TERM");
+    let mut strace = Command::new("strace");
+    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
+    strace.args(["-e", "trace=fdatasync", "-e"]);
+    strace.args([
+        "inject=fdatasync:error=EIO:when=1",
+        env!("CARGO_BIN_EXE_landing"),
+    ]);
+    let (mut server, log) = Running::start_unread(place.called_by(strace));
+    fill(&server, log.get_ref());
+    assert_eq!(server.join("ann@example.com"), "", "it promises nothing");
+    assert_eq!(server.ended_soon(), Some(1));
+}
+
+#[test]
+fn sigterm_ends_the_program() {
+    let place = Place::new();
+    let (mut server, log) = Running::start_unread(place.command());
+    fill(&server, log.get_ref());
+    flood(&server);
+    assert_eq!(server.join("ann@example.com"), "201");
+    server.signal("-TERM");
+    assert_eq!(server.ended_soon(), Some(0));
+    assert_eq!(place.serve().join("ann@example.com"), "409");
+}
+
+#[test]
+fn a_command_that_fails_ends() {
+    let place = Place::new();
+    for (arguments, code) in [
+        (["count"].as_slice(), 1),
+        (&["serve", "--addr", "1.2.3.4:5"], 1),
+    ] {
+        let (_unread, full) = full_pipe();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+        let command = command.args(arguments).env_clear();
+        let command = command.current_dir(place.path()).stderr(full);
+        let mut command = command.spawn().expect("it starts");
+        assert_eq!(ended_soon(&mut command), Some(code), "{arguments:?}");
+    }
+}
+
+/// Whether a process has a handler for SIGTERM, number 15.
+fn handles_sigterm(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.expect("a mask") & (1 << 14) != 0
+}
+
+#[test]
+fn an_export_that_is_interrupted_ends() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("data")).expect("writable");
+    let server = UnixListener::bind(place.path().join("data/control")).expect("a socket");
+    let (_unread, full) = full_pipe();
+    let mut export = Command::new(env!("CARGO_BIN_EXE_landing"));
+    let export = export.args(["export", "-o", "list.csv"]).env_clear();
+    let export = export.current_dir(place.path()).stderr(full);
+    let mut export = export.spawn().expect("it starts");
+    // The first connection finds the server, the second asks it.
+    drop(server.accept().expect("it connects"));
+    let (mut asked, _) = server.accept().expect("it asks");
+    asked.write_all(b"{\"Ok\":3}\n").expect("it reads");
+    while !handles_sigterm(export.id()) {
+        thread::yield_now();
+    }
+    signal(export.id(), "-TERM");
+    assert_eq!(ended_soon(&mut export), Some(1));
+}
+
+#[test]
+fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
+    for format in ["human", "json"] {
+        let place = Place::new();
+        let mut command = place.command();
+        command.args(["--log", format]);
+        let (mut server, log) = Running::start_unread(command);
+        fill(&server, log.get_ref());
+        flood(&server);
+
+        let (mut lines, mut dropped) = (0, 0);
+        for line in log.lines().map_while(Result::ok) {
+            if let Some((before, _)) = line.split_once(" lines of the log were dropped") {
+                let number = before.rsplit(|c: char| !c.is_ascii_digit()).next();
+                dropped += number.and_then(|it| it.parse().ok()).unwrap_or(0);
+                assert!(line.contains("WARN"), "{line}");
+                if format == "json" {
+                    serde_json::from_str::<serde_json::Value>(&line).expect("JSON");
+                }
+                // Only now: the warning must not depend on the end of the program.
+                server.signal("-TERM");
+            } else if line.contains("answered") {
+                lines += 1;
+            }
+        }
+        assert_eq!(server.ended_soon(), Some(0));
+        assert!(dropped > 0);
+        // With those that filled it, 300 at a time, each request is a line or counted.
+        let asked = lines + dropped;
+        assert!(asked > REQUESTS, "{format}: {lines} and {dropped}");
+        assert_eq!(
+            (asked - REQUESTS) % 300,
+            0,
+            "{format}: {lines} and {dropped}"
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! The last words of the process, and its end.
+//!
+//! If nobody reads standard error, a write to it blocks while it holds std's lock, and all other writes wait
+//! for that lock. The process must end anyway: after a failed sync it may not go on.
+
+use std::{io, process, sync::mpsc::sync_channel, thread, time::Duration};
+
+use rustix::io::Errno;
+
+/// Maximum time to write a message.
+const REPORT_TIMEOUT: Duration = Duration::from_millis(400);
+/// Pause before a retry, when standard error is non-blocking and full.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
+
+/// Prints a message on standard error, like `eprintln!`, but gives up after [`REPORT_TIMEOUT`]: for messages
+/// after which the process ends.
+pub fn report(message: &str) {
+    let message = format!("landing: {message}\n");
+    let (written, is_written) = sync_channel(1);
+    // This thread holds no lock, so it can be abandoned. If it cannot start, nothing is printed.
+    let writer = thread::Builder::new().spawn(move || {
+        write(message.as_bytes());
+        written.send(())
+    });
+    if writer.is_ok() {
+        let _ = is_written.recv_timeout(REPORT_TIMEOUT);
+    }
+}
+
+/// Prints a message, and ends the process with exit code 1.
+pub(super) fn report_and_exit(message: &str) -> ! {
+    report(message);
+    process::exit(1)
+}
+
+/// Writes to standard error without std's lock, which a blocked writer may hold.
+fn write(mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match rustix::io::write(io::stderr(), bytes) {
+            Ok(0) => return,
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => thread::sleep(RETRY_PAUSE),
+            Err(_) => return,
+        }
+    }
+}
