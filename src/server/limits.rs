@@ -72,6 +72,9 @@ pub(super) const WINDOW_BYTES: u32 = 65_535;
 /// was sending does not reset it and take the answer away.
 pub(super) const LINGER: (Duration, usize) = (Duration::from_secs(2), 64 * 1024);
 
+/// How long `/readyz` waits for the store. A load balancer does not wait much longer.
+pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// What a client is told to wait, in seconds, when the store can't answer.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 

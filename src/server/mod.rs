@@ -76,8 +76,7 @@ pub struct Shared {
     security_headers: HeaderMap,
     proxies: Proxies,
     unknown_proxy: Seldom,
-    /// Held by the one who asks whether the store is ready: it takes a place in the store's queue.
-    asking: tokio::sync::Mutex<()>,
+    readiness: health::Readiness,
     sign_up_limit: rate_limit::SignUpLimit,
     max_connections: usize,
     shutdown_grace: Duration,
@@ -116,7 +115,7 @@ impl AppState {
             security_headers: edge::security_headers(&site, assets.files(), watch),
             proxies: Proxies::new(config),
             unknown_proxy: Seldom::default(),
-            asking: tokio::sync::Mutex::default(),
+            readiness: health::Readiness::default(),
             sign_up_limit: rate_limit::SignUpLimit::per_minute(config.signups_per_minute),
             max_connections: config.max_connections as usize,
             shutdown_grace: Duration::from_secs(config.shutdown_grace),

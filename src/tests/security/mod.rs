@@ -7,5 +7,6 @@ mod cross_site;
 mod headers;
 mod log;
 mod overload;
+mod readiness;
 mod shutdown;
 mod sign_up_limit;

@@ -123,7 +123,7 @@ async fn the_process_is_alive_whatever_the_store_does_and_ready_when_it_answers(
 }
 
 /// A store that says when it is asked, and never answers.
-fn silent() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
+pub(super) fn silent() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
     let (asked, was_asked) = mpsc::unbounded_channel();
     let ask = move || asked.send(()).expect("the test waits for it");
     let ask_again = ask.clone();
@@ -151,22 +151,4 @@ async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
     while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
         tokio::task::yield_now().await;
     }
-}
-
-#[tokio::test]
-async fn whoever_asks_whether_it_is_ready_takes_one_place_in_the_queue_of_sign_ups() {
-    let (list, mut was_asked) = silent();
-    let site = Site::over(list).await;
-    let ask = |_| tokio::spawn(site.get("/readyz").send());
-    let asking: Vec<_> = (0..50).map(ask).collect();
-    was_asked.recv().await.expect("the first asks");
-    // All have been taken in once a later request is answered.
-    for _ in 0..50 {
-        site.count().await;
-    }
-    assert!(
-        was_asked.try_recv().is_err(),
-        "the others wait for its answer"
-    );
-    asking.into_iter().for_each(|ask| ask.abort());
 }
