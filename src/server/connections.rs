@@ -28,7 +28,7 @@ use super::{
     ApiError, AppState,
     limits::{
         BACKLOG, BODY_MAX_BYTES, CLOSING_PATIENCE, HEAD_MAX_BYTES, HTTP2_HEAD_MAX_BYTES, LINGER,
-        PROXY, PROXY_STREAMS, Patience, STRANGER, STREAMS, WINDOW_BYTES,
+        PROXY, Patience, STRANGER, STREAMS, WINDOW_BYTES,
     },
     router,
 };
@@ -125,13 +125,15 @@ impl Connection {
             // the answer is there.
             .half_close(true)
             .max_buf_size(HEAD_MAX_BYTES);
-        let streams = if is_proxy { PROXY_STREAMS } else { STREAMS };
         http.http2()
-            .max_concurrent_streams(streams)
+            .max_concurrent_streams(STREAMS)
             .max_header_list_size(HTTP2_HEAD_MAX_BYTES)
             // No body is larger, and what is in flight is memory of ours.
             .initial_stream_window_size(BODY_MAX_BYTES as u32)
             .initial_connection_window_size(WINDOW_BYTES);
+        if !is_proxy {
+            http = http.http1_only();
+        }
         let ended = {
             let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
             let ended = tokio::select! {
@@ -156,12 +158,19 @@ impl Connection {
         else {
             return;
         };
-        let is_slow = |error: &hyper::Error| is_heard && error.is_timeout();
+        let reason = |error: &hyper::Error| {
+            if error.is_parse_version_h2() {
+                Some(ApiError::Http2)
+            } else if is_heard && error.is_timeout() {
+                Some(ApiError::TooSlow)
+            } else {
+                None
+            }
+        };
         match ended {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                let slow = error.downcast_ref().is_some_and(is_slow);
-                let Some(error) = refusal.or(slow.then_some(ApiError::TooSlow)) else {
+                let Some(error) = refusal.or_else(|| error.downcast_ref().and_then(reason)) else {
                     return;
                 };
                 refusal::answer(&state, error, &mut stream).await;

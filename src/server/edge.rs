@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     ApiError, AppState,
-    limits::{HEAD_MAX_BYTES, URL_MAX_BYTES},
+    limits::{FIELDS_MAX, HEAD_MAX_BYTES, URL_MAX_BYTES},
 };
 use crate::page::{Files, Site};
 
@@ -48,7 +48,7 @@ fn objection(request: &Request) -> Option<ApiError> {
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len())
         .sum();
-    if bytes > HEAD_MAX_BYTES {
+    if bytes > HEAD_MAX_BYTES || head.len() > FIELDS_MAX {
         Some(ApiError::HeadTooLarge)
     } else if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
         Some(ApiError::UrlTooLong)

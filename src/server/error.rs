@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     api::refuse,
-    limits::{BODY_MAX_BYTES, HEAD_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
+    limits::{BODY_MAX_BYTES, FIELDS_MAX, HEAD_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
 };
 use crate::{
     waitlist::{InvalidEmail, StoreError},
@@ -52,6 +52,8 @@ pub enum ApiError {
     TooMany(u64),
     /// 503: the store can't answer.
     Unavailable(StoreError),
+    /// 505: HTTP/2, which only trusted proxies may speak.
+    Http2,
     /// 500: a fault of ours.
     Internal(String),
 }
@@ -72,6 +74,7 @@ impl ApiError {
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Http2 => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -92,13 +95,18 @@ impl ApiError {
                 format!("Ask for an address of at most {URL_MAX_BYTES} bytes.")
             }
             Self::HeadTooLarge => {
-                format!("Send at most {HEAD_MAX_BYTES} bytes of headers, and at most 100 of them.")
+                format!(
+                    "Send at most {HEAD_MAX_BYTES} bytes of headers, and at most {FIELDS_MAX} of them."
+                )
             }
             Self::TooMany(seconds) => {
                 format!("Too many tries. Try again in {seconds} seconds.")
             }
             Self::NotJson => format!("Send {EXAMPLE} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
+            Self::Http2 => "Send a request of HTTP/1.1. HTTP/2 is for proxies that are named with \
+                            --trusted-proxies."
+                .into(),
             Self::Internal(_) => "Something went wrong on our side.".into(),
         }
     }

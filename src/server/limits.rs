@@ -15,9 +15,12 @@ pub(super) const URL_MAX_BYTES: usize = 2048;
 /// Largest head of a request, in bytes: nginx takes 8 KiB a line and 32 KiB in all.
 pub(super) const HEAD_MAX_BYTES: usize = 16 * 1024;
 
-/// Largest head in HTTP/2 that still gets an answer of ours: one that is larger than this, h2 refuses by
-/// itself. It holds so much of it in memory.
-pub(super) const HTTP2_HEAD_MAX_BYTES: u32 = 64 * 1024;
+/// Fields in the head of a request: hyper's default for HTTP/1. Each costs more memory than its bytes.
+pub(super) const FIELDS_MAX: usize = 100;
+
+/// Largest head in HTTP/2 that is read: each that HTTP/1 would take, with the 32 bytes that HTTP/2 counts for
+/// each field besides (RFC 9113, 6.5.2). A larger one is refused by h2 itself.
+pub(super) const HTTP2_HEAD_MAX_BYTES: u32 = (HEAD_MAX_BYTES + 32 * FIELDS_MAX) as u32;
 
 /// How long a connection is waited for.
 pub(super) struct Patience {
@@ -58,12 +61,10 @@ pub(super) const BACKLOG: u32 = 4096;
 /// Connections that one client may have; a browser opens six. Trusted proxies may have all.
 pub(super) const CONNECTIONS_PER_CLIENT: usize = 100;
 
-/// Requests at a time in one HTTP/2 connection. No browser speaks HTTP/2 without TLS, and a request that
-/// waits for its body holds its head in memory.
-pub(super) const STREAMS: u32 = 16;
-
-/// The same for a trusted proxy: the least that RFC 9113 (6.5.2) recommends.
-pub(super) const PROXY_STREAMS: u32 = 100;
+/// Requests at a time in one HTTP/2 connection: the least that RFC 9113 (6.5.2) recommends. A client that reads
+/// no answers keeps all of them in memory, with the head and the trailers of each, so only trusted proxies may
+/// speak HTTP/2. No browser speaks it without TLS.
+pub(super) const STREAMS: u32 = 100;
 
 /// Bytes of bodies that one HTTP/2 connection may send ahead; the least there is (RFC 9113, 6.9.2).
 pub(super) const WINDOW_BYTES: u32 = 65_535;

@@ -19,6 +19,9 @@ use crate::made::{parse, write_site};
 /// Tests sign up as often as they like, unless they are about that.
 const UNLIMITED: &str = "--signups-per-minute=0";
 
+/// The option that makes a test a trusted proxy, which may speak HTTP/2.
+pub(crate) const TRUSTED: &str = "--trusted-proxies=127.0.0.0/8";
+
 /// A running site. Its directories go when it goes.
 pub(crate) struct Site {
     origin: String,
@@ -41,12 +44,13 @@ impl Site {
 
     /// A site over a store of the test's making.
     pub(crate) async fn over(list: impl Waitlist) -> Self {
-        Self::serve(
-            TempDir::new().expect("a temporary directory"),
-            Arc::new(list),
-            &[UNLIMITED],
-        )
-        .await
+        Self::over_with(list, &[UNLIMITED]).await
+    }
+
+    /// The same with command-line options.
+    pub(crate) async fn over_with(list: impl Waitlist, options: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        Self::serve(directory, Arc::new(list), options).await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {

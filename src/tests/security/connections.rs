@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::Version;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     time::{sleep, timeout},
 };
 
-use crate::support::{Site, header, http2};
+use crate::support::Site;
 
 /// Far beyond every limit: a test that waits so long has failed.
 const FOR_EVER: Duration = Duration::from_secs(120);
@@ -78,15 +77,7 @@ async fn who_says_nothing_is_let_go() {
     let mut silent = site.connect().await;
     let mut after_one = site.connect().await;
     assert!(is_served(&mut after_one).await);
-    // Its first bytes, at which it is not known yet which HTTP it is.
-    let mut undecided = site.connect().await;
-    undecided.write_all(b"PRI * HT").await.expect("it reads");
-    // After an answer, when the connection has lived a while.
-    let mut http2 = site.connect().await;
-    http2.write_all(HTTP2).await.expect("it reads");
-    sleep(Duration::from_secs(1)).await;
-    http2.write_all(GET_IN_HTTP2).await.expect("it reads");
-    for stream in [&mut silent, &mut after_one, &mut undecided, &mut http2] {
+    for stream in [&mut silent, &mut after_one] {
         let mut answer = Vec::new();
         let ended = timeout(FOR_EVER, stream.read_to_end(&mut answer)).await;
         // A reset is an end too.
@@ -97,12 +88,6 @@ async fn who_says_nothing_is_let_go() {
         );
     }
 }
-
-/// The preface of HTTP/2, with settings that change nothing.
-const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// `GET /` in HTTP/2, with a stream that is never read on: method, scheme and path by their numbers in
-/// HPACK's table.
-const GET_IN_HTTP2: &[u8] = b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84";
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_408_at_both_doors() {
@@ -213,13 +198,6 @@ async fn heads_and_urls_have_a_size() {
         let said_status = said.split(' ').nth(1);
         assert_eq!(said_status, Some(status), "{request:.60}: {said:.100}");
     }
-    let client = http2();
-    for (bytes, status) in [(10_000, 200), (20_000, 431)] {
-        let get = client.get(site.origin()).header("x", "a".repeat(bytes));
-        let answer = get.send().await.expect("an answer");
-        assert_eq!(answer.status(), status);
-        assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
-    }
 }
 
 /// Whether a kept connection is served.
@@ -278,28 +256,4 @@ async fn when_all_places_are_taken_the_next_waits_for_one() {
         .await
         .expect("its turn comes");
     assert!(served.expect("no panic"));
-}
-
-#[tokio::test]
-async fn a_proxy_may_speak_http_2_without_tls() {
-    let site = Site::with(&[]).await;
-    let client = http2();
-    let url = |path: &str| format!("{}{path}", site.origin());
-    let page = client.get(url("/")).send().await.expect("an answer");
-    assert_eq!(
-        (page.version(), page.status().as_u16()),
-        (Version::HTTP_2, 200)
-    );
-    for status in [201, 409] {
-        let post = client.post(url("/api/waitlist"));
-        // Its host is in `:authority`.
-        let post = post.header("origin", site.origin());
-        let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
-        assert_eq!(post.send().await.expect("an answer").status(), status);
-    }
-    let many = (0..300).map(|_| tokio::spawn(client.get(url("/api/waitlist/count")).send()));
-    for answer in many.collect::<Vec<_>>() {
-        let answer = answer.await.expect("no panic").expect("an answer");
-        assert_eq!(answer.status(), 200);
-    }
 }

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::{Response, header::HeaderMap};
 use sha2::{Digest, Sha256};
 
-use super::overload::panicking;
+use super::{http2::PREFACE, overload::panicking};
 use crate::{
     running::{Place, Running},
     support::{Site, header},
@@ -67,8 +67,9 @@ const REQUESTS: [Case; 20] = [
 ];
 
 /// What is no request, and the status of the last answer.
-const NO_REQUESTS: [(&[u8], u16); 5] = [
+const NO_REQUESTS: [(&[u8], u16); 6] = [
     (b"nonsense\r\n\r\n", 400),
+    (PREFACE, 505),
     // TLS where there is none.
     (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 400),
     (

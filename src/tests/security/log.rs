@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::Value;
 
+use super::http2::PREFACE;
 use crate::running::{Place, Running};
 
 /// Requests that try to get something of theirs into the log, and how their lines begin.
@@ -105,24 +106,30 @@ fn or_an_object_for_programs() {
 fn what_is_no_request_is_a_line_too_if_it_is_answered() {
     let place = Place::new();
     let mut server = place.serve();
-    for sent in ["", "ann@example.com\r\n\r\n", "GET /ann@example.com"] {
+    for (sent, status) in [
+        (&b""[..], ""),
+        (b"ann@example.com\r\n\r\n", "400"),
+        (b"GET /ann@example.com", ""),
+        (PREFACE, "505"),
+    ] {
         let mut stream = TcpStream::connect(&server.addr).expect("it listens");
-        stream.write_all(sent.as_bytes()).expect("it reads");
+        stream.write_all(sent).expect("it reads");
         stream.shutdown(Shutdown::Write).expect("it is open");
         let answer = read_to_string(stream).expect("it is not reset");
-        assert_eq!(
-            answer.starts_with("HTTP/1.1 400 "),
-            sent.ends_with('\n'),
-            "{answer}"
-        );
+        assert_eq!(answer.split(' ').nth(1).unwrap_or_default(), status);
     }
     server.signal("-TERM");
     assert_eq!(server.ended(), Some(0));
     let mut log = server.log();
     log.retain(|line| line.contains("answered"));
-    assert_eq!(log.len(), 1, "{log:#?}");
-    let fields = "INFO answered method=\"other\" route=\"/{file}\" status=400 us=";
-    assert!(log.iter().all(|line| line.contains(fields)), "{log:#?}");
+    assert_eq!(log.len(), 2, "{log:#?}");
+    for (line, status) in log.iter().zip([400, 505]) {
+        let fields = "INFO answered method=\"other\" route=\"/{file}\"";
+        assert!(
+            line.contains(&format!("{fields} status={status} us=")),
+            "{line}"
+        );
+    }
     assert!(
         log.iter().all(|line| !line.ends_with(" bytes=0")),
         "{log:#?}"

@@ -5,6 +5,7 @@ mod clients;
 mod connections;
 mod cross_site;
 mod headers;
+mod http2;
 mod log;
 mod overload;
 mod readiness;
