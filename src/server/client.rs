@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use axum::http::{HeaderMap, HeaderName, header};
 use ipnet::IpNet;
 
+use super::limits::LIST_ITEMS_MAX;
 use crate::config::{Config, ProxyHeader};
 
 /// What counts as one client: an IPv4 address, or the /64 that an IPv6 customer gets (RFC 6177), of
@@ -51,10 +52,14 @@ impl Proxies {
     /// written no address (`unknown`, `_hidden`), it is itself the client.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
+        if !self.trust(client) {
+            return client;
+        }
         let values = headers.get_all(self.header_name()).iter().rev();
         let hops = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
         // RFC 9110, 5.6.1: empty elements of a list count for nothing.
-        for hop in hops.map(<[u8]>::trim_ascii).filter(|hop| !hop.is_empty()) {
+        let hops = hops.map(<[u8]>::trim_ascii).filter(|hop| !hop.is_empty());
+        for hop in hops.take(LIST_ITEMS_MAX) {
             if !self.trust(client) {
                 break;
             }

@@ -15,12 +15,19 @@ pub(super) const URL_MAX_BYTES: usize = 2048;
 /// Largest head of a request, in bytes: nginx takes 8 KiB a line and 32 KiB in all.
 pub(super) const HEAD_MAX_BYTES: usize = 16 * 1024;
 
-/// Fields in the head of a request: hyper's default for HTTP/1. Each costs more memory than its bytes.
+/// Maximum number of header fields in a request: hyper's default for HTTP/1. Each takes more memory than its
+/// bytes.
 pub(super) const FIELDS_MAX: usize = 100;
 
-/// Largest head in HTTP/2 that is read: each that HTTP/1 would take, with the 32 bytes that HTTP/2 counts for
-/// each field besides (RFC 9113, 6.5.2). A larger one is refused by h2 itself.
+/// Maximum head in HTTP/2: the same as in HTTP/1, plus the 32 bytes that HTTP/2 adds for each field (RFC 9113,
+/// 6.5.2). h2 itself rejects larger ones.
 pub(super) const HTTP2_HEAD_MAX_BYTES: u32 = (HEAD_MAX_BYTES + 32 * FIELDS_MAX) as u32;
+
+/// Maximum number of items read from a list header such as `Accept-Encoding`. Browsers send five.
+pub(super) const LIST_ITEMS_MAX: usize = 32;
+
+/// The same with the empty items, which are ignored (RFC 9110, 5.6.1).
+pub(super) const LIST_COMMAS_MAX: usize = 256;
 
 /// How long a connection is waited for.
 pub(super) struct Patience {
@@ -61,9 +68,9 @@ pub(super) const BACKLOG: u32 = 4096;
 /// Connections that one client may have; a browser opens six. Trusted proxies may have all.
 pub(super) const CONNECTIONS_PER_CLIENT: usize = 100;
 
-/// Requests at a time in one HTTP/2 connection: the least that RFC 9113 (6.5.2) recommends. A client that reads
-/// no answers keeps all of them in memory, with the head and the trailers of each, so only trusted proxies may
-/// speak HTTP/2. No browser speaks it without TLS.
+/// Concurrent requests in one HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A client that reads
+/// no responses keeps all requests in memory, each with its head and trailers, so only trusted proxies may speak
+/// HTTP/2. No browser speaks it without TLS.
 pub(super) const STREAMS: u32 = 100;
 
 /// Bytes of bodies that one HTTP/2 connection may send ahead; the least there is (RFC 9113, 6.9.2).
@@ -73,7 +80,7 @@ pub(super) const WINDOW_BYTES: u32 = 65_535;
 /// was sending does not reset it and take the answer away.
 pub(super) const LINGER: (Duration, usize) = (Duration::from_secs(2), 64 * 1024);
 
-/// How long `/readyz` waits for the store. A load balancer does not wait much longer.
+/// Timeout of `/readyz` for the store. Load balancers do not wait much longer.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a client is told to wait, in seconds, when the store can't answer.

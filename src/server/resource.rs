@@ -8,9 +8,11 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
+
+use super::limits::{LIST_COMMAS_MAX, LIST_ITEMS_MAX};
 
 /// The content type of every page.
 pub(super) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -170,9 +172,7 @@ struct Accepted {
 impl Accepted {
     fn by(request: &HeaderMap) -> Self {
         let (mut gzip, mut brotli, mut others) = (None, None, None);
-        let values = request.get_all(header::ACCEPT_ENCODING);
-        let values = values.iter().filter_map(|value| value.to_str().ok());
-        for item in values.flat_map(|value| value.split(',')) {
+        for item in items(request, header::ACCEPT_ENCODING) {
             let (name, weight) = item.split_once(';').unwrap_or((item, "q=1"));
             let weight = weight.trim().strip_prefix("q=").map(str::parse::<f32>);
             let Some(Ok(weight)) = weight else { continue };
@@ -198,11 +198,19 @@ impl Accepted {
 
 /// Whether the client holds this variant already (RFC 9110, 13.1.2).
 fn has_it(request: &HeaderMap, etag: &HeaderValue) -> bool {
-    request
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
+    items(request, header::IF_NONE_MATCH)
+        .map(|tag| tag.trim_start_matches("W/"))
+        .any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
+}
+
+/// The items of a list header (RFC 9110, 5.6.1). Long lists are cut off, because each item costs time.
+fn items(request: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = request.get_all(name).into_iter();
+    values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .map(|tag| tag.trim().trim_start_matches("W/"))
-        .any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
+        .take(LIST_COMMAS_MAX)
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .take(LIST_ITEMS_MAX)
 }

@@ -274,3 +274,32 @@ async fn a_head_has_the_headers_of_the_get_and_no_body() {
         assert_eq!(head.text().await.expect("text"), "");
     }
 }
+
+#[tokio::test]
+async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() {
+    let site = Site::start().await;
+    let unknown = |items: usize| "unknown,".repeat(items);
+    for (accepted, encoding) in [
+        (format!("{}gzip", ", ,".repeat(50)), "gzip"),
+        (format!("{}gzip", unknown(31)), "gzip"),
+        (format!("{}gzip", unknown(32)), ""),
+        (format!("{}gzip", ",".repeat(4_000)), ""),
+    ] {
+        let get = site.get("/").header("accept-encoding", &accepted);
+        let answer = get.send().await.expect("an answer");
+        assert_eq!(header(&answer, "content-encoding"), encoding, "{accepted:.60}");
+    }
+    let answer = site.get("/").send().await.expect("an answer");
+    let etag = header(&answer, "etag").to_owned();
+    let others = |items: usize| "\"other\",".repeat(items);
+    for (tags, status) in [
+        (format!("{}{etag}", ", ,".repeat(50)), 304),
+        (format!("{}{etag}", others(31)), 304),
+        (format!("{}{etag}", others(32)), 200),
+        (format!("{}{etag}", ",".repeat(4_000)), 200),
+    ] {
+        let get = site.get("/").header("if-none-match", &tags);
+        let answer = get.send().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{tags:.60}");
+    }
+}
