@@ -5,14 +5,9 @@
 
 mod client;
 mod server;
+mod socket;
 
-use std::{
-    fs::{self, File, Permissions},
-    io,
-    os::{fd::AsRawFd, unix::fs::PermissionsExt},
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +15,6 @@ use crate::waitlist::{Email, Entry, InvalidEmail, Selection, StoreError};
 
 pub use client::Remote;
 pub use server::{Control, listen};
-
-/// Its name in the data directory.
-const SOCKET: &str = "control";
 
 /// The version of what is said on it: a program may have been replaced while it runs.
 const PROTOCOL: u32 = 1;
@@ -126,29 +118,4 @@ fn millis(time: SystemTime) -> u64 {
 fn time(millis: u64) -> SystemTime {
     let since = Duration::from_millis(millis);
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
-}
-
-/// Uses the socket's path. The system takes about a hundred bytes of one, and Linux has a short name
-/// for every open directory.
-fn with_path<T>(data: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-    let path = data.join(SOCKET);
-    if path.as_os_str().len() < 100 || !cfg!(target_os = "linux") {
-        return use_it(&path);
-    }
-    let directory = File::open(data)?;
-    let short = format!("/proc/self/fd/{}", directory.as_raw_fd());
-    use_it(&PathBuf::from(short).join(SOCKET))
-}
-
-/// Removes what a server that was killed has left.
-fn remove(data: &Path) -> io::Result<()> {
-    match fs::remove_file(data.join(SOCKET)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// For the owner alone, also where the directory is open to others.
-fn make_private(data: &Path) -> io::Result<()> {
-    fs::set_permissions(data.join(SOCKET), Permissions::from_mode(0o600))
 }

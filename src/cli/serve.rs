@@ -80,13 +80,16 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
     let addr = listener.local_addr().map_err(told)?;
     let _control = match &store {
         // Visitors come first: without it there is a site all the same.
-        Store::Directory(data) => control::listen(data, list).map(Some).unwrap_or_else(|error| {
-            tracing::warn!(
-                "the owner's commands can't be answered while this serves: {error}; give --store a place where \
-                 a socket can be"
-            );
-            None
-        }),
+        Store::Directory(data) => match control::listen(data, list) {
+            Ok(control) => Some(control),
+            Err(error) => {
+                tracing::warn!(
+                    "the owner's commands can't be answered while this serves: {error}; give --store a place \
+                     where a socket can be"
+                );
+                None
+            }
+        },
         // The owner's commands go there themselves.
         Store::Database(_) => None,
     };

@@ -9,7 +9,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use super::{Ask, PROTOCOL, Person, Reply, Request, with_path};
+use super::{Ask, PROTOCOL, Person, Reply, Request, socket::with_path};
 use crate::waitlist::{Email, Entry, Selection};
 
 /// The list of a server that runs.
@@ -65,10 +65,22 @@ impl Remote {
     /// Takes addresses off the list and says whether each was on it.
     ///
     /// # Errors
-    /// See [`count`](Self::count).
+    /// See [`count`](Self::count); some may be off the list.
     pub fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, String> {
-        let addresses = emails.iter().map(|email| email.as_typed().to_owned());
-        self.ask(Ask::Erase(addresses.collect()))?.next()
+        let mut erased = Vec::with_capacity(emails.len());
+        let (mut rest, mut bytes) = (emails, 0);
+        while !rest.is_empty() {
+            let together = rest.iter().take_while(|email| {
+                bytes += email.as_typed().len();
+                bytes <= ERASE_BYTES
+            });
+            let (some, others) = rest.split_at(together.count().max(1));
+            let addresses = some.iter().map(|email| email.as_typed().to_owned());
+            let gone: Vec<bool> = self.ask(Ask::Erase(addresses.collect()))?.next()?;
+            erased.extend(gone);
+            (rest, bytes) = (others, 0);
+        }
+        Ok(erased)
     }
 
     /// The count, and the selected entries.
@@ -121,6 +133,10 @@ impl Remote {
         send().map_err(|error: io::Error| format!("{GONE} ({error})"))
     }
 }
+
+/// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each, which stays
+/// below the server's limit. A single argument is never longer than this (execve(2)).
+const ERASE_BYTES: usize = 128 << 10;
 
 /// How long a server may be silent: longer than the list may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -3,7 +3,7 @@
 use std::{
     io::{self, BufWriter, Write},
     os::unix::net::UnixStream as BlockingStream,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     thread,
     time::Duration,
@@ -13,66 +13,88 @@ use serde::Serialize;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinHandle, JoinSet},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use super::{
-    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, advice, make_private, remove, time, with_path,
+    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, advice,
+    socket::{self, Bound},
+    time,
 };
 use crate::waitlist::{Email, InvalidEmail, Joined, Selection, Waitlist};
 
 /// Largest request, in bytes: many times what [`TOGETHER`] of the longest entries take.
-const REQUEST_MAX: u64 = 4 << 20;
+const REQUEST_MAX: u64 = 1 << 20;
+
+/// Connections served at a time; further ones wait in the kernel. Each takes a file and the memory for a
+/// request, which the site needs too.
+const CONNECTIONS_MAX: usize = 8;
+
+/// Timeout for a request to arrive. Commands send it in one piece as soon as they are connected.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Timeout for a command that stops reading its response. It is long because the command may write to a pager
+/// (`landing list | less`).
+const READER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 /// The socket while it is served. It goes with this.
 pub struct Control {
-    data: PathBuf,
     serving: JoinHandle<()>,
+    /// Dropped last: until then the file exists, and connecting to it is refused.
+    _bound: Bound,
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
         self.serving.abort();
-        // Who finds it after this is told that nobody listens.
-        let _ = remove(&self.data);
     }
 }
 
 /// Answers on the socket in the data directory, which this process must hold. Needs a runtime.
 ///
 /// # Errors
-/// When the socket can't be made there.
+/// When the socket can't be made there, or another process listens on it.
 pub fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<Control> {
-    remove(data)?;
-    let listener = with_path(data, |path| UnixListener::bind(path))?;
-    make_private(data)?;
+    let (listener, bound) = socket::bind(data)?;
     Ok(Control {
-        data: data.to_owned(),
         serving: tokio::spawn(serve(listener, list)),
+        _bound: bound,
     })
 }
 
 async fn serve(listener: UnixListener, list: Arc<dyn Waitlist>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut answering = JoinSet::new();
     loop {
+        let connection = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
+        };
         tokio::select! {
-            connection = listener.accept() => match connection {
+            connection = connection => match connection {
                 // Who goes away early needs no answer.
-                Ok((stream, _)) => drop(answering.spawn(answer(stream, Arc::clone(&list)))),
+                (Ok(place), Ok((stream, _))) => {
+                    drop(answering.spawn(answer(stream, Arc::clone(&list), place)));
+                }
                 // Of file handles, say: they come back.
-                Err(_) => sleep(Duration::from_millis(100)).await,
+                _ => sleep(Duration::from_millis(100)).await,
             },
             Some(_) = answering.join_next() => {}
         }
     }
 }
 
-/// Reads one request and answers it.
-async fn answer(mut stream: UnixStream, list: Arc<dyn Waitlist>) -> io::Result<()> {
+/// Reads one request and answers it. Holds `place` until the response is sent.
+async fn answer(
+    mut stream: UnixStream,
+    list: Arc<dyn Waitlist>,
+    place: OwnedSemaphorePermit,
+) -> io::Result<()> {
     let mut line = Vec::new();
     let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX);
-    reader.read_until(b'\n', &mut line).await?;
+    timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
     let answer = match parse(&line) {
         Ok(Ask::Count) => to_line(&Reply::Ok(list.count())),
         Ok(Ask::Erasures) => to_line(&list.erasures().await.map_err(advice)),
@@ -90,13 +112,17 @@ async fn answer(mut stream: UnixStream, list: Arc<dyn Waitlist>) -> io::Result<(
             };
             let stream = stream.into_std()?;
             stream.set_nonblocking(false)?;
+            stream.set_write_timeout(Some(READER_TIMEOUT))?;
             // It reads the disk, and waits for who reads the answer.
-            thread::spawn(move || send_entries(stream, list, selection));
+            thread::Builder::new().spawn(move || {
+                let _until_its_end = place;
+                send_entries(stream, list, selection)
+            })?;
             return Ok(());
         }
         Err(why) => to_line(&Reply::<()>::Err(why)),
     };
-    stream.write_all(&answer).await
+    timeout(READER_TIMEOUT, stream.write_all(&answer)).await?
 }
 
 fn parse(line: &[u8]) -> Reply<Ask> {

@@ -3,9 +3,10 @@
 mod blocked_stderr;
 mod clients;
 mod connections;
+mod control_socket;
 mod cross_site;
-mod headers;
 mod http2;
+mod headers;
 mod log;
 mod overload;
 mod readiness;
