@@ -2,23 +2,40 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// What the list, its log and the process itself need.
+/// Files reserved for the list, the log, the control socket and the process itself. The control socket needs up
+/// to 8 of them.
 const OTHERS: u64 = 64;
 
-/// Has the system allow as many as `connections` take, as far as the administrator has. Services
+/// Raises the limit on open files to what `connections` need, as far as the administrator allows it. Services
 /// start with 1,024 (systemd.exec(5)) because of programs that use select(2).
-pub(super) fn allow(connections: u32) {
+///
+/// Returns how many connections to accept. They are fewer if the limit stays lower, so visitors never take the
+/// last file from the list or from the owner.
+pub(super) fn allow(connections: u32) -> u32 {
     let needed = u64::from(connections) + OTHERS;
     let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return;
-    }
-    limit.current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
-    let allowed = setrlimit(Resource::Nofile, limit).is_ok() && limit.current == Some(needed);
-    if !allowed {
+    let Some(current) = limit.current.filter(|current| *current < needed) else {
+        return connections;
+    };
+    let wanted = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    limit.current = Some(wanted);
+    let files = match setrlimit(Resource::Nofile, limit) {
+        Ok(()) => wanted,
+        Err(_) => current,
+    };
+    let allowed = allowed_by(files).min(connections);
+    if allowed < connections {
         tracing::warn!(
-            "this process may not open the {needed} files that {connections} connections take: raise \
-             its limit (ulimit -n, or LimitNOFILE=), or lower --max-connections"
+            "this process may open {files} files, so it serves {allowed} connections at a time and not \
+             {connections}: raise its limit to {needed} (ulimit -n, or LimitNOFILE=), or lower \
+             --max-connections"
         );
     }
+    allowed
+}
+
+/// Returns how many of these files connections may take: all but [`OTHERS`], or half if there are very few.
+fn allowed_by(files: u64) -> u32 {
+    let connections = files.saturating_sub(OTHERS).max(files / 2).max(1);
+    u32::try_from(connections).unwrap_or(u32::MAX)
 }

@@ -38,10 +38,10 @@ pub(super) struct Serve {
     config: Config,
 }
 
-pub(super) fn run(Serve { place, config }: Serve) -> Result<(), String> {
+pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
     let store = place.store();
     let _log = log::start(config.log).map_err(|error| format!("the log can't start: {error}"))?;
-    handles::allow(config.max_connections);
+    config.max_connections = handles::allow(config.max_connections);
     let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
     // Before anything that takes time: as process 1 of a container it would not be heard otherwise.
     let signals = {

@@ -23,6 +23,7 @@ pub(super) struct Seats {
     taken: Arc<Mutex<HashMap<Client, usize>>>,
     full: Seldom,
     greedy: Seldom,
+    failed: Seldom,
 }
 
 /// A connection's place, until it is dropped.
@@ -39,6 +40,7 @@ impl Seats {
             taken: Arc::default(),
             full: Seldom::default(),
             greedy: Seldom::default(),
+            failed: Seldom::default(),
         }
     }
 
@@ -59,7 +61,7 @@ impl Seats {
             let Ok(place) = Arc::clone(&self.free).acquire_owned().await else {
                 std::future::pending().await
             };
-            let (stream, peer) = accept(listener).await;
+            let (stream, peer) = self.accept(listener).await;
             let client = (!state.proxies.trust(peer.ip())).then(|| Client::from(peer.ip()));
             if let Some(seat) = self.take(client, place) {
                 // Answers are written whole; nothing is to be waited for.
@@ -71,6 +73,24 @@ impl Seats {
                     "a client has more than {CONNECTIONS_PER_CLIENT} connections and is refused more; \
                      if it is a proxy, name it with --trusted-proxies"
                 );
+            }
+        }
+    }
+
+    /// The next connection, whatever becomes of others before it.
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
+        loop {
+            match listener.accept().await {
+                Ok(accepted) => return accepted,
+                // It went away while it waited (accept(2)).
+                Err(error) if is_of_the_connection(&error) => {}
+                Err(error) => {
+                    // No handles or no memory: that passes, and until then the kernel keeps who comes.
+                    if self.failed.is_due() {
+                        tracing::error!("no connection can be accepted: {error}");
+                    }
+                    sleep(Duration::from_secs(1)).await;
+                }
             }
         }
     }
@@ -101,22 +121,6 @@ impl Drop for Seat {
             *count -= 1;
             if *count == 0 {
                 taken.remove(&client);
-            }
-        }
-    }
-}
-
-/// The next connection, whatever becomes of others before it.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            // It went away while it waited (accept(2)).
-            Err(error) if is_of_the_connection(&error) => {}
-            Err(error) => {
-                // No handles or no memory: that passes, and until then the kernel keeps who comes.
-                tracing::error!("no connection can be accepted: {error}");
-                sleep(Duration::from_secs(1)).await;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The control socket, when who connects asks for nothing or too much, and what becomes of its file.
+//! The control socket: connections that ask for nothing or too much, and who removes its file.
 
 use std::{
     fs,
@@ -52,7 +52,8 @@ fn a_request_that_does_not_end_is_not_waited_for() {
         slow.set_read_timeout(limit).expect("a limit");
         slow.write_all(begun.as_bytes()).expect("it reads");
         let mut answer = String::new();
-        slow.read_to_string(&mut answer).expect("the server ends it");
+        slow.read_to_string(&mut answer)
+            .expect("the server ends it");
     }
     assert_counts(&place);
 }
@@ -63,7 +64,7 @@ fn a_few_connections_are_served_at_once_and_the_others_wait() {
     let server = place.serve();
     let before = open_files(&server);
     let idle: Vec<_> = (0..100).map(|_| connect(&place)).collect();
-    // They have come once it answers what was asked later.
+    // The server has seen them once it answers later requests.
     for _ in 0..100 {
         server.count();
     }
@@ -80,7 +81,7 @@ fn a_request_is_at_most_a_mebibyte() {
     let mut large = connect(&place);
     let limit = Some(Duration::from_secs(60));
     large.set_write_timeout(limit).expect("a limit");
-    // It is answered, and not read on.
+    // The server answers without reading the rest.
     let written = large.write_all(&vec![b' '; 3 << 20]);
     assert!(written.is_err());
     assert_counts(&place);
@@ -116,4 +117,59 @@ fn a_socket_on_which_another_listens_is_not_taken() {
     while other.accept().is_ok() {}
     drop(connect(&place));
     assert!(other.accept().is_ok(), "it is as it was");
+}
+
+/// The program with a limit on open files.
+fn with_files(place: &Place, files: u32) -> Running {
+    let mut command = Command::new("sh");
+    let limit = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+    command.args(["-c", &limit, env!("CARGO_BIN_EXE_landing")]);
+    Running::start(place.called_by(command))
+}
+
+#[test]
+fn visitors_leave_files_for_the_owner() {
+    let place = Place::new();
+    let mut server = with_files(&place, 100);
+    let lowered = |line: &String| line.contains("WARN") && line.contains("--max-connections");
+    assert!(server.said.iter().any(lowered), "{:?}", server.said);
+    let crowd = || std::net::TcpStream::connect(&server.addr).expect("it listens");
+    let crowd: Vec<_> = (0..100).map(|_| crowd()).collect();
+    let mut stuck = 0;
+    while open_files(&server) < 40 && stuck < 600 {
+        stuck += 1;
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_counts(&place);
+    drop(crowd);
+    assert_eq!(server.join("ann@example.com"), "201");
+    server.signal("-TERM");
+    assert_eq!(server.ended(), Some(0));
+    let log = server.log();
+    let failed = |line: &&String| line.contains("can be accepted");
+    assert_eq!(log.iter().filter(failed).count(), 0, "{log:?}");
+}
+
+#[test]
+fn a_shortage_of_files_is_logged_once_a_minute() {
+    let place = Place::new();
+    let mut server = with_files(&place, 100);
+    let limit = |files: &str| {
+        let mut prlimit = Command::new("prlimit");
+        prlimit.args(["--pid", &server.child.id().to_string(), files]);
+        assert!(prlimit.status().expect("prlimit runs").success());
+    };
+    // Below what it has open already.
+    limit("--nofile=5:");
+    let connect = || std::net::TcpStream::connect(&server.addr).expect("it listens");
+    let waiting = connect();
+    thread::sleep(Duration::from_secs(4));
+    limit("--nofile=100:");
+    drop(waiting);
+    assert_eq!(server.join("ann@example.com"), "201");
+    server.signal("-TERM");
+    assert_eq!(server.ended(), Some(0));
+    let log = server.log();
+    let failed = |line: &&String| line.contains("can be accepted");
+    assert_eq!(log.iter().filter(failed).count(), 1, "{log:?}");
 }
