@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use url::Url;
 
 use crate::copy;
@@ -205,15 +205,26 @@ fn web_url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// A network, or one address.
+/// A network or a single address. IPv4-mapped IPv6 (`::ffff:127.0.0.1`) becomes IPv4, like the addresses of
+/// clients.
 fn network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
-    let address = text
-        .parse::<IpAddr>()
-        .map(|ip| IpNet::from(ip.to_canonical()));
-    address
-        .or_else(|_| text.parse())
-        .map_err(|_| "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8".into())
+    let network = match text.parse::<IpAddr>() {
+        Ok(address) => address.into(),
+        Err(_) => text
+            .parse()
+            .map_err(|_| "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8")?,
+    };
+    let IpNet::V6(v6) = network else {
+        return Ok(network);
+    };
+    let Some(v4) = v6.addr().to_ipv4_mapped() else {
+        return Ok(network);
+    };
+    let prefix = v6.prefix_len().checked_sub(96);
+    let v4 = prefix.and_then(|prefix| Ipv4Net::new(v4, prefix).ok());
+    v4.map(IpNet::from)
+        .ok_or_else(|| "write a network of IPv4 addresses as 10.0.0.0/8".into())
 }
 
 fn product_name(text: &str) -> Result<String, String> {

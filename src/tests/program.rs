@@ -204,6 +204,8 @@ fn a_wrong_value_is_refused_at_start_by_name() {
         ("--trusted-proxies", "proxy.example"),
         ("--trusted-proxies", "10.0.0.0/33"),
         ("--trusted-proxies", "10.0.0.1,"),
+        ("--trusted-proxies", "::ffff:127.0.0.0/95"),
+        ("--trusted-proxies", "::ffff:0:0/80"),
         ("--proxy-header", "x-real-ip"),
         ("--max-connections", "0"),
         ("--max-connections", "1000001"),

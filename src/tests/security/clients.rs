@@ -70,6 +70,29 @@ fn it_is_the_right_most_address_that_is_no_trusted_proxys() {
 }
 
 #[test]
+fn a_network_of_mapped_addresses_is_one_of_ipv4() {
+    for (network, is_trusted) in [
+        ("::ffff:10.0.0.0/104", true),
+        ("::ffff:a00:0/104", true),
+        ("::ffff:10.0.0.1/128", true),
+        ("::ffff:0.0.0.0/96", true),
+        ("::ffff:127.0.0.0/104", false),
+        ("::/0", false),
+    ] {
+        let trust = format!("--trusted-proxies={network}");
+        for peer in ["10.0.0.1", "::ffff:10.0.0.1"] {
+            let client = client(&[&trust], peer, "x-forwarded-for", &["203.0.113.7"]);
+            let expected = if is_trusted {
+                "203.0.113.7"
+            } else {
+                "10.0.0.1"
+            };
+            assert_eq!(client, expected, "{network} {peer}");
+        }
+    }
+}
+
+#[test]
 fn the_standard_header_is_read_where_the_proxies_write_that() {
     let cases: [(&[&str], &str); 14] = [
         (&["for=203.0.113.7"], "203.0.113.7"),
