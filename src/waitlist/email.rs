@@ -125,6 +125,20 @@ fn is_local(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte)
 }
 
+/// Characters that are drawn empty although UTS 46 accepts them. It drops or rejects the other invisible ones:
+/// spaces, controls, Hangul fillers, variation selectors, tags.
+const BLANK: [char; 5] = [
+    // Braille pattern without dots.
+    '\u{2800}',
+    // Egyptian hieroglyph blanks.
+    '\u{13441}',
+    '\u{13442}',
+    // Khitan small script filler.
+    '\u{16fe4}',
+    // Musical symbol null notehead.
+    '\u{1d159}',
+];
+
 /// A domain as the DNS has it (UTS 46, ToASCII), or nothing when it is no domain. What is ASCII
 /// stays as it is, like in WHATWG's rule: `xn--` is not looked into.
 fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
@@ -143,7 +157,7 @@ fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
     };
     // What UTS 46 leaves out, such as a space of no width or a soft hyphen, would be kept and mailed.
     let is_left_out = |c: char| uts46(&format!("a{c}b")).as_deref() == Some("ab");
-    if domain.chars().any(is_left_out) {
+    if domain.chars().any(|c| BLANK.contains(&c) || is_left_out(c)) {
         return None;
     }
     uts46(domain).map(Cow::Owned)

@@ -165,6 +165,63 @@ fn what_does_not_show_or_turns_the_text_around_is_in_no_address() {
     }
 }
 
+/// Invisible characters: Unicode's Default_Ignorable_Code_Point and White_Space, controls, private use, and
+/// letters and symbols that are drawn empty.
+const INVISIBLE: [(u32, u32); 32] = [
+    (0x00, 0x20),
+    (0x7f, 0xa0),
+    (0xad, 0xad),
+    (0x34f, 0x34f),
+    (0x61c, 0x61c),
+    (0x115f, 0x1160),
+    (0x1680, 0x1680),
+    (0x17b4, 0x17b5),
+    (0x180b, 0x180f),
+    (0x2000, 0x200b),
+    (0x200e, 0x200f),
+    (0x2028, 0x202f),
+    (0x205f, 0x206f),
+    (0x2800, 0x2800),
+    (0x3000, 0x3000),
+    (0x3164, 0x3164),
+    (0xe000, 0xf8ff),
+    (0xfe00, 0xfe0f),
+    (0xfeff, 0xfeff),
+    (0xffa0, 0xffa0),
+    (0xfff0, 0xffff),
+    (0x13430, 0x1343f),
+    (0x13441, 0x13442),
+    (0x16fe4, 0x16fe4),
+    (0x1bca0, 0x1bca3),
+    (0x1d159, 0x1d159),
+    (0x1d173, 0x1d17a),
+    (0xe0000, 0xe0fff),
+    (0xf0000, 0xf00ff),
+    (0xfff00, 0xfffff),
+    (0x100000, 0x1000ff),
+    (0x10ff00, 0x10ffff),
+];
+
+#[test]
+fn invisible_characters_are_in_no_domain() {
+    for c in INVISIBLE
+        .iter()
+        .flat_map(|(first, last)| *first..=*last)
+        .filter_map(char::from_u32)
+    {
+        for domain in [
+            format!("exa{c}mple.com"),
+            format!("bü{c}cher.com"),
+            format!("{c}.com"),
+            format!("한국{c}어.kr"),
+            format!("क{c}ष.example"),
+        ] {
+            let parsed = Email::parse(&format!("ann@{domain}"));
+            assert!(parsed.is_err(), "U+{:04X} in {domain:?}", u32::from(c));
+        }
+    }
+}
+
 #[test]
 fn the_lengths_hold_as_typed_and_as_it_goes_over_the_wire() {
     // 40 letters of three octets each make a label of more than 63.
