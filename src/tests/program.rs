@@ -2,9 +2,10 @@
 
 use std::{
     fs,
-    io::Write,
-    net::TcpStream,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
     process::{Command, Output},
+    thread,
 };
 
 use tempfile::TempDir;
@@ -218,7 +219,7 @@ fn a_wrong_value_is_refused_at_start_by_name() {
             .to_string();
         assert!(error.contains(option), "{option} {value}: {error}");
 
-        let variable = format!("LANDING_{}", option[2..].replace('-', "_").to_uppercase());
+        let variable = variable(&option[2..]);
         let output = Command::new(env!("CARGO_BIN_EXE_landing"))
             .env_clear()
             .env(&variable, value)
@@ -233,32 +234,71 @@ fn a_wrong_value_is_refused_at_start_by_name() {
     }
 }
 
+/// The options of the server.
+const OPTIONS: [&str; 16] = [
+    "addr",
+    "store",
+    "site-root",
+    "origin",
+    "product",
+    "contact",
+    "social",
+    "privacy-url",
+    "terms-url",
+    "support-url",
+    "signups-per-minute",
+    "trusted-proxies",
+    "proxy-header",
+    "max-connections",
+    "shutdown-grace",
+    "log",
+];
+
+/// The environment variable of an option.
+fn variable(option: &str) -> String {
+    format!("LANDING_{}", option.replace('-', "_").to_uppercase())
+}
+
 #[test]
 fn help_names_every_option_with_its_variable() {
     let output = Command::new(env!("CARGO_BIN_EXE_landing"))
         .arg("--help")
         .output();
     let help = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
-    for option in [
-        "addr",
-        "store",
-        "site-root",
-        "origin",
-        "product",
-        "contact",
-        "social",
-        "privacy-url",
-        "terms-url",
-        "support-url",
-        "signups-per-minute",
-        "trusted-proxies",
-        "proxy-header",
-        "max-connections",
-        "shutdown-grace",
-        "log",
-    ] {
+    for option in OPTIONS {
         assert!(help.contains(&format!("--{option} ")), "{option}: {help}");
-        let variable = format!("LANDING_{}", option.replace('-', "_").to_uppercase());
-        assert!(help.contains(&variable), "{variable}: {help}");
+        assert!(help.contains(&variable(option)), "{option}: {help}");
+    }
+}
+
+/// A database that answers a login with an error of this code.
+fn refusing_database(code: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = listener.local_addr().expect("it is bound");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("it connects");
+            let fields = format!("SFATAL\0VFATAL\0C{code}\0Mgo away\0\0");
+            let length = (fields.len() + 4) as u32;
+            let mut login = [0; 1024];
+            let _ = stream.read(&mut login);
+            let _ = stream.write_all(b"E");
+            let _ = stream.write_all(&length.to_be_bytes());
+            let _ = stream.write_all(fields.as_bytes());
+        }
+    });
+    format!("postgres://owner:secret@{addr}/list?sslmode=disable")
+}
+
+#[test]
+fn a_database_with_a_malformed_error_code_is_reported() {
+    for code in ["", "4", "42", "é", "1é2"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+        command.args(["count", "--store", &refusing_database(code)]);
+        let output = command.env_clear().output().expect("it runs");
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(1), "{code}: {told}");
+        assert!(told.contains("127.0.0.1:"), "{code}: {told}");
+        assert!(!told.contains("panicked"), "{code}: {told}");
     }
 }

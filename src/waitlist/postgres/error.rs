@@ -71,7 +71,7 @@ pub(super) fn no_connection(place: &str, error: &PoolError) -> DatabaseError {
 pub(super) fn refusal(place: &str, error: &Error) -> DatabaseError {
     let (place, why) = (place.to_owned(), words(error));
     // Who logs in, to which database, and what may be done there. All else may pass.
-    let is_refused = |code: &SqlState| ["0A", "28", "3D", "42"].contains(&&code.code()[..2]);
+    let is_refused = |code: &SqlState| is_of_class(code.code(), &["0A", "28", "3D", "42"]);
     match error.code() {
         Some(code) if is_refused(code) => DatabaseError::Refused(place, why),
         _ => DatabaseError::Unreachable(place, why),
@@ -101,9 +101,15 @@ pub(super) fn words(error: &Error) -> String {
     let code = error.code().code();
     // Connections, states, logging in, names, privileges, resources, operators.
     let quotes_nothing = ["08", "25", "28", "3D", "42", "53", "57"];
-    if quotes_nothing.contains(&&code[..2]) {
+    if is_of_class(code, &quotes_nothing) {
         format!("{} ({code})", error.message())
     } else {
         format!("error {code}, which its own log tells more of")
     }
+}
+
+/// Returns whether an SQLSTATE is in one of these classes, which are its first two characters. A server may send
+/// fewer.
+fn is_of_class(code: &str, classes: &[&str]) -> bool {
+    code.get(..2).is_some_and(|class| classes.contains(&class))
 }
