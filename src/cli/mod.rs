@@ -19,7 +19,9 @@ mod stats;
 mod store;
 mod time;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use std::env;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
 use rustix::{fs::Mode, process::umask};
 
 pub use log::log_panics;
@@ -71,7 +73,7 @@ enum Command {
 /// A sentence that says what failed and what to do. A wrong command line does not come back: it is
 /// told on standard error, with exit code 2.
 pub fn run() -> Result<(), String> {
-    let cli = Cli::parse();
+    let cli = parse();
     // Whatever this program writes has people's addresses in it.
     umask(Mode::RWXG | Mode::RWXO);
     match cli.command {
@@ -85,6 +87,26 @@ pub fn run() -> Result<(), String> {
         Some(Command::Check(check)) => check::run(&check),
         None => serve::run(cli.serve),
     }
+}
+
+/// Parses the command line and the environment.
+fn parse() -> Cli {
+    let matches = ignore_empty_variables(command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
+}
+
+/// Treats empty environment variables as unset. Compose files and systemd units write them to leave a setting at
+/// its default, but clap would parse the empty value.
+fn ignore_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let value = arg.get_env().and_then(env::var_os);
+        if value.is_some_and(|value| value.is_empty()) {
+            arg.env(Resettable::Reset)
+        } else {
+            arg
+        }
+    });
+    command.mut_subcommands(ignore_empty_variables)
 }
 
 /// The command line, for manuals and shells.

@@ -90,7 +90,7 @@ impl AppState {
     /// # Errors
     /// [`AssetsError`] when the files are missing or belong to another build.
     pub fn new(config: &Config, list: Arc<dyn Waitlist>) -> Result<Self, AssetsError> {
-        let watch = std::env::var_os("LEPTOS_WATCH").is_some();
+        let watch = std::env::var_os("LEPTOS_WATCH").is_some_and(|value| !value.is_empty());
         let site_root = config.site_root.clone().unwrap_or_else(beside_the_program);
         let site = Arc::new(site(config));
         let assets = Arc::new(Assets::load(&site_root, &site, watch)?);

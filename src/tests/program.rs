@@ -48,6 +48,27 @@ fn the_environment_says_the_same_as_the_options() {
     assert!(place.path().join("by-environment/waitlist").is_dir());
 }
 
+/// As a Compose file or a unit writes them that leaves a setting to its default.
+#[test]
+fn an_empty_variable_counts_as_unset() {
+    let place = Place::new();
+    let mut command = place.command();
+    for name in OPTIONS {
+        command.env(variable(name), "");
+    }
+    command.envs([("LANDING_DATA", ""), ("DATABASE_URL", "")]);
+    command.env("LEPTOS_WATCH", "");
+    let server = Running::start(command);
+    let page = server.ask("GET", "/", "");
+    assert!(page.contains("Steward runs the business."), "{page}");
+    assert!(!page.contains("'unsafe-inline'"), "{page:.2000}");
+    // Also for the other commands.
+    let mut count = Command::new(env!("CARGO_BIN_EXE_landing"));
+    let count = count.current_dir(place.path()).env_clear();
+    let count = count.env("LANDING_STORE", "").arg("count").output();
+    assert_eq!(count.expect("it runs").stdout, b"0\n");
+}
+
 #[test]
 fn an_option_wins_over_the_environment() {
     let place = Place::new();
@@ -219,6 +240,10 @@ fn a_wrong_value_is_refused_at_start_by_name() {
             .to_string();
         assert!(error.contains(option), "{option} {value}: {error}");
 
+        if value.is_empty() {
+            // A variable that is empty counts as unset.
+            continue;
+        }
         let variable = variable(&option[2..]);
         let output = Command::new(env!("CARGO_BIN_EXE_landing"))
             .env_clear()
