@@ -78,6 +78,8 @@ pub(super) async fn server_function(
         // A HEAD, or a GET: a server function has one method, and axum leaves the body away.
         parts.method = Method::GET;
     }
+    // No call has a query. leptos would parse one that a campaign link or a proxy has added.
+    parts.uri = parts.uri.path().parse().unwrap_or_default();
     // For these two, leptos would answer a form's post with a redirect. Our form posts elsewhere.
     parts.headers.remove(header::ACCEPT);
     parts.headers.remove(header::REFERER);

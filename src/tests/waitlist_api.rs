@@ -198,6 +198,39 @@ async fn a_head_of_the_count_has_no_body() {
 }
 
 #[tokio::test]
+async fn a_query_changes_nothing() {
+    let site = Site::start().await;
+    for (number, query) in [
+        "a[9]=1&a[b]=2",
+        "a=1&a=2",
+        "email=bob@example.com",
+        "%",
+        "&&=",
+        "[[[",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let get = site.get(&format!("/api/waitlist/count?{query}"));
+        assert_eq!(
+            get.send().await.expect("an answer").status(),
+            200,
+            "{query}"
+        );
+        for status in [201, 409] {
+            let body = serde_json::json!({ "email": format!("{number}@example.com") });
+            let post = site.post(&format!("/api/waitlist?{query}")).json(&body);
+            assert_eq!(
+                post.send().await.expect("an answer").status(),
+                status,
+                "{query}"
+            );
+        }
+    }
+    assert_eq!(site.count().await, 6);
+}
+
+#[tokio::test]
 async fn any_other_path_under_api_is_404_as_json() {
     let site = Site::start().await;
     let paths = [
