@@ -9,8 +9,8 @@ use std::{
 
 use axum::{
     extract::{FromRequest, Request, State},
-    http::StatusCode,
-    response::Response,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -123,14 +123,16 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     landing.page.respond(StatusCode::OK, request.headers())
 }
 
-/// `GET` of a file of the site, or 404 for every other path and method.
+/// `GET` of a file of the site, 405 for other methods on it, and 404 for every other path.
 pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Request) -> Response {
     let is_read = matches!(request.method().as_str(), "GET" | "HEAD");
     let headers = request.headers();
     let assets = state.assets();
     match assets.get(request.uri().path()) {
         Some(file) if is_read => file.respond(StatusCode::OK, headers),
-        _ => state
+        // Like axum's own answer for a route.
+        Some(_) => ([(header::ALLOW, "GET,HEAD")], ApiError::MethodNotAllowed).into_response(),
+        None => state
             .pages
             .not_found
             .respond(StatusCode::NOT_FOUND, headers),

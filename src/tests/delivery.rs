@@ -276,6 +276,36 @@ async fn a_head_has_the_headers_of_the_get_and_no_body() {
 }
 
 #[tokio::test]
+async fn a_file_takes_no_other_method_than_get_and_head() {
+    let site = Site::start().await;
+    let page = site.page().await;
+    let (_, island) = page.split_once("data-modules=\"").expect("an island");
+    let island = island.split(['"', ' ']).next().expect("its module");
+    for path in [
+        "/favicon.svg",
+        "/site.webmanifest",
+        "/pkg/landing.HASH.js",
+        "/fonts/prose.HASH.woff2",
+        "/robots.txt",
+        "/sitemap.xml",
+        "/llms.txt",
+        "/healthz",
+        island,
+    ] {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let answer = site.request(method, path).send().await.expect("an answer");
+            assert_eq!(answer.status(), 405, "{method} {path}");
+            assert_eq!(header(&answer, "allow"), "GET,HEAD", "{method} {path}");
+            assert_eq!(header(&answer, "content-type"), "application/json");
+        }
+        assert_eq!(
+            site.get(path).send().await.expect("an answer").status(),
+            200
+        );
+    }
+}
+
+#[tokio::test]
 async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() {
     let site = Site::start().await;
     let unknown = |items: usize| "unknown,".repeat(items);
@@ -287,7 +317,11 @@ async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() 
     ] {
         let get = site.get("/").header("accept-encoding", &accepted);
         let answer = get.send().await.expect("an answer");
-        assert_eq!(header(&answer, "content-encoding"), encoding, "{accepted:.60}");
+        assert_eq!(
+            header(&answer, "content-encoding"),
+            encoding,
+            "{accepted:.60}"
+        );
     }
     let answer = site.get("/").send().await.expect("an answer");
     let etag = header(&answer, "etag").to_owned();
