@@ -1,9 +1,11 @@
 //! `make siege`: what a polite visitor notices while others attack. Each attack comes from 127.0.0.1,
 //! the visitor from another address, as a new connection each time.
 
+mod attacks;
 mod server;
 
 use std::{
+    env,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -29,9 +31,10 @@ enum From {
     Everywhere,
 }
 
-/// An attack: its name, where it seems to come from, and the command, with `{url}`, `{seconds}` and
-/// `{rate}`, which is twice the requests a second that one of 100 clients gets at full load.
-const ATTACKS: [(&str, From, &str); 9] = [
+/// An attack: its name, where it seems to come from, and the command, with `{url}`, `{addr}`, `{seconds}`,
+/// `{siege}`, which is this program, and `{rate}`, which is twice the requests a second that one of 100 clients
+/// gets at full load.
+const ATTACKS: [(&str, From, &str); 12] = [
     ("nothing", From::OneAddress, ""),
     (
         "heads, a line in 5 s (slowhttptest -H)",
@@ -52,6 +55,21 @@ const ATTACKS: [(&str, From, &str); 9] = [
         "the page, as fast as it goes (wrk)",
         From::OneAddress,
         "wrk -t1 -c 500 -d {seconds} {url}/",
+    ),
+    (
+        "whether it is ready, as fast as it goes (wrk)",
+        From::OneAddress,
+        "wrk -t1 -c 500 -d {seconds} {url}/readyz",
+    ),
+    (
+        "lists of 4,000 commas",
+        From::OneAddress,
+        "{siege} commas {addr}",
+    ),
+    (
+        "HTTP/2 streams whose answers cannot leave",
+        From::OneAddress,
+        "{siege} streams {addr}",
     ),
     (
         "3,000 slow heads",
@@ -77,6 +95,11 @@ const ATTACKS: [(&str, From, &str); 9] = [
 
 #[tokio::main]
 async fn main() {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [name, addr] = &arguments[..] {
+        return attacks::run(name, addr);
+    }
+    let siege = env::current_exe().expect("this program");
     println!("a visitor asks for the page, the count, and signs up, by turns, {PACE:?} apart\n");
     println!("| attack | p50 | p99 | longest | unanswered | after it: p99 | memory |");
     println!("|---|---|---|---|---|---|---|");
@@ -93,6 +116,8 @@ async fn main() {
         };
         let command = command
             .replace("{url}", &server.url(""))
+            .replace("{addr}", &server.addr.to_string())
+            .replace("{siege}", &siege.display().to_string())
             .replace("{seconds}", &DURATION.as_secs().to_string())
             .replace("{rate}", &rate.round().to_string())
             .replace("{load}", LOAD);
