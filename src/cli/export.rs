@@ -53,7 +53,10 @@ pub(super) fn run(options: &Export) -> Result<(), String> {
     let Some(file) = file else {
         // Where the list itself is shown a bar has no place.
         let bar = is_terminal().then(ProgressBar::hidden);
-        return printing_all(|out| write(format, out, entries, bar).map(drop));
+        return printing_all(move |out| {
+            let _list = list;
+            write(format, out, entries, bar).map(drop)
+        });
     };
     let name = file.display().to_string();
     let written = to_file(file, |out| write(format, out, entries, None));

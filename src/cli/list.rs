@@ -36,7 +36,8 @@ pub(super) fn run(options: &List) -> Result<(), String> {
     let entries = list.entries(options.period.select(true))?.entries;
     let limit = usize::try_from(options.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();
-    printing(|out| {
+    printing(move |out| {
+        let _list = list;
         if is_terminal && !options.output.json {
             writeln!(out, "{:<24}  EMAIL", "JOINED AT")?;
         }

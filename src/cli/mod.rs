@@ -15,6 +15,7 @@ mod place;
 mod rows;
 mod serve;
 mod signals;
+mod spool;
 mod stats;
 mod store;
 mod time;

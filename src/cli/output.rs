@@ -1,9 +1,11 @@
 //! What a command prints: for people, or as JSON for programs.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+
+use super::spool::to_standard_output;
 
 /// How a command prints.
 #[derive(clap::Args)]
@@ -30,7 +32,8 @@ impl Output {
     }
 }
 
-/// Prints. Who reads only the beginning (`| head`) has what they want.
+/// Prints. What `print` holds, such as the list, is dropped before anybody has read it: see
+/// [`to_standard_output`]. Who reads only the beginning (`| head`) has what they want.
 pub(super) fn printing(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
     match to_standard_output(print) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -43,12 +46,6 @@ pub(super) fn printing_all(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), String> {
     to_standard_output(print).map_err(|error| told("standard output", error))
-}
-
-fn to_standard_output(print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    print(&mut out)?;
-    out.flush()
 }
 
 /// Why something could not be written there, or the sentence that came instead: the system's errors are of

@@ -75,6 +75,8 @@ pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
         bar.inc(1);
     }
     bar.finish_and_clear();
+    // Whoever reads this may take their time.
+    drop(list);
     let (per, sign_ups) = chart(&days, date(now));
     let counted = Counted {
         total: days.values().sum(),

@@ -9,6 +9,7 @@ mod foreign;
 mod import;
 mod interrupted;
 mod list;
+mod pager;
 mod readme;
 mod socket;
 mod stats;
