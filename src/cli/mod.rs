@@ -3,6 +3,7 @@
 mod cells;
 mod check;
 mod count;
+mod destination;
 mod erase;
 mod export;
 mod format;
@@ -11,6 +12,7 @@ mod import;
 mod list;
 mod log;
 mod output;
+mod partial;
 mod place;
 mod rows;
 mod serve;

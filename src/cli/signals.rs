@@ -1,6 +1,6 @@
 //! SIGTERM and Ctrl-C.
 
-use std::{fs, io, path::Path, process, thread};
+use std::{io, process, thread};
 
 use tokio::{
     runtime,
@@ -33,9 +33,11 @@ impl Signals {
     }
 }
 
-/// Ends the program when it is told to stop, or its terminal is closed, and this file with it.
-pub(super) fn remove_when_interrupted(file: &Path) -> io::Result<()> {
-    let file = file.to_owned();
+/// Ends the program when it is told to stop, or its terminal is closed, and first removes what is not
+/// complete.
+pub(super) fn when_interrupted(
+    remove: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> io::Result<()> {
     let mut runtime = runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build()?;
     let (mut signals, mut hangup) = {
@@ -50,7 +52,7 @@ pub(super) fn remove_when_interrupted(file: &Path) -> io::Result<()> {
             }
         });
         // When it has got its name it is not there.
-        match fs::remove_file(file) {
+        match remove() {
             Ok(()) => report("interrupted; nothing was written"),
             Err(_) => report("interrupted"),
         }

@@ -11,6 +11,7 @@ mod interrupted;
 mod list;
 mod pager;
 mod readme;
+mod shared_directory;
 mod socket;
 mod stats;
 

@@ -2,7 +2,7 @@
 
 use std::{
     io::Read,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use super::{Owner, alone, many, printed};
@@ -59,6 +59,27 @@ fn a_server_starts_while_the_output_is_not_read() {
     let child = unread(&owner, &["list"]);
     owner.server = Some(owner.place.serve());
     assert_eq!(lines(&rest(child)), PEOPLE);
+}
+
+#[test]
+fn the_list_is_free_while_nobody_opens_the_pipe() {
+    let owner = alone();
+    owner.run_with(&["import"], many(PEOPLE)).success();
+    let made = Command::new("mkfifo").arg(owner.file("pipe")).status();
+    assert!(made.expect("mkfifo").success());
+    let mut command = owner.calling(env!("CARGO_BIN_EXE_landing"));
+    let mut child = command
+        .args(["export", "-o", "pipe"])
+        .spawn()
+        .expect("it starts");
+    // Once it holds the list or has read it, `count` waits for it, or need not.
+    let counted = owner.run(&["count"]);
+    assert_eq!(printed(&counted), format!("{PEOPLE}\n"));
+    let mut text = String::new();
+    let mut pipe = std::fs::File::open(owner.file("pipe")).expect("it opens");
+    pipe.read_to_string(&mut text).expect("text");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(text.lines().count(), PEOPLE + 2);
 }
 
 #[test]
