@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     cells::{Cells, Table},
     format::{BYTE_ORDER_MARK, Seal, as_it_was},
-    time::{self, implausible},
+    time::{self, TimeError, implausible},
 };
 use crate::waitlist::{Email, Entry, InvalidEmail};
 
@@ -220,7 +220,7 @@ impl Columns {
             let names: Vec<_> = first.iter().map(text).collect();
             return Some((Self::named(names.iter().map(String::as_str))?, None));
         };
-        let is_time = |cell: &[u8]| time::parse(&text(cell)).is_some();
+        let is_time = |cell: &[u8]| time::parse(&text(cell)).is_ok();
         let columns = Self {
             email,
             joined_at: first.iter().position(is_time).into_iter().collect(),
@@ -305,10 +305,18 @@ fn found(email: &str, joined_at: &str, now: SystemTime) -> Result<Found, Reason>
     let email = Email::parse(email).map_err(Reason::NoAddress)?;
     let has_time = !joined_at.is_empty();
     let joined_at = if has_time {
-        time::parse(joined_at).ok_or(Reason::Broken(
-            "its time can be read in several ways, or in none: write it as 2026-11-21T08:00:00Z, or \
-             leave its column out",
-        ))?
+        time::parse(joined_at).map_err(|error| {
+            Reason::Broken(match error {
+                TimeError::Unclear => {
+                    "its time can be read in several ways, or in none: write it as \
+                     2026-11-21T08:00:00Z, or leave its column out"
+                }
+                TimeError::NamedZone => {
+                    "its time has a zone in brackets, which is not understood: write it as \
+                     2026-11-21T08:00:00+01:00"
+                }
+            })
+        })?
     } else {
         now
     };

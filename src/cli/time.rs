@@ -34,29 +34,52 @@ impl Period {
 }
 
 /// A moment, or how long ago it was.
-fn moment(text: &str) -> Result<SystemTime, String> {
+fn moment(text: &str) -> Result<SystemTime, &'static str> {
     let ago = || {
         let span = text.parse::<Span>().ok()?;
         let days = SpanRelativeTo::days_are_24_hours();
         let span = span.to_duration(days).ok()?.unsigned_abs();
         SystemTime::now().checked_sub(span)
     };
-    parse(text).or_else(ago).ok_or_else(|| {
-        "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or how long ago it was: 7d, 36h, 90m"
-            .into()
-    })
+    match parse(text) {
+        Ok(time) => Ok(time),
+        Err(TimeError::NamedZone) => Err(
+            "it has a zone in brackets, which is not understood: write it as 2026-11-21T08:00:00+01:00",
+        ),
+        Err(TimeError::Unclear) => ago().ok_or(
+            "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or how long ago it was: 7d, \
+             36h, 90m",
+        ),
+    }
+}
+
+/// Why a text is no moment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum TimeError {
+    /// It can be read in several ways, or in none.
+    Unclear,
+    /// It names its zone or its calendar (RFC 9557), `[Europe/Berlin]`, and no zones are known here.
+    NamedZone,
 }
 
 /// A moment as programs write it: RFC 3339 (ISO 8601). Without a zone it is UTC; without a time, the
 /// beginning of the day.
-pub(super) fn parse(text: &str) -> Option<SystemTime> {
+pub(super) fn parse(text: &str) -> Result<SystemTime, TimeError> {
     let text = text.trim();
     let exact = text.parse::<Timestamp>().ok();
     let timestamp = exact.or_else(|| {
-        let local = text.parse::<DateTime>().ok()?;
+        // With an offset it would have been exact, but for one after the year 9999.
+        let (bare, _) = text.split_once('[').unwrap_or((text, ""));
+        let has_offset = bare.get(10..).is_some_and(|rest| rest.contains(['+', '-']));
+        let local = text.parse::<DateTime>().ok().filter(|_| !has_offset)?;
         TimeZone::UTC.to_timestamp(local).ok()
-    })?;
-    Some(timestamp.into())
+    });
+    match timestamp {
+        // Both would pass over what stands in brackets.
+        Some(_) if text.contains('[') => Err(TimeError::NamedZone),
+        Some(timestamp) => Ok(timestamp.into()),
+        None => Err(TimeError::Unclear),
+    }
 }
 
 /// A moment to the millisecond.

@@ -244,3 +244,27 @@ fn times_are_found_by_many_names() {
         );
     }
 }
+
+#[test]
+fn a_time_with_the_name_of_its_zone_is_refused() {
+    let owner = alone();
+    for time in [
+        "2026-11-01T08:00:00[Europe/Berlin]",
+        "2026-11-01T08:00:00+01:00[Europe/Berlin]",
+        "2026-11-01[Europe/Berlin]",
+        "2026-11-01 08:00[!Europe/Berlin]",
+        "2026-11-01T08:00:00[u-ca=hebrew]",
+    ] {
+        for file in [
+            format!("email,joined_at\nann@example.com,{time}\n"),
+            format!("\n{{\"email\":\"ann@example.com\",\"joined_at\":\"{time}\"}}\n"),
+        ] {
+            let done = owner.run_with(&["import", "--dry-run"], file).code(1);
+            assert_eq!(
+                printed(&done),
+                "line 2: its time has a zone in brackets, which is not understood: write it as \
+                 2026-11-21T08:00:00+01:00\n0 would be added, 0 already there, 1 rejected\n"
+            );
+        }
+    }
+}

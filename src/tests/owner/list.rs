@@ -70,6 +70,21 @@ fn a_time_that_is_none_is_told_with_what_to_write() {
 }
 
 #[test]
+fn a_time_with_the_name_of_its_zone_is_refused() {
+    let owner = alone();
+    for option in ["--since", "--until"] {
+        // Later than any time that is known here, in its zone.
+        owner
+            .run(&["list", option, "9999-12-30T21:00:00-05:00"])
+            .code(2);
+        let time = "2026-11-01T08:00:00[Europe/Berlin]";
+        let told = super::told(&owner.run(&["list", option, time]).code(2));
+        assert!(told.contains("zone in brackets"), "{told}");
+        assert!(told.contains("2026-11-21T08:00:00+01:00"), "{told}");
+    }
+}
+
+#[test]
 fn who_reads_only_the_beginning_has_what_they_want() {
     for owner in everywhere() {
         owner.run_with(&["import"], super::many(20_000)).success();
