@@ -55,16 +55,10 @@ pub(super) struct Table<R> {
 }
 
 impl<R: BufRead> Table<R> {
-    /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first line.
+    /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first row with
+    /// text, outside of quotation marks.
     pub(super) fn new(mut file: R) -> io::Result<Self> {
-        let beginning = file.fill_buf()?;
-        let first = beginning.split(|byte| b"\r\n".contains(byte)).next();
-        let first = first.unwrap_or_default();
-        let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
-        let separator = [b'\t', b';', b',']
-            .into_iter()
-            .max_by_key(often)
-            .unwrap_or(b',');
+        let separator = separator(file.fill_buf()?);
         let parser = ReaderBuilder::new().delimiter(separator).build();
         Ok(Self {
             file,
@@ -170,6 +164,38 @@ impl<R: BufRead> Iterator for Table<R> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_row().transpose()
     }
+}
+
+/// What stands most often between cells in the first row with text. A quotation mark that is not closed
+/// hides nothing behind the end of its line.
+fn separator(beginning: &[u8]) -> u8 {
+    let separators = [b'\t', b';', b','];
+    let is_end = |byte: &u8| b"\r\n".contains(byte);
+    // A spreadsheet leaves empty rows as separators alone.
+    let is_text = |line: &&[u8]| !line.iter().all(|byte| b" \t;,\r\n".contains(byte));
+    let lines = beginning.split_inclusive(is_end);
+    let blank: usize = lines
+        .take_while(|line| !is_text(line))
+        .map(<[u8]>::len)
+        .sum();
+    let row = &beginning[blank..];
+    let mut is_quoted = false;
+    let row_end = row.iter().position(|byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted && is_end(byte)
+    });
+    let line_end = row.iter().position(is_end).unwrap_or(row.len());
+    let mut often = [0; 3];
+    is_quoted = false;
+    for byte in &row[..row_end.unwrap_or(line_end)] {
+        is_quoted ^= *byte == b'"';
+        let at = separators.iter().position(|it| it == byte);
+        if let Some(at) = at.filter(|_| !is_quoted) {
+            often[at] += 1;
+        }
+    }
+    let most = (0..3).max_by_key(|at| often[*at]);
+    most.map_or(b',', |at| separators[at])
 }
 
 /// Whether the quotation marks of a row stand where they may (RFC 4180, 2): at both ends of a cell, and

@@ -126,10 +126,16 @@ fn object(text: &str, now: SystemTime) -> Option<Result<Found, Reason>> {
 fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Rows> {
     let mut rows = Table::new(file)?;
     let mut above = Vec::new();
+    // Excel's "sep=;" stands before the header row.
+    let is_blank = |cells: &Cells| {
+        let is_said = |cell: &[u8]| cell.is_empty() || cell.starts_with(b"sep=");
+        cells.iter().all(|cell| is_said(cell.trim_ascii()))
+    };
     let (columns, first) = loop {
         match rows.next().transpose()? {
             None => return Ok(Box::new(above.into_iter().map(Ok))),
             Some(Err(broken)) => above.push(broken.into()),
+            Some(Ok(cells)) if is_blank(&cells) => {}
             Some(Ok(cells)) => break Columns::find(cells).ok_or_else(|| {
                 io::Error::other(
                     "it is not seen where its addresses stand: name their column \"email\" in the \

@@ -268,3 +268,20 @@ fn a_time_with_the_name_of_its_zone_is_refused() {
         }
     }
 }
+
+#[test]
+fn the_separator_is_found_outside_of_quotation_marks_in_the_first_line_with_text() {
+    let owner = alone();
+    for file in [
+        "\nemail;name\nann@example.com;Ann, the 1st, of many\n",
+        " \r\n\r\nemail\tname\r\nann@example.com\tAnn, the 1st\r\n",
+        "email;\"Surname, first name, title\"\nann@example.com;x\n",
+        "\"What is\nyour name, please, really?\";email\nAnn;ann@example.com\n",
+        "\"a, \"\"b, c\"\", d\"\temail\nAnn\tann@example.com\n",
+        ";;;\nemail;name, first; ;\nann@example.com;Ann;;\n",
+        "sep=;\nemail;name, first, last\nann@example.com;Ann\n",
+    ] {
+        let done = owner.run_with(&["import", "--dry-run"], file).success();
+        assert!(printed(&done).contains("1 would be added, 0 already there, 0 rejected"));
+    }
+}
