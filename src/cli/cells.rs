@@ -8,9 +8,10 @@ use std::{
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-/// Lines of a row, at most, and bytes of a line.
+use super::lines::{LINE_MAX, Line, TOO_LONG, next_line};
+
+/// Lines of a row, at most. It ends with the first one that makes it longer than `LINE_MAX`.
 const LINES_MAX: usize = 100;
-const LINE_MAX: usize = 1 << 20;
 /// Cells of a row.
 const CELLS_MAX: usize = 1 << 10;
 
@@ -46,7 +47,7 @@ pub(super) struct Table<R> {
     separator: u8,
     parser: Reader,
     /// Lines that were read to look for the end of a row.
-    ahead: VecDeque<Vec<u8>>,
+    ahead: VecDeque<Line>,
     /// The number of the next line.
     line: u64,
     /// Where a row is put together.
@@ -71,34 +72,10 @@ impl<R: BufRead> Table<R> {
         })
     }
 
-    /// A line, ended by `\n` however it ends in the file: by `\n`, `\r\n`, or `\r` as of old.
-    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if let Some(line) = self.ahead.pop_front() {
-            return Ok(Some(line));
-        }
-        let mut line = Vec::new();
-        loop {
-            let read = self.file.fill_buf()?;
-            if read.is_empty() && line.is_empty() {
-                return Ok(None);
-            }
-            let end = read.iter().position(|byte| b"\r\n".contains(byte));
-            line.extend_from_slice(&read[..end.unwrap_or(read.len())]);
-            let is_first_of_two = end.is_some_and(|end| read[end] == b'\r');
-            let (consumed, is_over) = (end.map_or(read.len(), |end| end + 1), read.is_empty());
-            self.file.consume(consumed);
-            if is_first_of_two && self.file.fill_buf()?.first() == Some(&b'\n') {
-                self.file.consume(1);
-            }
-            if end.is_some() || is_over {
-                line.push(b'\n');
-                return Ok(Some(line));
-            }
-            if line.len() > LINE_MAX {
-                return Err(io::Error::other(
-                    "it has a line of more than a megabyte, so it is no table",
-                ));
-            }
+    fn next_line(&mut self) -> io::Result<Option<Line>> {
+        match self.ahead.pop_front() {
+            Some(line) => Ok(Some(line)),
+            None => next_line(&mut self.file),
         }
     }
 
@@ -106,12 +83,17 @@ impl<R: BufRead> Table<R> {
         let first = loop {
             match self.next_line()? {
                 None => return Ok(None),
-                Some(line) if line.trim_ascii().is_empty() => self.line += 1,
-                Some(line) => break line,
+                Some(Line::TooLong) => {
+                    self.line += 1;
+                    return Ok(Some(Err((self.line - 1, TOO_LONG))));
+                }
+                Some(Line::Text(line)) if line.trim_ascii().is_empty() => self.line += 1,
+                Some(Line::Text(line)) => break line,
             }
         };
         let begin = self.line;
-        let mut lines = vec![first];
+        let mut bytes = first.len();
+        let mut lines = vec![with_end(first)];
         self.parser.reset();
         let (mut text, mut ends) = (0, 0);
         while let Some(line) = lines.last() {
@@ -142,16 +124,24 @@ impl<R: BufRead> Table<R> {
                     ))));
                 }
                 // Within quotation marks.
-                _ if lines.len() < LINES_MAX => match self.next_line()? {
-                    Some(line) => lines.push(line),
+                _ if lines.len() < LINES_MAX && bytes < LINE_MAX => match self.next_line()? {
+                    Some(Line::Text(line)) => {
+                        bytes += line.len();
+                        lines.push(with_end(line));
+                    }
+                    Some(Line::TooLong) => {
+                        self.ahead.push_front(Line::TooLong);
+                        break;
+                    }
                     None => break,
                 },
                 _ => break,
             }
         }
         // It begins with the next line anew, as if this one had been right.
-        for line in lines.drain(1..).rev() {
-            self.ahead.push_front(line);
+        for mut line in lines.drain(1..).rev() {
+            line.pop();
+            self.ahead.push_front(Line::Text(line));
         }
         self.line += 1;
         Ok(Some(Err((begin, "a quotation mark in it is not closed"))))
@@ -164,6 +154,12 @@ impl<R: BufRead> Iterator for Table<R> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_row().transpose()
     }
+}
+
+/// A line with an end, as the parser wants it.
+fn with_end(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
 }
 
 /// What stands most often between cells in the first row with text. A quotation mark that is not closed

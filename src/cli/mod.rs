@@ -9,6 +9,7 @@ mod export;
 mod format;
 mod handles;
 mod import;
+mod lines;
 mod list;
 mod log;
 mod output;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     cells::{Cells, Table},
     format::{BYTE_ORDER_MARK, Seal, as_it_was},
+    lines::{self, TOO_LONG, next_line},
     time::{self, TimeError, implausible},
 };
 use crate::waitlist::{Email, Entry, InvalidEmail};
@@ -80,11 +81,18 @@ pub(super) fn read(file: impl Read + Send + 'static, now: SystemTime) -> io::Res
 }
 
 /// An object of JSON a line.
-fn objects(file: impl BufRead + Send, now: SystemTime) -> impl Iterator<Item = io::Result<Row>> {
-    (1..).zip(file.lines()).filter_map(move |(line, text)| {
+fn objects(
+    mut file: impl BufRead + Send,
+    now: SystemTime,
+) -> impl Iterator<Item = io::Result<Row>> {
+    let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
+    (1..).zip(lines).filter_map(move |(line, text)| {
         let found = match text {
-            Ok(text) => object(&text, now)?,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(NOT_UTF_8),
+            Ok(lines::Line::Text(text)) => match str::from_utf8(&text) {
+                Ok(text) => object(text, now)?,
+                Err(_) => Err(NOT_UTF_8),
+            },
+            Ok(lines::Line::TooLong) => Err(Reason::Broken(TOO_LONG)),
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(Row { line, found }))
@@ -125,7 +133,6 @@ fn object(text: &str, now: SystemTime) -> Option<Result<Found, Reason>> {
 /// The rows of a CSV.
 fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Rows> {
     let mut rows = Table::new(file)?;
-    let mut above = Vec::new();
     // Excel's "sep=;" stands before the header row.
     let is_blank = |cells: &Cells| {
         let is_said = |cell: &[u8]| cell.is_empty() || cell.starts_with(b"sep=");
@@ -133,8 +140,11 @@ fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Row
     };
     let (columns, first) = loop {
         match rows.next().transpose()? {
-            None => return Ok(Box::new(above.into_iter().map(Ok))),
-            Some(Err(broken)) => above.push(broken.into()),
+            None => return Ok(Box::new(std::iter::empty())),
+            // Without it nobody knows what the others mean.
+            Some(Err((line, why))) => {
+                return Err(io::Error::other(format!("line {line}: {why}")));
+            }
             Some(Ok(cells)) if is_blank(&cells) => {}
             Some(Ok(cells)) => break Columns::find(cells).ok_or_else(|| {
                 io::Error::other(
@@ -155,7 +165,7 @@ fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Row
         Ok(Err(broken)) => Some(Ok(broken.into())),
         Err(error) => Some(Err(error)),
     });
-    Ok(Box::new(above.into_iter().map(Ok).chain(rows)))
+    Ok(Box::new(rows))
 }
 
 fn is_seal(cells: &Cells) -> bool {

@@ -207,3 +207,35 @@ fn many_are_imported_in_their_order_and_once() {
         assert_eq!(rows.trim_start_matches('\u{feff}'), file.trim_end());
     }
 }
+
+#[test]
+fn a_line_of_more_than_a_megabyte_is_rejected_and_the_others_are_read() {
+    let long = "x".repeat(2 << 20);
+    for owner in everywhere() {
+        for file in [
+            format!("email,name\nann@example.com,{long}\nbob@example.com,\n"),
+            format!("email,name\nann@example.com,\"\n{long}\nbob@example.com,\"\n"),
+            format!(
+                "{{\"email\":\"eve@example.com\"}}\n{{\"email\":\"ann@example.com\",\"name\":\"{long}\"}}\n\
+                 {{\"email\":\"bob@example.com\"}}\n{long}"
+            ),
+        ] {
+            let done = owner.run_with(&["import", "--dry-run"], file).code(1);
+            let report = printed(&done);
+            assert!(report.contains("line 2: "), "{report}");
+            assert!(
+                report.contains("it is longer than a megabyte\n"),
+                "{report}"
+            );
+            assert!(report.contains(" would be added"), "{report}");
+        }
+        let header = format!("email,{long}\nann@example.com,x\n");
+        let done = owner.run_with(&["import"], header).code(1);
+        let told = told(&done);
+        assert!(
+            told.contains("line 1: it is longer than a megabyte"),
+            "{told}"
+        );
+        assert!(told.contains("nothing was imported"), "{told}");
+    }
+}
