@@ -56,6 +56,8 @@ struct Report {
     rejected: Vec<Rejected>,
     /// Of those who are not rejected.
     without_time: u64,
+    /// Times that an intact export has although they can't be right.
+    implausible_times: u64,
 }
 
 #[derive(Serialize)]
@@ -82,7 +84,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
     };
     let length = file.metadata().map_err(told)?.len();
     let bar = progress(length, "reading");
-    let rows = rows::read(bar.wrap_read(file), SystemTime::now()).map_err(told)?;
+    let rows = rows::read(bar.wrap_read(file), seal.is_some(), SystemTime::now()).map_err(told)?;
 
     let mut report = Report::default();
     let imported = if options.dry_run {
@@ -136,9 +138,14 @@ fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<
         let mut entries = Vec::new();
         for Row { line, found } in chunk.map_err(|error| stopped(report, &error.to_string()))? {
             match found {
-                Ok(Found { entry, has_time }) => {
+                Ok(Found {
+                    entry,
+                    has_time,
+                    is_plausible,
+                }) => {
                     entries.push(entry);
                     report.without_time += u64::from(!has_time);
+                    report.implausible_times += u64::from(!is_plausible);
                 }
                 Err(reason) => report.rejected.push(Rejected { line, reason }),
             }
@@ -195,6 +202,14 @@ fn print(options: &Import, report: &Report) -> Result<(), String> {
                 out,
                 "{} have no time there: theirs is now",
                 report.without_time
+            )?;
+        }
+        if report.implausible_times > 0 {
+            writeln!(
+                out,
+                "{} have an implausible time (before 1971 or in the future), kept as it is because the \
+                 export is intact",
+                report.implausible_times
             )?;
         }
         Ok(())

@@ -30,6 +30,8 @@ pub(super) struct Found {
     pub(super) entry: Entry,
     /// Whether the row says when; else they join now.
     pub(super) has_time: bool,
+    /// Whether that can be: an intact export may have other times.
+    pub(super) is_plausible: bool,
 }
 
 /// Why a row is rejected.
@@ -57,11 +59,16 @@ impl Serialize for Reason {
     }
 }
 
-/// The rows of a file. Who has no time joined `now`.
+/// The rows of a file. Who has no time joined `now`. In an intact export any time is taken: it was the
+/// clock of a server.
 ///
 /// # Errors
 /// A sentence for the owner, when it is not seen where the addresses stand.
-pub(super) fn read(file: impl Read + Send + 'static, now: SystemTime) -> io::Result<Rows> {
+pub(super) fn read(
+    file: impl Read + Send + 'static,
+    is_intact: bool,
+    now: SystemTime,
+) -> io::Result<Rows> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let beginning = file.fill_buf()?;
     if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
@@ -72,24 +79,25 @@ pub(super) fn read(file: impl Read + Send + 'static, now: SystemTime) -> io::Res
     }
     let first = file.fill_buf()?.trim_ascii_start().first();
     match first {
-        Some(b'{') => Ok(Box::new(objects(file, now))),
+        Some(b'{') => Ok(Box::new(objects(file, is_intact, now))),
         Some(b'[') => Err(io::Error::other(
             "it is an array of JSON: write its objects one a line, as `jq -c '.[]'` does",
         )),
-        _ => table(file, now),
+        _ => table(file, is_intact, now),
     }
 }
 
 /// An object of JSON a line.
 fn objects(
     mut file: impl BufRead + Send,
+    is_intact: bool,
     now: SystemTime,
 ) -> impl Iterator<Item = io::Result<Row>> {
     let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
     (1..).zip(lines).filter_map(move |(line, text)| {
         let found = match text {
             Ok(lines::Line::Text(text)) => match str::from_utf8(&text) {
-                Ok(text) => object(text, now)?,
+                Ok(text) => object(text, is_intact, now)?,
                 Err(_) => Err(NOT_UTF_8),
             },
             Ok(lines::Line::TooLong) => Err(Reason::Broken(TOO_LONG)),
@@ -107,9 +115,9 @@ struct Line {
     joined_at: String,
 }
 
-fn object(text: &str, now: SystemTime) -> Option<Result<Found, Reason>> {
+fn object(text: &str, is_intact: bool, now: SystemTime) -> Option<Result<Found, Reason>> {
     if let Ok(Line { email, joined_at }) = serde_json::from_str(text) {
-        return Some(found(&email, &joined_at, now));
+        return Some(found(&email, &joined_at, is_intact, now));
     }
     if text.trim().is_empty() || Seal::parse(text).is_some() {
         return None;
@@ -125,13 +133,21 @@ fn object(text: &str, now: SystemTime) -> Option<Result<Found, Reason>> {
             other => other.to_string(),
         };
         let cells: Vec<_> = object.values().map(text).collect();
-        columns.read(|at| Ok(cells.get(at).map_or("", String::as_str)), now)
+        columns.read(
+            |at| Ok(cells.get(at).map_or("", String::as_str)),
+            is_intact,
+            now,
+        )
     };
     Some(named())
 }
 
 /// The rows of a CSV.
-fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Rows> {
+fn table(
+    file: impl BufRead + Send + 'static,
+    is_intact: bool,
+    now: SystemTime,
+) -> io::Result<Rows> {
     let mut rows = Table::new(file)?;
     // Excel's "sep=;" stands before the header row.
     let is_blank = |cells: &Cells| {
@@ -159,7 +175,7 @@ fn table(file: impl BufRead + Send + 'static, now: SystemTime) -> io::Result<Row
         Ok(Ok(cells)) if is_seal(&cells) => None,
         Ok(Ok(cells)) => {
             let cell = |at| str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8);
-            let (line, found) = (cells.line, columns.read(cell, now));
+            let (line, found) = (cells.line, columns.read(cell, is_intact, now));
             Some(Ok(Row { line, found }))
         }
         Ok(Err(broken)) => Some(Ok(broken.into())),
@@ -283,6 +299,7 @@ impl Columns {
     fn read<'a>(
         &self,
         cell: impl Fn(usize) -> Result<&'a str, Reason>,
+        is_intact: bool,
         now: SystemTime,
     ) -> Result<Found, Reason> {
         let cell = |at: usize| Ok(cell(at)?.trim());
@@ -311,13 +328,13 @@ impl Columns {
         } else {
             email
         };
-        found(email, joined_at.unwrap_or_default(), now)
+        found(email, joined_at.unwrap_or_default(), is_intact, now)
     }
 }
 
 const NOT_UTF_8: Reason = Reason::Broken("it is not UTF-8");
 
-fn found(email: &str, joined_at: &str, now: SystemTime) -> Result<Found, Reason> {
+fn found(email: &str, joined_at: &str, is_intact: bool, now: SystemTime) -> Result<Found, Reason> {
     let email = Email::parse(email).map_err(Reason::NoAddress)?;
     let has_time = !joined_at.is_empty();
     let joined_at = if has_time {
@@ -336,9 +353,15 @@ fn found(email: &str, joined_at: &str, now: SystemTime) -> Result<Found, Reason>
     } else {
         now
     };
-    if let Some(why) = implausible(joined_at) {
+    let implausible = implausible(joined_at).filter(|_| has_time);
+    if let Some(why) = implausible
+        && !is_intact
+    {
         return Err(Reason::Broken(why));
     }
-    let entry = Entry { email, joined_at };
-    Ok(Found { entry, has_time })
+    Ok(Found {
+        entry: Entry { email, joined_at },
+        has_time,
+        is_plausible: implausible.is_none(),
+    })
 }

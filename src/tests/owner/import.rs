@@ -105,8 +105,13 @@ fn the_report_is_also_json() {
             "email\nann@example.com\nnone\nnew@example.com\n",
         );
         let rejected = json!([{ "line": 3, "reason": "an address needs an @" }]);
-        let report =
-            json!({ "added": 1, "already_listed": 1, "rejected": rejected, "without_time": 2 });
+        let report = json!({
+            "added": 1,
+            "already_listed": 1,
+            "rejected": rejected,
+            "without_time": 2,
+            "implausible_times": 0,
+        });
         assert_eq!(owner.json(&["import", "--dry-run", "list.csv"]), report);
         assert_eq!(owner.json(&["import", "list.csv"]), report);
     }

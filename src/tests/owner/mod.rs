@@ -2,6 +2,7 @@
 //! with the list in a database.
 
 mod check;
+mod clock;
 mod command_line;
 mod erase;
 mod export;
