@@ -18,6 +18,7 @@ mod place;
 mod rows;
 mod serve;
 mod signals;
+mod source;
 mod spool;
 mod stats;
 mod store;
