@@ -2,8 +2,9 @@
 
 use std::{
     collections::HashSet,
+    fs::File,
     hash::{BuildHasher, RandomState},
-    io,
+    io::{self, Seek},
     path::PathBuf,
     sync::mpsc,
     thread,
@@ -13,11 +14,14 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    format::Seal,
     output::{Output, progress},
     place::Place,
-    rows::{self, Found, Reason, Row},
+    rows::{self, Found, Reason, Row, Rows},
     source::{open, seal},
     store::List,
+    survey::{Answers, Rules, Survey, survey},
+    uses::{Use, Uses},
 };
 use crate::{
     control::TOGETHER,
@@ -30,7 +34,12 @@ Example: landing import mailchimp.csv --dry-run
 
 Reads what `landing export` writes, and any CSV with a header that names a column of e-mail addresses, \
 such as those of Mailchimp, getwaitlist and spreadsheets. Who is on the list already stays as they are, \
-so it can be run again. Times are kept; who has none joins now.")]
+so it can be run again. Times are kept; who has none joins now.
+
+People who have left the other list are skipped. Columns such as \"status\", \"unsubscribed_at\" and \
+\"subscribed\" say who has; the report names the columns that were used. If a value in them is unknown, or \
+everybody would be skipped, nothing is imported, and a message names the options that answer the question: \
+--keep, --skip, --ignore or --skip-all.")]
 pub(super) struct Import {
     /// What to read; standard input without it
     file: Option<PathBuf>,
@@ -41,6 +50,8 @@ pub(super) struct Import {
     #[arg(long)]
     changed: bool,
     #[command(flatten)]
+    answers: Answers,
+    #[command(flatten)]
     place: Place,
     #[command(flatten)]
     output: Output,
@@ -49,12 +60,13 @@ pub(super) struct Import {
 /// What came of the rows.
 #[derive(Default, Serialize)]
 struct Report {
+    columns: Vec<Use>,
     added: u64,
     already_listed: u64,
     rejected: Vec<Rejected>,
     /// Of those who are not rejected.
     without_time: u64,
-    /// Times that an intact export has although they can't be right.
+    /// Implausible times in an intact export.
     implausible_times: u64,
 }
 
@@ -80,11 +92,25 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
     } else {
         seal(&file).map_err(told)?
     };
+    let Survey {
+        rules,
+        columns,
+        is_ours,
+        question,
+    } = look_through(&file, &options.answers, seal.as_ref()).map_err(told)?;
+    let mut report = Report {
+        columns,
+        ..Report::default()
+    };
+    if let Some(question) = question {
+        print(options, &report, true, is_ours)?;
+        return Err(format!("{name}: nothing was imported: {question}"));
+    }
+
     let length = file.metadata().map_err(told)?.len();
     let bar = progress(length, "reading");
-    let rows = rows::read(bar.wrap_read(file), seal.is_some(), SystemTime::now()).map_err(told)?;
-
-    let mut report = Report::default();
+    let opened = rows::open(bar.wrap_read(file), &options.answers.ignore).map_err(told)?;
+    let rows = opened.read(rules, SystemTime::now());
     let imported = if options.dry_run {
         let list = options.place.store().find()?;
         import(rows, &mut pretend(list.as_ref())?, &mut report)
@@ -93,7 +119,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
         import(rows, &mut |entries| list.join_all(entries), &mut report)
     };
     bar.finish_and_clear();
-    print(options, &report)?;
+    print(options, &report, false, is_ours)?;
     imported?;
 
     let rejected = report.rejected.len() as u64;
@@ -120,8 +146,19 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
     Ok(())
 }
 
+/// Reads a file once, before anybody is added, and rewinds it.
+fn look_through(mut file: &File, answers: &Answers, seal: Option<&Seal>) -> io::Result<Survey> {
+    let length = file.metadata()?.len();
+    let bar = progress(length, "looking through");
+    let opened = rows::open(bar.wrap_read(file.try_clone()?), &answers.ignore)?;
+    let survey = survey(opened, Rules::new(answers, seal.is_some()))?;
+    bar.finish_and_clear();
+    file.rewind()?;
+    Ok(survey)
+}
+
 /// Puts everybody on the list, line by line read while those before are written.
-fn import(rows: rows::Rows, join: &mut Join<'_>, report: &mut Report) -> Result<(), String> {
+fn import(rows: Rows, join: &mut Join<'_>, report: &mut Report) -> Result<(), String> {
     let (send, chunks) = mpsc::sync_channel(4);
     let reading = thread::spawn(move || {
         let mut rows = rows.peekable();
@@ -183,9 +220,23 @@ fn pretend(
     })
 }
 
-fn print(options: &Import, report: &Report) -> Result<(), String> {
+/// Prints the report, or only the columns if there is a question.
+fn print(
+    options: &Import,
+    report: &Report,
+    is_question: bool,
+    is_ours: bool,
+) -> Result<(), String> {
     let would = if options.dry_run { "would be " } else { "" };
     options.output.print(report, |out| {
+        // The columns of an export are not a guess.
+        let columns = if is_ours { &[] } else { &*report.columns };
+        for line in Uses::describe(columns) {
+            writeln!(out, "{line}")?;
+        }
+        if is_question {
+            return Ok(());
+        }
         for Rejected { line, reason } in &report.rejected {
             writeln!(out, "line {line}: {reason}")?;
         }

@@ -2,7 +2,9 @@
 
 mod cells;
 mod check;
+mod columns;
 mod count;
+mod departed;
 mod destination;
 mod erase;
 mod export;
@@ -22,7 +24,9 @@ mod source;
 mod spool;
 mod stats;
 mod store;
+mod survey;
 mod time;
+mod uses;
 
 use std::env;
 

@@ -82,7 +82,7 @@ fn bytes_that_are_no_text_and_lines_that_are_no_json_are_bad_lines() {
         let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
         let done = owner.run_with(&["import"], csv).code(1);
         assert!(
-            printed(&done).starts_with("line 3: it is not UTF-8\n"),
+            printed(&done).contains("\nline 3: it is not UTF-8\n"),
             "{}",
             printed(&done)
         );
@@ -91,7 +91,7 @@ fn bytes_that_are_no_text_and_lines_that_are_no_json_are_bad_lines() {
         let done = owner.run_with(&["import"], jsonl).code(1);
         assert_eq!(
             printed(&done),
-            "line 3: it is no object of JSON\nline 4: it has no \"email\"\nline 5: it is not UTF-8\n\
+            "column \"email\": addresses\nline 3: it is no object of JSON\nline 4: it has no \"email\"\nline 5: it is not UTF-8\n\
              2 added, 0 already there, 3 rejected\n2 have no time there: theirs is now\n"
         );
     }
@@ -106,6 +106,7 @@ fn the_report_is_also_json() {
         );
         let rejected = json!([{ "line": 3, "reason": "an address needs an @" }]);
         let report = json!({
+            "columns": [{ "name": "email", "use": "email" }],
             "added": 1,
             "already_listed": 1,
             "rejected": rejected,
@@ -124,7 +125,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
         let done = owner.run_with(&["import", "--dry-run"], file).success();
         assert_eq!(
             printed(&done),
-            "1 would be added, 2 already there, 0 rejected\n3 have no time there: theirs is now\n"
+            "column \"email\": addresses\n1 would be added, 2 already there, 0 rejected\n3 have no time there: theirs is now\n"
         );
         assert_eq!(owner.printed(&["count"]), "3\n");
     }
@@ -134,7 +135,8 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
         .success();
     assert_eq!(
         printed(&done),
-        "1 would be added, 0 already there, 0 rejected\n1 have no time there: theirs is now\n"
+        "column \"email\": addresses\n1 would be added, 0 already there, 0 rejected\n\
+         1 have no time there: theirs is now\n"
     );
     assert_eq!(owner.names(), ["site"], "no list is made");
 }

@@ -4,6 +4,7 @@
 mod check;
 mod clock;
 mod command_line;
+mod departed;
 mod erase;
 mod export;
 mod foreign;

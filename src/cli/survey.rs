@@ -1,0 +1,186 @@
+//! Reads a file before `import` adds anybody: finds the columns that say which people have left, and the
+//! values in them that are unknown.
+
+use std::{collections::HashSet, io, sync::Arc};
+
+use super::{
+    columns::Columns,
+    departed::{self, Kind, Says, bare, is_plain},
+    rows::{Content, Opened, Record},
+    uses::{Unknown, Use, Uses, shown},
+};
+use crate::waitlist::Email;
+
+/// The owner's answers to questions about a file.
+#[derive(clap::Args, Clone, Default)]
+pub(super) struct Answers {
+    /// Import people with this status, whatever it means; can be given several times
+    #[arg(long, value_name = "STATUS")]
+    keep: Vec<String>,
+    /// Skip people with this status; can be given several times
+    #[arg(long, value_name = "STATUS")]
+    skip: Vec<String>,
+    /// Do not read this column; can be given several times
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) ignore: Vec<String>,
+    /// Go on if everybody in the file has left: import nobody
+    #[arg(long)]
+    skip_all: bool,
+}
+
+/// How rows are read.
+#[derive(Default)]
+pub(super) struct Rules {
+    answers: Answers,
+    /// The file is an export whose checksum is right.
+    is_intact: bool,
+    /// Columns that looked as if they said who has left, and do not.
+    pub(super) not_used: HashSet<String>,
+    /// Columns in which an empty box may be a no.
+    pub(super) with_boxes: HashSet<String>,
+}
+
+impl Rules {
+    pub(super) fn new(answers: &Answers, is_intact: bool) -> Self {
+        Self {
+            answers: answers.clone(),
+            is_intact,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_intact(&self) -> bool {
+        self.is_intact
+    }
+
+    /// Classifies a value, by the owner's answers first, then by the known words.
+    pub(super) fn says(&self, column: &str, kind: Kind, text: &str) -> Says {
+        if self.not_used.contains(column) {
+            return Says::Nothing;
+        }
+        let is_box = text.is_empty() && self.with_boxes.contains(column);
+        let says = match departed::says(kind, text) {
+            Says::Nothing if is_box => Says::Unknown,
+            says => says,
+        };
+        if is_plain(kind, text) && !is_box {
+            return says;
+        }
+        let is_in = |answers: &[String]| answers.iter().any(|it| word(it) == word(text));
+        if is_in(&self.answers.skip) {
+            Says::Left
+        } else if is_in(&self.answers.keep) {
+            Says::Stayed
+        } else {
+            says
+        }
+    }
+}
+
+/// Normalizes a value, to compare it with an answer.
+fn word(text: &str) -> String {
+    let word = bare(text);
+    if word.is_empty() {
+        return text.trim().to_owned();
+    }
+    word
+}
+
+/// The result of reading a file once.
+pub(super) struct Survey {
+    pub(super) rules: Rules,
+    /// The columns that are used, and those that looked as if they said who has left.
+    pub(super) columns: Vec<Use>,
+    /// All columns are those of `export`, and nothing had to be guessed.
+    pub(super) is_ours: bool,
+    /// Why nothing can be imported before the owner has said more.
+    pub(super) question: Option<String>,
+}
+
+/// Reads a whole file, and imports nobody.
+pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
+    let mut uses = Uses::default();
+    let mut missing = rules.answers.ignore.clone();
+    let (mut left, mut kept) = (0, 0);
+    if let Some(columns) = &opened.columns {
+        uses.add(columns);
+        missing.retain(|name| !columns.has(name));
+    }
+    let is_ours = opened.columns.as_ref().map(|columns| columns.are_exports());
+    // An export has no such column. Other files are read only if they have one.
+    let has_departed = |columns: &Arc<Columns>| columns.has_departed();
+    let is_export = rules.is_intact && missing.is_empty();
+    if !is_export && opened.columns.as_ref().is_none_or(has_departed) {
+        for record in opened.records {
+            let Record { line, content } = record?;
+            let Ok(content) = content else { continue };
+            let Some(columns) = content.columns() else {
+                kept += 1;
+                continue;
+            };
+            if opened.columns.is_none() {
+                uses.add(columns);
+                missing.retain(|name| !columns.has(name));
+            }
+            let mut has_left = false;
+            for (name, column) in columns.departed() {
+                let text = content.cell(column.at).unwrap_or_default();
+                let says = rules.says(&name, column.kind, text);
+                uses.note(&name, line, text, says);
+                has_left |= matches!(says, Says::Left | Says::LeftAt);
+            }
+            let is_somebody = |content: &Content| {
+                let email = content.cell(columns.email);
+                email.is_ok_and(|email| Email::parse(email).is_ok())
+            };
+            left += u64::from(has_left);
+            // One person is enough; the import parses the addresses again.
+            kept += u64::from(!has_left && kept == 0 && is_somebody(&content));
+        }
+    }
+    let unknown = uses.settle(&mut rules);
+    let question = if let Some(name) = missing.first() {
+        Some(format!("there is no column {} in it", shown(name)))
+    } else if !unknown.is_empty() {
+        Some(about_unknown(&unknown))
+    } else if left > 0 && kept == 0 && !rules.answers.skip_all {
+        Some(format!(
+            "all {left} people in it would be skipped, because of {}. If they have left, add --skip-all. \
+             Otherwise import them with --keep STATUS, or with --ignore COLUMN",
+            uses.that_skip()
+        ))
+    } else {
+        None
+    };
+    Ok(Survey {
+        rules,
+        is_ours: is_ours.unwrap_or(uses.columns.is_empty()),
+        columns: uses.columns,
+        question,
+    })
+}
+
+/// Unknown values that are shown, at most.
+const UNKNOWN_SHOWN: usize = 10;
+
+fn about_unknown(unknown: &[Unknown]) -> String {
+    let mut question = String::from(
+        "import does not know what these values say about people who may have left:\n",
+    );
+    for it in unknown.iter().take(UNKNOWN_SHOWN) {
+        let people = if it.people == 1 { "person" } else { "people" };
+        question += &format!(
+            "  line {}: column {} says {} ({} {people})\n",
+            it.line,
+            shown(&it.column),
+            shown(&it.text),
+            it.people
+        );
+    }
+    if let Some(more @ 1..) = unknown.len().checked_sub(UNKNOWN_SHOWN) {
+        question += &format!("  and {more} more\n");
+    }
+    question
+        + "For each value, import these people with --keep STATUS, or skip them with --skip STATUS. To \
+           import people whatever a column says, use --ignore COLUMN"
+}

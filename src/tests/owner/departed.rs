@@ -1,0 +1,306 @@
+//! `import`, of files that say who has left the list they come from.
+
+use serde_json::json;
+
+use super::{Owner, alone, everywhere, printed, told};
+
+/// A file with two columns: two people, and what the second column says about each.
+fn file(column: &str, ann: &str, bob: &str) -> String {
+    format!("email,{column}\nann@example.com,{ann}\nbob@example.com,{bob}\n")
+}
+
+/// The last line that a dry run prints about the rows.
+fn counts(owner: &Owner, file: &str) -> String {
+    let done = owner.run_with(&["import", "--dry-run"], file);
+    let report = printed(&done);
+    let counts = report.lines().find(|line| line.contains(" would be added"));
+    counts.map_or_else(|| report.clone() + &told(&done), str::to_owned)
+}
+
+#[test]
+fn imports_people_who_have_not_left() {
+    let owner = alone();
+    for (column, value) in [
+        ("unsubscribe_url", "https://example.com/unsubscribe?id=1"),
+        ("Unsubscribe", "https://example.com/unsubscribe?id=1"),
+        ("List-Unsubscribe", "mailto:leave@example.com"),
+        ("UNSUB_REASON", "No longer interested"),
+        ("unsubscribed_at", "0000-00-00 00:00:00"),
+        ("unsubscribed_at", "0001-01-01T00:00:00Z"),
+        ("unsubscribed_at", "1970-01-01T00:00:00Z"),
+        ("unsubscribed", "-"),
+        ("unsubscribed", "N/A"),
+        ("Email Suppressions", "[]"),
+        ("unsubscribed", "never"),
+        ("unsubscribed", "nein"),
+        ("unsubscribed", "subscribed"),
+        ("Opted out of email: Monthly news", "false"),
+        ("EMAIL_BLACKLISTED", "false"),
+        ("SMS_BLACKLISTED", "true"),
+        ("subscribed", "true"),
+        ("subscribed_to_emails", "TRUE"),
+        ("email_disabled", "false"),
+        ("active_subscription", "false"),
+        ("Email Marketing Consent", "SUBSCRIBED"),
+        ("SMS Marketing Consent", "NEVER_SUBSCRIBED"),
+        ("Email permission", "somehow"),
+        ("State", "California"),
+        ("status", "Active"),
+        ("status", "free"),
+        ("bounce count", "3"),
+    ] {
+        assert_eq!(
+            counts(&owner, &file(column, value, value)),
+            "2 would be added, 0 already there, 0 rejected",
+            "{column}: {value}"
+        );
+    }
+}
+
+#[test]
+fn skips_people_who_have_left() {
+    let owner = alone();
+    for (column, left, stayed) in [
+        ("status", "inactive", "active"),
+        ("status", "complained", "active"),
+        ("status", "Opted out", "Opted in"),
+        ("status", "spam", "active"),
+        ("status", "Blacklisted", "active"),
+        ("status", "junk", "active"),
+        ("status", "non-subscribed", "subscribed"),
+        ("Subscriber state", "cancelled", "active"),
+        ("state", "bounced", "active"),
+        ("Mailing status", "unsubscribed", "active"),
+        ("Opted out of email: Monthly news", "true", "false"),
+        ("Unsubscribed from all email", "true", ""),
+        ("EMAIL_BLACKLISTED", "true", "false"),
+        ("EMAIL_BLACKLISTED", "1", "0"),
+        ("email_disabled", "true", "false"),
+        ("subscribed", "false", "true"),
+        ("subscribed_to_emails", "no", "yes"),
+        ("is_active", "0", "1"),
+        ("Accepts Email Marketing", "no", "yes"),
+        ("Email Marketing Consent", "UNSUBSCRIBED", "SUBSCRIBED"),
+        ("Email Marketing Consent", "NEVER_SUBSCRIBED", "SUBSCRIBED"),
+        ("unsubscribed_at", "3/5/2024 14:22", ""),
+        ("unsubscribed_at", "5 March 2024 2:22 pm", "null"),
+        ("unsubscribed_at", "1709645000", "0"),
+        ("complained_at", "2024-03-05T14:22:00+01:00", ""),
+        (
+            "cancelled_unsubscribed_at",
+            "2024-03-05T14:22[Europe/Berlin]",
+            "",
+        ),
+        ("Email Suppressions", "['UNSUBSCRIBE']", "[]"),
+        ("deleted_at", "2024-03-05", "-"),
+        ("Unsubscribed", "unsubscribed", "-"),
+    ] {
+        let expected = "1 would be added, 0 already there, 1 rejected";
+        let csv = file(column, left, stayed);
+        assert_eq!(counts(&owner, &csv), expected, "{column}: {left}");
+        let object =
+            |email: &str, says: &str| format!("{}\n", json!({"email": email, column: says}));
+        let jsonl = object("ann@example.com", left) + &object("bob@example.com", stayed);
+        assert_eq!(counts(&owner, &jsonl), expected, "{column}: {left}");
+    }
+}
+
+#[test]
+fn true_and_false_of_json_are_yes_and_no() {
+    let owner = alone();
+    let file = r#"{"email":"ann@example.com","subscribed":false}
+{"email":"bob@example.com","subscribed":true}
+{"email":"cyd@example.com","subscribed":true,"email_blacklisted":true}
+"#;
+    assert_eq!(
+        counts(&owner, file),
+        "1 would be added, 0 already there, 2 rejected"
+    );
+}
+
+#[test]
+fn asks_about_an_unknown_status_and_imports_nobody() {
+    let csv = "email,status\nann@example.com,active\nbob@example.com,Trialing\n\
+               cyd@example.com,paused\ndee@example.com,trialing\n";
+    let jsonl = "{\"email\":\"ann@example.com\",\"status\":\"active\"}\n\
+                 {\"email\":\"bob@example.com\",\"status\":\"Trialing\"}\n\
+                 {\"email\":\"cyd@example.com\",\"status\":\"paused\"}\n\
+                 {\"email\":\"dee@example.com\",\"status\":\"trialing\"}\n";
+    for owner in everywhere() {
+        for (file, line) in [(csv, 3), (jsonl, 2)] {
+            for args in [&["import"][..], &["import", "--dry-run"]] {
+                let done = owner.run_with(args, file).code(1);
+                let told = told(&done);
+                for part in [
+                    "nothing was imported".to_owned(),
+                    format!("line {line}: column \"status\" says \"Trialing\" (2 people)"),
+                    format!(
+                        "line {}: column \"status\" says \"paused\" (1 person)",
+                        line + 1
+                    ),
+                    "--keep STATUS".to_owned(),
+                    "--skip STATUS".to_owned(),
+                    "--ignore COLUMN".to_owned(),
+                ] {
+                    assert!(told.contains(&part), "{part}: {told}");
+                }
+                assert!(!told.contains('@'), "{told}");
+                assert!(printed(&done).contains("column \"status\""));
+            }
+            let all = |answers: &[&str]| {
+                let args = [&["import", "--dry-run"], answers].concat();
+                let done = owner.run_with(&args, file).success();
+                let report = printed(&done);
+                let counts = report.lines().find(|line| line.contains("added"));
+                counts.expect("a count").to_owned()
+            };
+            assert_eq!(
+                all(&["--keep", "trialing", "--skip", "PAUSED"]),
+                "3 would be added, 0 already there, 1 rejected"
+            );
+            assert_eq!(
+                all(&["--keep", "paused", "--skip", "trialing"]),
+                "2 would be added, 0 already there, 2 rejected"
+            );
+            assert_eq!(
+                all(&["--ignore", "Status"]),
+                "4 would be added, 0 already there, 0 rejected"
+            );
+        }
+        let count = owner.run(&["count"]);
+        assert!(["0\n", ""].contains(&&*printed(&count)), "nobody was added");
+    }
+}
+
+#[test]
+fn an_answer_beats_what_import_would_guess_from_a_status() {
+    let owner = alone();
+    let csv = file("status", "inactive", "active");
+    let done = owner
+        .run_with(&["import", "--keep", "inactive"], csv)
+        .success();
+    assert!(printed(&done).contains("2 added"), "{}", printed(&done));
+}
+
+#[test]
+fn asks_when_everybody_would_be_skipped() {
+    for owner in everywhere() {
+        let csv = "email,status\nann@example.com,unsubscribed\nno address,unsubscribed\n";
+        let done = owner.run_with(&["import"], csv).code(1);
+        let told = told(&done);
+        assert!(told.contains("nothing was imported"), "{told}");
+        assert!(told.contains("all 2 people"), "{told}");
+        assert!(told.contains("--skip-all"), "{told}");
+        let done = owner.run_with(&["import", "--skip-all"], csv).success();
+        assert!(printed(&done).contains("0 added, 0 already there, 2 rejected"));
+        let done = owner
+            .run_with(&["import", "--ignore", "status"], csv)
+            .code(1);
+        assert!(printed(&done).contains("1 added, 0 already there, 1 rejected"));
+    }
+}
+
+#[test]
+fn an_unclear_value_in_a_column_of_people_who_left_is_asked_about() {
+    let owner = alone();
+    let csv = file("unsubscribed", "true", "perhaps");
+    let done = owner.run_with(&["import"], csv).code(1);
+    let expected = "line 3: column \"unsubscribed\" says \"perhaps\" (1 person)";
+    assert!(told(&done).contains(expected), "{}", told(&done));
+}
+
+#[test]
+fn an_empty_box_is_asked_about_where_others_have_ticked_it() {
+    let owner = alone();
+    let csv = file("newsletter", "yes", "");
+    let done = owner.run_with(&["import"], &*csv).code(1);
+    assert!(
+        told(&done).contains("says \"\" (1 person)"),
+        "{}",
+        told(&done)
+    );
+    let done = owner.run_with(&["import", "--skip", ""], &*csv).success();
+    assert!(printed(&done).contains("1 added, 0 already there, 1 rejected"));
+}
+
+#[test]
+fn the_question_quotes_no_address_and_no_long_text() {
+    let owner = alone();
+    let long = "long ".repeat(1000);
+    let csv = file("status", "ann@example.com", &long);
+    let many: String = (0..500)
+        .map(|it| format!("{it}@example.com,odd{it}\n"))
+        .collect();
+    let done = owner.run_with(&["import"], csv + &many).code(1);
+    let (told, printed) = (told(&done), printed(&done));
+    assert!(
+        !told.contains('@') && !printed.contains('@'),
+        "{told}{printed}"
+    );
+    assert!(told.contains("a value with an address in it"), "{told}");
+    assert!(told.len() < 3000, "{}", told.len());
+    assert!(told.contains("and 492 more"), "{told}");
+}
+
+#[test]
+fn a_column_to_ignore_must_be_there() {
+    let owner = alone();
+    let csv = file("status", "active", "active");
+    let done = owner
+        .run_with(&["import", "--ignore", "stauts"], csv)
+        .code(1);
+    assert!(
+        told(&done).contains("there is no column \"stauts\""),
+        "{}",
+        told(&done)
+    );
+}
+
+#[test]
+fn the_report_names_the_columns_and_their_use() {
+    for owner in everywhere() {
+        let csv = "\"E-mail\",Created at,Optin time,Status,unsubscribed_at,unsubscribe,Name\n\
+                   ann@example.com,2024-01-01,,Active,,https://example.com/1,Ann\n\
+                   bob@example.com,2024-01-02,,Bounced,,https://example.com/2,Bob\n\
+                   cyd@example.com,2024-01-03,,Active,2024-02-01,https://example.com/3,Cyd\n";
+        let report = "column \"E-mail\": addresses\n\
+                      column \"Optin time\": sign-up times\n\
+                      column \"Created at\": sign-up times, where \"Optin time\" has none\n\
+                      column \"Status\": skips \"Bounced\"; imports \"Active\"\n\
+                      column \"unsubscribed_at\": skips people with a time\n\
+                      column \"unsubscribe\": ignored, it holds links\n\
+                      line 3: has left the list that this comes from\n\
+                      line 4: has left the list that this comes from\n\
+                      1 would be added, 0 already there, 2 rejected\n";
+        let done = owner.run_with(&["import", "--dry-run"], csv).success();
+        assert_eq!(printed(&done), report);
+        let done = owner
+            .run_with(&["import", "--dry-run", "--json"], csv)
+            .success();
+        let report: serde_json::Value = serde_json::from_str(&printed(&done)).expect("JSON");
+        assert_eq!(
+            report["columns"],
+            json!([
+                { "name": "E-mail", "use": "email" },
+                { "name": "Optin time", "use": "joined_at" },
+                { "name": "Created at", "use": "joined_at" },
+                { "name": "Status", "use": "left", "skipped": ["Bounced"], "imported": ["Active"] },
+                { "name": "unsubscribed_at", "use": "left", "skipped": ["a time"], "imported": [] },
+                { "name": "unsubscribe", "use": "ignored", "skipped": [], "imported": [] },
+            ])
+        );
+    }
+}
+
+#[test]
+fn a_malformed_header_row_is_not_taken_for_a_bad_line() {
+    let owner = alone();
+    let csv = "email,\"status\nann@example.com,unsubscribed\n";
+    let done = owner.run_with(&["import"], csv).code(1);
+    assert!(told(&done).contains("line 1: "), "{}", told(&done));
+    assert!(
+        told(&done).contains("nothing was imported"),
+        "{}",
+        told(&done)
+    );
+}
