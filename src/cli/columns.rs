@@ -47,8 +47,8 @@ const JOINED_AT: [&str; 6] = [
 ];
 /// The name of a sign-up time has one of the first, one of the second, and none of the third, which
 /// came later.
-const JOINING: [&str; 8] = [
-    "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit",
+const JOINING: [&str; 9] = [
+    "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit", "added",
 ];
 const TIME: [&str; 6] = ["time", "date", "edat", "upat", "edon", "signedup"];
 const LATER: [&str; 7] = [

@@ -244,6 +244,8 @@ fn times_are_found_by_many_names() {
         "SIGNUP_DATE",
         "Signed up",
         "subscribed_on",
+        "Date Added",
+        "ADDED_TIME",
     ] {
         let owner = alone();
         let file = format!(
