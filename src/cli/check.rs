@@ -33,7 +33,7 @@ pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
         mut faults,
     } = check(&list)?;
     // Somebody may be erased while it reads. Who joins meanwhile is neither read nor counted.
-    let erased = list.erasures()? - erased_before;
+    let erased = list.erasures()?.saturating_sub(erased_before);
     // Whoever reads the faults may take their time.
     drop(list);
     if read > counted || counted - read > erased {

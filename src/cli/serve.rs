@@ -7,9 +7,10 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
+use jiff::Timestamp;
 use sd_notify::NotifyState;
 use tokio::{
     runtime::{Handle, Runtime},
@@ -59,6 +60,12 @@ pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
 }
 
 async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
+    // The library that writes the Date header panics.
+    if Timestamp::try_from(SystemTime::now()).is_err() {
+        return Err(
+            "the clock of this machine is past the year 9999: set it, then start this again".into(),
+        );
+    }
     let (Held { list, trouble }, state) =
         open_unless_stopped(&store, &config, &mut signals).await?;
     if let Some(trouble) = trouble {

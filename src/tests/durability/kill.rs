@@ -130,7 +130,12 @@ fn refuse(place: &Place, moment: u64) {
     let mut start = place.command();
     let mut start = start.stderr(Stdio::null()).spawn().expect("it starts");
     sleep(Duration::from_micros(moment));
-    signal(start.id(), if moment % 2 == 0 { "-KILL" } else { "-TERM" });
+    let name = if moment.is_multiple_of(2) {
+        "-KILL"
+    } else {
+        "-TERM"
+    };
+    signal(start.id(), name);
     assert_ne!(start.wait().expect("it ends").code(), Some(0));
     assert!([read("db"), read("mark"), read("conf")] == before);
     fs::write(store.join("mark"), mark).expect("writable");

@@ -23,7 +23,7 @@ pub(super) fn entries(
     selection: Selection,
 ) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
     let since = selection.since.map_or(0, record::millis);
-    let until = selection.until.map_or(u64::MAX, record::millis);
+    let until = selection.until.map(record::millis);
     let mut order = Vec::new();
     let mut next = 0;
     for found in tree.range(..record::key(end)) {
@@ -36,7 +36,8 @@ pub(super) fn entries(
         next = first + places.len() as u64;
         for (number, place) in (first..end).zip(places) {
             let joined_at = place.map(|entry| entry.joined_at);
-            let is_selected = |time: &u64| (since..until).contains(time);
+            let is_selected =
+                |time: &u64| since <= *time && until.is_none_or(|until| *time < until);
             order.extend(joined_at.filter(is_selected).map(|time| (time, number)));
         }
     }

@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     thread::sleep,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -70,6 +70,12 @@ pub(super) fn is_in(data: &Path) -> io::Result<bool> {
 /// becomes true it gives up, as long as nothing was written.
 pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<Opened, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
+    // sled panics.
+    if SystemTime::now() < UNIX_EPOCH {
+        return Err(io(io::Error::other(
+            "the clock of this machine is before 1970",
+        )));
+    }
     let mut directories = DirBuilder::new();
     let created = directories.recursive(true).mode(0o700).create(data);
     created.map_err(io)?;
