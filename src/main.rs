@@ -8,11 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    match landing::cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(told) => {
-            landing::waitlist::report(&told);
-            ExitCode::FAILURE
-        }
-    }
+    landing::cli::run()
 }

@@ -26,14 +26,18 @@ pub(super) struct Check {
 
 pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
     let list = place.store().open()?;
-    let erased_before = list.erasures()?;
+    // A server of an earlier version does not know.
+    let erased_before = list.erasures().unwrap_or_default();
     let Checked {
         read,
         counted,
         mut faults,
     } = check(&list)?;
     // Somebody may be erased while it reads. Who joins meanwhile is neither read nor counted.
-    let erased = list.erasures()?.saturating_sub(erased_before);
+    let erased = list
+        .erasures()
+        .unwrap_or_default()
+        .saturating_sub(erased_before);
     // Whoever reads the faults may take their time.
     drop(list);
     if read > counted || counted - read > erased {

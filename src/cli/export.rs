@@ -25,7 +25,7 @@ use super::{
 Example: landing export -o list.csv
 
 The last line has the number of entries and a checksum of all before it, which `landing import` \
-compares: an export is a backup too. In a directory that others can write to, such as /tmp, no link and \
+compares: an export is a backup too. In a directory with the sticky bit that others can write to, such as /tmp, no link and \
 no pipe of another user is followed.")]
 pub(super) struct Export {
     /// How it is written [default: csv, or what the name of FILE ends with]

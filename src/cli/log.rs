@@ -77,10 +77,22 @@ fn write(queue: &Queue) {
             // The queue is empty now, so this line finds room, after the lines before it.
             tracing::warn!("{dropped} lines of the log were dropped: the log could not keep up");
         }
-        // Without standard error there is no log.
-        let _ = io::stderr().write_all(&lines);
+        write_all(&lines);
         lines.clear();
         thread::sleep(PAUSE);
+    }
+}
+
+/// Writes lines to standard error, also to one that is non-blocking and full.
+fn write_all(mut lines: &[u8]) {
+    while !lines.is_empty() {
+        match io::stderr().write(lines) {
+            Ok(written) => lines = &lines[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
+            // Without standard error there is no log.
+            Err(_) => return,
+        }
     }
 }
 

@@ -28,10 +28,12 @@ mod survey;
 mod time;
 mod uses;
 
-use std::env;
+use std::{env, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
 use rustix::{fs::Mode, process::umask};
+
+use crate::waitlist::report;
 
 pub use log::log_panics;
 
@@ -46,7 +48,7 @@ pub use log::log_panics;
     version,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 a command line that is none"
+    after_help = "Exit codes: 0 done, 1 failed, 2 invalid command line, 3 the server's files were removed or replaced"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -76,13 +78,26 @@ enum Command {
     Check(check::Check),
 }
 
-/// Parses the command line and runs one command.
-///
-/// # Errors
-/// A sentence that says what failed and what to do. A wrong command line does not come back: it is
-/// told on standard error, with exit code 2.
-pub fn run() -> Result<(), String> {
+/// Parses the command line, runs one command, and prints why it failed. For an invalid command line it
+/// does not return: that is printed too, and the exit code is 2.
+pub fn run() -> ExitCode {
     let cli = parse();
+    let is_server = matches!(cli.command, None | Some(Command::Serve(_)));
+    match run_command(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            if is_server {
+                // It must end although nobody reads standard error. A command waits for its reader.
+                report(&why);
+            } else {
+                eprintln!("landing: {why}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_command(cli: Cli) -> Result<(), String> {
     // Whatever this program writes has people's addresses in it.
     umask(Mode::RWXG | Mode::RWXO);
     match cli.command {

@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use jiff::Timestamp;
@@ -60,10 +60,12 @@ pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
 }
 
 async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
-    // The library that writes the Date header panics.
-    if Timestamp::try_from(SystemTime::now()).is_err() {
+    // httpdate, which writes the Date header, panics at other times.
+    let now = SystemTime::now();
+    if now < UNIX_EPOCH || Timestamp::try_from(now).is_err() {
         return Err(
-            "the clock of this machine is past the year 9999: set it, then start this again".into(),
+            "the clock of this machine is not between 1970 and 9999: set it, then start this again"
+                .into(),
         );
     }
     let (Held { list, trouble }, state) =
@@ -138,8 +140,10 @@ async fn open_unless_stopped(
     stop.store(true, Ordering::Relaxed);
     if matches!(store, Store::Directory(_)) {
         tokio::select! {
-            // Dropped here, it is closed.
-            _ = opening => {}
+            // A list that is open is closed by being dropped here.
+            opened = opening => if let Ok(Err(why)) = opened {
+                return Err(why);
+            },
             () = signals.next() => {}
         }
     }

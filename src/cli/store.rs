@@ -109,6 +109,15 @@ impl Store {
             },
         };
         stop_if_the_store_panics();
+        if let Self::Directory(data) = self
+            && let Some(copy) = SledWaitlist::former_copy(data)
+        {
+            tracing::warn!(
+                "{} is a copy of the waitlist that an earlier version has left. It is not used: remove it, \
+                 because it has the addresses of people who were erased since",
+                copy.display()
+            );
+        }
         Ok(held)
     }
 

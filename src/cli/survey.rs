@@ -146,7 +146,8 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
     } else if left > 0 && kept == 0 && !rules.answers.skip_all {
         Some(format!(
             "all {left} people in it would be skipped, because of {}. If they have left, add --skip-all. \
-             Otherwise import them with --keep STATUS, or with --ignore COLUMN",
+             Otherwise import them with --ignore COLUMN, or, if a word such as \"inactive\" says it, with \
+             --keep STATUS",
             uses.that_skip()
         ))
     } else {

@@ -70,7 +70,7 @@ pub(super) struct Unknown {
 
 /// Maximum number of known values that are shown, and of unknown values that are counted.
 const KNOWN_MAX: usize = 5;
-const UNKNOWN_MAX: usize = 10_000;
+const UNKNOWN_MAX: usize = 1_000;
 
 /// The columns of a file, in the order in which they are described.
 #[derive(Default)]
@@ -232,6 +232,8 @@ impl Values {
             Says::Unknown => {
                 let word = bare(text);
                 let word = if word.is_empty() { text } else { &word };
+                // Addresses differ, and are shown alike.
+                let word = &*short(word);
                 if let Some(at) = self.places.get(word) {
                     self.unknown[*at].people += 1;
                 } else if self.unknown.len() < UNKNOWN_MAX {

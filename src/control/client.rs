@@ -127,6 +127,7 @@ impl Remote {
             line.push(b'\n');
             let mut stream = self.connect()?;
             stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
             stream.write_all(&line)?;
             Ok(Lines(BufReader::with_capacity(1 << 16, stream)))
         };

@@ -35,9 +35,8 @@ const CONNECTIONS_MAX: usize = 8;
 /// Timeout for a request to arrive. Commands send it in one piece as soon as they are connected.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Timeout for a command that stops reading its response. It is long because the command may write to a pager
-/// (`landing list | less`).
-const READER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+/// Timeout for a command that stops reading its response: shorter than the other commands wait for a place.
+const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The socket while it is served. It goes with this.
 pub struct Control {

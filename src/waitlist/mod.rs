@@ -66,7 +66,7 @@ pub trait Waitlist: Send + Sync + 'static {
     /// Like [`join`](Self::join).
     fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>>;
 
-    /// How many entries were ever erased, once all erasures under way are done. It explains why
+    /// How many entries were ever erased, once all erasures that have begun to write are done. It explains why
     /// [`entries`](Self::entries) may have fewer than it counted. A store whose entries are exact says 0.
     ///
     /// # Errors

@@ -10,7 +10,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Answer, Email, Entry, Joined, StoreError, stop::report_and_exit};
+use super::{
+    Answer, Email, Entry, Joined, StoreError,
+    stop::{FAILED, report_and_exit},
+};
 
 /// Requests that may wait for the committer. Beyond it they are turned away at once. Half of the
 /// connections that a server has: while a store is stuck, visitors still get the page through the others.
@@ -212,11 +215,14 @@ pub fn stop_if_the_store_panics() {
         {
             // Not by the log, which may write it too late.
             let place = panic.location().map(ToString::to_string);
-            report_and_exit(&format!(
-                "a fault of the store at {}; it stops, and everything that was acknowledged is kept. Start \
+            report_and_exit(
+                &format!(
+                    "a fault of the store at {}; it stops, and everything that was acknowledged is kept. Start \
                  it again",
-                place.as_deref().unwrap_or("a place unknown")
-            ));
+                    place.as_deref().unwrap_or("a place unknown")
+                ),
+                FAILED,
+            );
         }
         tell(panic);
     }));

@@ -27,10 +27,15 @@ pub fn report(message: &str) {
     }
 }
 
-/// Prints a message, and ends the process with exit code 1.
-pub(super) fn report_and_exit(message: &str) -> ! {
+/// Exit code of a failure after which the program can be started again.
+pub(super) const FAILED: i32 = 1;
+/// Exit code after the files of the list were removed or replaced: a start would create an empty list.
+pub(super) const FILES_GONE: i32 = 3;
+
+/// Prints a message, and ends the process.
+pub(super) fn report_and_exit(message: &str, code: i32) -> ! {
     report(message);
-    process::exit(1)
+    process::exit(code)
 }
 
 /// Writes to standard error without std's lock, which a blocked writer may hold.

@@ -98,7 +98,7 @@ fn a_start_that_can_not_open_the_list_says_why_and_the_next_one_can() {
         assert_eq!(output.status.code(), Some(1), "{failure}: {told}");
         assert!(told.contains(reason), "{failure}: {told}");
         assert!(!told.contains("Restore"), "the list is not lost: {told}");
-        let left = fs::exists(place.path().join("data/waitlist.copy")).expect("readable");
+        let left = fs::exists(place.path().join("data/waitlist.trial")).expect("readable");
         assert!(!left, "{failure}: a full disk needs the space");
         assert_eq!(place.serve().join("ann@example.com"), "409", "{failure}");
     }

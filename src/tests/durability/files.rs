@@ -91,7 +91,7 @@ fn when_other_files_take_the_place_of_its_own_nobody_signs_up_and_it_stops() {
 }
 
 fn assert_stopped(server: &mut Running) {
-    assert_eq!(server.ended(), Some(1));
+    assert_eq!(server.ended(), Some(3));
     let words = server.last_words();
     let told = words
         .iter()

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::read_to_string,
     path::Path,
     process::{Command, Output, Stdio},
     thread::sleep,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use super::strace::failing;
-use crate::running::{Place, Running, signal};
+use crate::running::{Place, Running, ended_soon, signal};
 
 /// The calls with which a list is opened, and how often a thread makes each of them. strace counts for
 /// each thread alone.
@@ -106,9 +107,10 @@ fn told_to_stop_while_it_opens_the_list_it_leaves_it_whole_and_fails() {
     let place = place_with_a_list();
     // Before that it has not begun.
     for (number, step) in (2..).zip(steps("TERM").skip(2)) {
-        let start = interrupted(&place, &step);
-        let told = String::from_utf8_lossy(&start.stderr);
-        assert_eq!(start.status.code(), Some(1), "{step}: {told}");
+        let mut start = failing(&place, &step);
+        let mut start = start.stderr(Stdio::piped()).spawn().expect("it starts");
+        assert_eq!(ended_soon(&mut start), Some(1), "{step}");
+        let told = read_to_string(start.stderr.take().expect("piped")).expect("text");
         assert!(told.contains("told to stop"), "{step}: {told}");
         look(&place, number, &step);
     }

@@ -16,7 +16,7 @@ use crate::running::{Place, signal};
 
 /// Calls that change files, make them durable, or speak with clients.
 const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
-    truncate,ftruncate,fallocate,write,writev,pwrite64,pwritev,fsync,fdatasync,link,linkat,symlink,symlinkat,sendmsg,recvfrom,sendto,fadvise64";
+    truncate,ftruncate,write,writev,pwrite64,pwritev,fsync,fdatasync,link,linkat,symlink,symlinkat,sendmsg,recvfrom,sendto,fadvise64";
 
 /// What the program did. Lines count the begins and ends of all calls.
 #[derive(Debug)]
@@ -229,7 +229,7 @@ fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Dee
         // The last one is there so that it can be made to fail.
         "open" | "openat" | "creat" | "fadvise64" => return None,
         // A call that is recorded, and that the disk of the tests would not know.
-        other => panic!("the program calls {other}"),
+        other => panic!("the program calls {other}: {call}"),
     })
 }
 

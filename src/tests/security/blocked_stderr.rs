@@ -87,11 +87,11 @@ fn sigterm_ends_the_program() {
 }
 
 #[test]
-fn a_command_that_fails_ends() {
+fn a_start_that_fails_ends() {
     let place = Place::new();
     for (arguments, code) in [
-        (["count"].as_slice(), 1),
-        (&["serve", "--addr", "1.2.3.4:5"], 1),
+        (["serve", "--addr", "1.2.3.4:5"].as_slice(), 1),
+        (&["serve", "--store", "/proc/nowhere"], 1),
     ] {
         let (_unread, full) = full_pipe();
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));

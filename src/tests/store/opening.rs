@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use landing::waitlist::{Joined, SledWaitlist, Waitlist};
+use landing::waitlist::{SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 use super::{contents, copy, erase, join};
@@ -68,37 +68,20 @@ async fn the_mark_of_an_earlier_version_is_read() {
 
 /// As an earlier version left it when it was interrupted while it put its copy back.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_copy_of_an_earlier_version_takes_the_place_of_a_store_it_destroyed() {
-    for length in [0, 1000] {
-        let directory = list_of_50().await;
-        let data = directory.path();
-        copy_beside(data, "waitlist.copy");
-        for name in ["db", "mark"] {
-            let file = File::options()
-                .write(true)
-                .open(data.join("waitlist").join(name));
-            file.expect("writable").set_len(length).expect("writable");
-        }
-        let list = open(data);
-        assert_eq!(list.count(), 50);
-        assert_eq!(join(&list, "new@example.com").await, Joined::New);
-        drop(list);
-        assert_eq!(open(data).count(), 51);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_is_older_than_the_list_does_not_take_its_place() {
+async fn the_copy_of_an_earlier_version_is_named_beside_a_store_it_destroyed() {
     let directory = list_of_50().await;
     let data = directory.path();
     copy_beside(data, "waitlist.copy");
-    join(&open(data), "new@example.com").await;
     let log = File::options().write(true).open(data.join("waitlist/db"));
-    log.expect("writable").set_len(1000).expect("writable");
+    log.expect("writable").set_len(0).expect("writable");
     let before = contents(data);
     let told = refusal(data);
-    assert!(told.contains("nothing was changed"), "{told}");
+    assert!(told.contains("waitlist.copy"), "{told}");
     assert_eq!(contents(data), before);
+    // As it says.
+    fs::rename(data.join("waitlist"), data.join("damaged")).expect("ours");
+    fs::rename(data.join("waitlist.copy"), data.join("waitlist")).expect("ours");
+    assert_eq!(open(data).count(), 50);
 }
 
 #[tokio::test(flavor = "multi_thread")]

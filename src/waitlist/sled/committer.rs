@@ -8,7 +8,6 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -23,7 +22,7 @@ use super::{
     super::{
         Entry, Joined,
         queue::{Erasure, Request, take_batch},
-        stop::report_and_exit,
+        stop::{FAILED, FILES_GONE, report_and_exit},
     },
     known::Known,
     lock::is_at,
@@ -157,11 +156,16 @@ impl Committer {
     /// Stops the process when what was synced is not at its path any more: it would be lost with this
     /// process, or with the next start.
     fn stop_if_the_log_is_gone(&self) {
-        if !or_stop(is_at(&self.log, &self.log_path)) {
-            or_stop(Err(io::Error::other(format!(
-                "{} was removed or replaced",
-                self.log_path.display()
-            ))))
+        // Where it can't be told, the log was synced all the same.
+        if let Ok(false) = is_at(&self.log, &self.log_path) {
+            report_and_exit(
+                &format!(
+                    "the file {} of the waitlist was removed or replaced while it was in use; stopping. \
+                     Restore the data directory before the next start, which else creates an empty list",
+                    self.log_path.display()
+                ),
+                FILES_GONE,
+            );
         }
     }
 
@@ -219,7 +223,7 @@ fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
         report_and_exit(&format!(
             "the waitlist can't be read or written: {reason}; it stops, with everything that was \
              acknowledged on the disk. See to the disk and start it again"
-        ))
+        ), FAILED)
     })
 }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why the list can't be opened. Its files are as they were before.
+/// Why the list can't be opened.
 #[derive(Debug)]
 pub enum OpenError {
     /// Another process uses the data directory. Its id, where it is known.
@@ -37,12 +37,12 @@ impl fmt::Display for OpenError {
             ),
             Self::Store(store, what) => write!(
                 f,
-                "the waitlist in {} can't be opened: {what}; nothing was changed. Restore the data \
-                 directory {} from a backup, or import an export into a new one, named with --store",
+                "the waitlist in {} can't be opened: {what}. Restore the data directory {} \
+                 from a backup, or import an export into a new one, named with --store",
                 store.display(),
                 store.parent().unwrap_or(Path::new(".")).display()
             ),
-            Self::Interrupted => f.write_str("interrupted while the waitlist was opened"),
+            Self::Interrupted => f.write_str("told to stop while the waitlist was opened"),
         }
     }
 }

@@ -15,8 +15,10 @@ use super::OpenError;
 const LOCK: &str = "lock";
 /// How long to wait for a lock: that of a handle that was just dropped lingers for milliseconds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Between two tries.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// How often a file is locked that is replaced meanwhile.
+const TRIES: usize = 100;
+/// Between two tries of a lock.
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The locks of a data directory and its store. They are released when this is dropped.
 ///
@@ -67,20 +69,22 @@ impl Locks {
 /// Fails when a process that skipped our locks, such as an earlier version, has opened sled's log.
 pub(super) fn ensure_unlocked(log: &File, data: &Path) -> Result<(), OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
-    if !lock_in_time(log).map_err(io)? {
-        return Err(held(data));
+    match lock_in_time(log) {
+        Ok(true) => log.unlock().map_err(io),
+        Ok(false) => Err(held(data)),
+        Err(error) if is_unsupported(&error) => Ok(()),
+        Err(error) => Err(io(error)),
     }
-    log.unlock().map_err(io)
 }
 
 fn lock_directory(directory: &Path, data: &Path) -> Result<File, OpenError> {
     let io = |error| OpenError::Io(directory.to_owned(), error);
-    loop {
+    for _ in 0..TRIES {
         let open = File::open(directory).map_err(io)?;
         match lock_in_time(&open) {
             Ok(true) => {}
             Ok(false) => return Err(held(data)),
-            // NFS can't lock a directory. The lock of the file remains, and sled's own.
+            // The lock of the file remains, and sled's own.
             Err(error) if is_unsupported(&error) => {}
             Err(error) => return Err(io(error)),
         }
@@ -88,6 +92,7 @@ fn lock_directory(directory: &Path, data: &Path) -> Result<File, OpenError> {
             return Ok(open);
         }
     }
+    Err(io(io::Error::other("it was replaced again and again")))
 }
 
 fn lock_file(data: &Path) -> Result<File, OpenError> {
@@ -95,7 +100,7 @@ fn lock_file(data: &Path) -> Result<File, OpenError> {
     let path = data.join(LOCK);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
-    loop {
+    for _ in 0..TRIES {
         let file = options.open(&path).map_err(io)?;
         if !lock_in_time(&file).map_err(io)? {
             return Err(held(data));
@@ -105,6 +110,9 @@ fn lock_file(data: &Path) -> Result<File, OpenError> {
             return Ok(file);
         }
     }
+    Err(io(io::Error::other(
+        "its file `lock` was replaced again and again",
+    )))
 }
 
 fn lock_in_time(file: &File) -> io::Result<bool> {
@@ -121,8 +129,8 @@ fn lock_in_time(file: &File) -> io::Result<bool> {
     }
 }
 
+/// NFS locks only what is open for writing, so it can't lock a directory: EBADF.
 fn is_unsupported(error: &io::Error) -> bool {
-    // NFS answers EBADF, as it locks only what is open for writing.
     let bad_descriptor = rustix::io::Errno::BADF.raw_os_error();
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(bad_descriptor)
 }
@@ -133,7 +141,14 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = identity(file.metadata()?);
     match fs::metadata(path) {
         Ok(there) => Ok(identity(there) == open),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

@@ -16,7 +16,7 @@ mod trial;
 
 use std::{
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -54,6 +54,11 @@ impl SledWaitlist {
     /// When it can't be told.
     pub fn is_in(data: &Path) -> io::Result<bool> {
         open::is_in(data)
+    }
+
+    /// The copy of the list that an earlier version has left in a data directory.
+    pub fn former_copy(data: &Path) -> Option<PathBuf> {
+        open::former_copy(data)
     }
 
     /// Opens the list in the data directory `data`, creating both when missing (mode 0700).

@@ -3,9 +3,9 @@
 //!
 //! A list is opened twice. First a copy of it is opened and read from end to end ([`Trial`]), while the
 //! original is only read. When the copy is in order, sled opens the original, where its recovery takes
-//! the same steps. That recovery can be interrupted at any moment and begun again. To undo it could not:
-//! versions before this one put a copy back over a store that they refused, and lost lists. So nothing is
-//! ever written back.
+//! the same steps. That recovery can be interrupted at any moment and begun again. Undoing it can't:
+//! earlier versions put a copy back over a store that they refused, and lost lists. So nothing is ever
+//! written back.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -14,16 +14,14 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     thread::sleep,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
-
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{
     OpenError,
     deadline::{Problem, in_time},
     files::{create_private, drop_from_page_cache, remove_tree, sync_ancestors, sync_tree},
-    lock::{LOCK_TIMEOUT, Locks, ensure_unlocked},
+    lock::{LOCK_TIMEOUT, Locks, RETRY_INTERVAL, ensure_unlocked},
     mark::Mark,
     stock::Stock,
     trial::{LOG, Trial},
@@ -38,8 +36,8 @@ const STORE: &str = "waitlist";
 const NEW_STORE: &str = "waitlist.new";
 /// The copy that is opened first.
 const TRIAL: &str = "waitlist.trial";
-/// A copy of the store that versions before this one made, and put back over a store that they refused.
-/// When that was interrupted it was the only whole one.
+/// A copy of the store that earlier versions made, and put back over a store that they refused. When that
+/// was interrupted it was the only whole one, so it is never removed here.
 const FORMER_COPY: &str = "waitlist.copy";
 
 /// Version of what is stored, see `super::record`. It stands in sled's default tree.
@@ -66,6 +64,12 @@ pub(super) fn is_in(data: &Path) -> io::Result<bool> {
     data.join(STORE).try_exists()
 }
 
+/// The copy of the list that an earlier version has left in a data directory.
+pub(super) fn former_copy(data: &Path) -> Option<PathBuf> {
+    let copy = data.join(FORMER_COPY);
+    copy.is_dir().then_some(copy)
+}
+
 /// Opens the list in the data directory `data`, creating both when missing (mode 0700). When `stop`
 /// becomes true it gives up, as long as nothing was written.
 pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<Opened, OpenError> {
@@ -85,12 +89,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<Opened, OpenError> 
         create(data)?;
     }
     locks.add_store(&store)?;
-    let stock = match try_out(data, &store, stop) {
-        Err(refused @ OpenError::Store(..)) => {
-            restore_former_copy(data, &store, &mut locks, stop).ok_or(refused)?
-        }
-        tried => tried?,
-    };
+    let stock = try_out(data, &store, stop)?;
 
     let log_path = std::path::absolute(store.join(LOG)).map_err(io)?;
     let log = File::open(&log_path).map_err(io)?;
@@ -118,7 +117,7 @@ fn create(data: &Path) -> Result<(), OpenError> {
     let new = data.join(NEW_STORE);
     let store = data.join(STORE);
     let work = {
-        let (new, store) = (new.clone(), store.clone());
+        let store = store.clone();
         move || {
             remove_tree(&new)?;
             // The data directory may have been there, open to others; sled creates its files by umask.
@@ -133,15 +132,29 @@ fn create(data: &Path) -> Result<(), OpenError> {
             Ok(fs::rename(&new, store)?)
         }
     };
-    in_time(0, &AtomicBool::new(false), work).map_err(|problem| problem.at(data, &new))
+    in_time(0, &AtomicBool::new(false), work).map_err(|problem| match problem {
+        Problem::Store(what) => OpenError::Io(data.to_owned(), io::Error::other(what)),
+        problem => problem.at(data, &store),
+    })
 }
 
 /// Opens a copy of a store and reads all of it.
 fn try_out(data: &Path, store: &Path, stop: &AtomicBool) -> Result<Stock, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
-    let unusable = |what: String| OpenError::Store(store.to_owned(), what);
+    let refused = |what: String| {
+        let mut what = format!("{what}; nothing was changed");
+        if let Some(copy) = former_copy(data) {
+            what += &format!(
+                ". An earlier version left a copy in {}: if that was interrupted, the copy is whole. To \
+                 use it, rename {} and give the copy its name",
+                copy.display(),
+                store.display()
+            );
+        }
+        OpenError::Store(store.to_owned(), what)
+    };
     let Ok(log) = File::open(store.join(LOG)) else {
-        return Err(unusable("it holds no database".into()));
+        return Err(refused("it holds no database".into()));
     };
     ensure_unlocked(&log, data)?;
     drop_from_page_cache(&log).map_err(io)?;
@@ -154,33 +167,10 @@ fn try_out(data: &Path, store: &Path, stop: &AtomicBool) -> Result<Stock, OpenEr
             .map_err(|error| Problem::Store(format!("its file `mark` can't be read: {error}")))?;
         Stock::take(&entries, mark).map_err(Problem::Store)
     };
-    in_time(len(&log), stop, read).map_err(|problem| problem.at(data, store))
-}
-
-/// Puts the copy of a former version in the place of a store that was refused, if it is in order and has
-/// everything that the store had. The refused one gets the copy's name.
-fn restore_former_copy(
-    data: &Path,
-    store: &Path,
-    locks: &mut Locks,
-    stop: &AtomicBool,
-) -> Option<Stock> {
-    let copy = data.join(FORMER_COPY);
-    if !copy.is_dir() {
-        return None;
-    }
-    locks.add_store(&copy).ok()?;
-    let stock = try_out(data, &copy, stop).ok()?;
-    // Of the owner's own backups, an old one must not take the place of a list that has grown since.
-    let mark = Mark::open(store).and_then(|mark| mark.get());
-    let (had, has) = (mark.unwrap_or_default(), stock.progress());
-    if has.end < had.end || has.erased < had.erased {
-        return None;
-    }
-    sync_tree(&copy).ok()?;
-    renameat_with(CWD, &copy, CWD, store, RenameFlags::EXCHANGE).ok()?;
-    File::open(data).and_then(|data| data.sync_all()).ok()?;
-    Some(stock)
+    in_time(len(&log), stop, read).map_err(|problem| match problem {
+        Problem::Store(what) => refused(what),
+        problem => problem.at(data, store),
+    })
 }
 
 /// Opens a store whose copy was in order.
@@ -212,7 +202,7 @@ fn open_sled(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), Problem> {
             Err(::sled::Error::Io(error))
                 if error.kind() == io::ErrorKind::Other && begun.elapsed() < LOCK_TIMEOUT =>
             {
-                sleep(Duration::from_millis(20));
+                sleep(RETRY_INTERVAL);
             }
             opened => break opened?,
         }

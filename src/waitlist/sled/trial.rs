@@ -1,8 +1,5 @@
-//! A list is opened as a copy before it is opened itself: sled writes to whatever it opens, also to what
-//! it then refuses.
-//!
-//! A refused start used to put a copy back over the files. Cut off in the middle, that destroyed the
-//! list. Now the files are only read until a copy of them has been opened and read from end to end.
+//! A copy of the list, which is opened before the list itself: sled writes to every store that it opens,
+//! also to one that it rejects.
 
 use std::{
     fs::{self, File},
@@ -22,9 +19,9 @@ use super::{
 /// The log of sled, which holds nearly all of a store.
 pub(super) const LOG: &str = "db";
 
-/// Largest log that is copied to memory, in bytes: 1.7 million entries. sled syncs what it opens, and in
+/// Largest log that is copied to memory, in bytes: 800,000 entries. sled syncs what it opens, and in
 /// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk is full.
-const MEMORY_MAX: u64 = 128 << 20;
+const MEMORY_MAX: u64 = 64 << 20;
 
 /// A copy of a store, which goes when this is dropped.
 #[derive(Debug)]
@@ -46,6 +43,9 @@ impl Trial {
         for entry in fs::read_dir(store)? {
             let (from, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
             let to = trial.directory.join(&name);
+            if !from.is_file() {
+                continue;
+            }
             // Nothing else is read: a list has no blobs.
             if name == "conf" || name == mark::FILE || name.as_encoded_bytes().starts_with(b"snap.")
             {
@@ -64,7 +64,7 @@ impl Trial {
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        // Else the next start removes it.
+        // If this fails, the next start removes it.
         let _ = remove_tree(&self.directory);
     }
 }
@@ -74,20 +74,18 @@ fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     let large = fs::metadata(from)?.len() > MEMORY_MAX;
     if large {
         // The file system shares the blocks if it can.
-        match fs::copy(from, to) {
-            Err(error) if is_full(&error) => fs::remove_file(to)?,
-            copied => return copied.map(|_| None),
+        let copied = fs::copy(from, to).map(|_| None);
+        if !copied.as_ref().is_err_and(is_full) {
+            return copied;
         }
+        fs::remove_file(to)?;
+        return copy_to_memory(from, to).map(Some).or(copied);
     }
-    match copy_to_memory(from, to) {
-        Ok(memory) => Ok(Some(memory)),
-        Err(error) if large => Err(error),
+    copy_to_memory(from, to).map(Some).or_else(|_| {
         // There is no such memory here, or none is left.
-        Err(_) => {
-            let _ = fs::remove_file(to);
-            fs::copy(from, to).map(|_| None)
-        }
-    }
+        let _ = fs::remove_file(to);
+        fs::copy(from, to).map(|_| None)
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -97,7 +95,7 @@ fn copy_to_memory(from: &Path, to: &Path) -> io::Result<File> {
     io::copy(&mut File::open(from)?, &mut memory)?;
     symlink(format!("/proc/self/fd/{}", memory.as_raw_fd()), to)?;
     // Without /proc it leads nowhere.
-    fs::metadata(to)?;
+    File::options().read(true).write(true).open(to)?;
     Ok(memory)
 }
 
