@@ -90,11 +90,46 @@ fn when_other_files_take_the_place_of_its_own_nobody_signs_up_and_it_stops() {
     assert_eq!(place.serve().count(), r#"{"count":20}"#);
 }
 
+/// As `cp -r backup/. data/` does it, or `truncate`: the same files with other contents.
+#[test]
+fn when_its_files_are_overwritten_nobody_signs_up_and_it_stops() {
+    let (place, server) = served();
+    drop(server);
+    let log = place.path().join("data/waitlist/db");
+    let backup = fs::read(&log).expect("readable");
+    for contents in [&backup[..], b""] {
+        let mut server = place.serve();
+        // Enough for a longer file.
+        for number in 0..6_000 {
+            let people: Vec<_> = (0..500)
+                .map(|one| format!("{number}-{one}@example.com"))
+                .collect();
+            fs::write(place.path().join("people.txt"), people.join("\n")).expect("writable");
+            assert!(owner(&place, &["import", "people.txt"]).status.success());
+            if fs::metadata(&log).expect("readable").len() > backup.len() as u64 + (600 << 10) {
+                break;
+            }
+        }
+        fs::write(&log, contents).expect("writable");
+        assert_eq!(server.join("lost@example.com"), "");
+        assert_stopped(&mut server);
+        fs::remove_dir_all(place.path().join("data")).expect("ours");
+    }
+}
+
+#[test]
+fn when_its_mark_is_removed_nobody_signs_up_and_it_stops() {
+    let (place, mut server) = served();
+    fs::remove_file(place.path().join("data/waitlist/mark")).expect("ours");
+    assert_eq!(server.join("lost@example.com"), "");
+    assert_stopped(&mut server);
+}
+
 fn assert_stopped(server: &mut Running) {
     assert_eq!(server.ended(), Some(3));
     let words = server.last_words();
     let told = words
         .iter()
-        .any(|line| line.contains("was removed or replaced"));
+        .any(|line| line.contains("were removed or replaced"));
     assert!(told, "{words:?}");
 }

@@ -26,7 +26,7 @@ use super::{
     },
     known::Known,
     lock::is_at,
-    mark::{Mark, Progress},
+    mark::{self, Mark, Progress},
     reason,
     record::{self, Record, Stored},
 };
@@ -40,6 +40,9 @@ pub(super) const BATCH_MAX: usize = 128;
 /// up to 16 records of 1 KiB: half a segment.
 const REWRITTEN_MAX: u32 = 16;
 
+/// Length of a segment of sled's log, in bytes: its default.
+const SEGMENT_BYTES: u64 = 512 << 10;
+
 /// Owns every write.
 pub(super) struct Committer {
     pub(super) database: ::sled::Db,
@@ -47,6 +50,8 @@ pub(super) struct Committer {
     /// sled's log, opened once more to sync it.
     pub(super) log: File,
     pub(super) log_path: PathBuf,
+    /// Its length in bytes after the last sync.
+    pub(super) log_len: u64,
     pub(super) known: Known,
     /// The last record, which grows until it is full.
     pub(super) tip: Record,
@@ -85,6 +90,7 @@ impl Committer {
 
     /// Does what is asked, as far as one sync may make it durable; publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
+        self.stop_if_the_files_changed();
         let before = self.tip.end();
         let mut erased = 0;
         let mut answers = Vec::new();
@@ -110,7 +116,7 @@ impl Committer {
             self.write_tip();
             self.sync();
         }
-        self.stop_if_the_log_is_gone();
+        self.stop_if_the_files_changed();
         if is_new {
             let end = self.tip.end();
             let count = *self.published.count.borrow() + joined - erased;
@@ -129,9 +135,10 @@ impl Committer {
         answers.into_iter().for_each(Answer::send);
     }
 
-    fn sync(&self) {
+    fn sync(&mut self) {
         or_stop(self.database.flush());
         or_stop(self.log.sync_data());
+        self.log_len = self.log.metadata().map_or(0, |log| log.len());
         self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -153,16 +160,24 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
-    /// Stops the process when what was synced is not at its path any more: it would be lost with this
-    /// process, or with the next start.
-    fn stop_if_the_log_is_gone(&self) {
-        // Where it can't be told, the log was synced all the same.
-        if let Ok(false) = is_at(&self.log, &self.log_path) {
+    /// Stops the process when the files were removed or replaced: what is written to them would be lost
+    /// with this process, or with the next start.
+    fn stop_if_the_files_changed(&self) {
+        // Where that can't be told, the log was synced all the same.
+        let is_there = is_at(&self.log, &self.log_path).unwrap_or(true)
+            && self
+                .mark
+                .is_at(&self.log_path.with_file_name(mark::FILE))
+                .unwrap_or(true);
+        // sled shortens its log too, but only by whole segments.
+        let len = self.log.metadata().map_or(self.log_len, |log| log.len());
+        let is_shorter = len < self.log_len && (len == 0 || len % SEGMENT_BYTES != 0);
+        if !is_there || is_shorter {
             report_and_exit(
                 &format!(
-                    "the file {} of the waitlist was removed or replaced while it was in use; stopping. \
-                     Restore the data directory before the next start, which else creates an empty list",
-                    self.log_path.display()
+                    "the files of the waitlist in {} were removed or replaced while they were in use; stopping. \
+                     Restore the data directory before the next start: without files it creates an empty list",
+                    self.log_path.parent().unwrap_or(&self.log_path).display()
                 ),
                 FILES_GONE,
             );

@@ -66,11 +66,11 @@ impl Locks {
     }
 }
 
-/// Fails when a process that skipped our locks, such as an earlier version, has opened sled's log.
-pub(super) fn ensure_unlocked(log: &File, data: &Path) -> Result<(), OpenError> {
+/// Locks sled's log, as sled does: against a process that skipped our locks.
+pub(super) fn lock_log(log: &File, data: &Path) -> Result<(), OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
     match lock_in_time(log) {
-        Ok(true) => log.unlock().map_err(io),
+        Ok(true) => Ok(()),
         Ok(false) => Err(held(data)),
         Err(error) if is_unsupported(&error) => Ok(()),
         Err(error) => Err(io(error)),

@@ -12,6 +12,8 @@ use std::{
     path::Path,
 };
 
+use super::lock::is_at;
+
 /// Its file, in the store's directory.
 pub(super) const FILE: &str = "mark";
 /// A number (big-endian) and its complement: a torn number is recognised.
@@ -69,6 +71,11 @@ impl Mark {
             end: number(0)?,
             erased: number(NUMBER_LEN)?,
         })
+    }
+
+    /// Whether it is still the file at its path.
+    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        is_at(&self.0, path)
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

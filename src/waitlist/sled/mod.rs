@@ -98,6 +98,7 @@ impl SledWaitlist {
         let committer = Committer {
             database,
             entries: entries.clone(),
+            log_len: log.metadata().map_or(0, |log| log.len()),
             log,
             log_path,
             known: stock.known,

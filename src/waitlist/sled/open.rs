@@ -21,7 +21,7 @@ use super::{
     OpenError,
     deadline::{Problem, in_time},
     files::{create_private, drop_from_page_cache, remove_tree, sync_ancestors, sync_tree},
-    lock::{LOCK_TIMEOUT, Locks, RETRY_INTERVAL, ensure_unlocked},
+    lock::{LOCK_TIMEOUT, Locks, RETRY_INTERVAL, is_at, lock_log},
     mark::Mark,
     stock::Stock,
     trial::{LOG, Trial},
@@ -89,10 +89,22 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<Opened, OpenError> 
         create(data)?;
     }
     locks.add_store(&store)?;
-    let stock = try_out(data, &store, stop)?;
-
     let log_path = std::path::absolute(store.join(LOG)).map_err(io)?;
+    if !log_path.is_file() {
+        let what = "it holds no database; nothing was changed".into();
+        return Err(OpenError::Store(store, what));
+    }
     let log = File::open(&log_path).map_err(io)?;
+    lock_log(&log, data)?;
+    let stock = try_out(data, &store, &log, stop)?;
+
+    if !is_at(&log, &log_path).map_err(io)? {
+        return Err(io(io::Error::other(
+            "its files were replaced while it was opened",
+        )));
+    }
+    // sled locks it next.
+    let _ = log.unlock();
     let ((database, entries, mark), stock) = in_time(len(&log), &AtomicBool::new(false), {
         let store = store.clone();
         move || Ok((open_in_place(&store, &stock)?, stock))
@@ -139,7 +151,7 @@ fn create(data: &Path) -> Result<(), OpenError> {
 }
 
 /// Opens a copy of a store and reads all of it.
-fn try_out(data: &Path, store: &Path, stop: &AtomicBool) -> Result<Stock, OpenError> {
+fn try_out(data: &Path, store: &Path, log: &File, stop: &AtomicBool) -> Result<Stock, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
     let refused = |what: String| {
         let mut what = format!("{what}; nothing was changed");
@@ -153,21 +165,19 @@ fn try_out(data: &Path, store: &Path, stop: &AtomicBool) -> Result<Stock, OpenEr
         }
         OpenError::Store(store.to_owned(), what)
     };
-    let Ok(log) = File::open(store.join(LOG)) else {
-        return Err(refused("it holds no database".into()));
-    };
-    ensure_unlocked(&log, data)?;
-    drop_from_page_cache(&log).map_err(io)?;
+    drop_from_page_cache(log).map_err(io)?;
     let trial = Trial::new(store, data.join(TRIAL)).map_err(io)?;
     let directory = trial.directory().to_owned();
     let read = move || {
         let (_database, entries) = open_sled(&directory)?;
         let mark = Mark::open(&directory).and_then(|mark| mark.get());
         let mark = mark
-            .map_err(|error| Problem::Store(format!("its file `mark` can't be read: {error}")))?;
+            .map_err(|error| Problem::Store(format!("its file `mark` can't be read: {error}. Without it \
+             lost entries can't be noticed: put it back, or make one of 32 zero bytes to open the list as \
+             it is")))?;
         Stock::take(&entries, mark).map_err(Problem::Store)
     };
-    in_time(len(&log), stop, read).map_err(|problem| match problem {
+    in_time(len(log), stop, read).map_err(|problem| match problem {
         Problem::Store(what) => refused(what),
         problem => problem.at(data, store),
     })

@@ -11,6 +11,8 @@ use std::{
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 
+use rustix::fs::statvfs;
+
 use super::{
     files::{create_private, remove_tree},
     mark,
@@ -20,8 +22,10 @@ use super::{
 pub(super) const LOG: &str = "db";
 
 /// Largest log that is copied to memory, in bytes: 800,000 entries. sled syncs what it opens, and in
-/// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk is full.
+/// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room.
 const MEMORY_MAX: u64 = 64 << 20;
+/// Bytes of the disk that a copy leaves for others: a server beside it must not fail meanwhile.
+const RESERVE: u64 = 256 << 20;
 
 /// A copy of a store, which goes when this is dropped.
 #[derive(Debug)]
@@ -34,8 +38,10 @@ pub(super) struct Trial {
 impl Trial {
     /// Copies a store to `directory`. What an interrupted start has left there is removed.
     pub(super) fn new(store: &Path, directory: PathBuf) -> io::Result<Self> {
-        remove_tree(&directory)?;
-        create_private(&directory)?;
+        let created = remove_tree(&directory).and_then(|()| create_private(&directory));
+        created.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
+        })?;
         let mut trial = Self {
             directory,
             _memory: None,
@@ -71,21 +77,18 @@ impl Drop for Trial {
 
 /// Copies the log, and returns the copy if it is in memory.
 fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
-    let large = fs::metadata(from)?.len() > MEMORY_MAX;
-    if large {
-        // The file system shares the blocks if it can.
-        let copied = fs::copy(from, to).map(|_| None);
-        if !copied.as_ref().is_err_and(is_full) {
-            return copied;
+    let length = fs::metadata(from)?.len();
+    let disk = statvfs(from)?;
+    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if length <= MEMORY_MAX || room < length + RESERVE {
+        match copy_to_memory(from, to) {
+            Ok(memory) => return Ok(Some(memory)),
+            // There is no such memory here.
+            Err(_) => remove_file_if_there(to)?,
         }
-        fs::remove_file(to)?;
-        return copy_to_memory(from, to).map(Some).or(copied);
     }
-    copy_to_memory(from, to).map(Some).or_else(|_| {
-        // There is no such memory here, or none is left.
-        let _ = fs::remove_file(to);
-        fs::copy(from, to).map(|_| None)
-    })
+    // The file system shares the blocks if it can.
+    fs::copy(from, to).map(|_| None)
 }
 
 #[cfg(target_os = "linux")]
@@ -104,9 +107,9 @@ fn copy_to_memory(_: &Path, _: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+fn remove_file_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
