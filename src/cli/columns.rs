@@ -73,6 +73,17 @@ impl Columns {
             joined_at: first.iter().position(is_time).into_iter().collect(),
             ..Self::default()
         };
+        let columns = Self {
+            departed: (0..first.iter().count())
+                .filter(|at| *at != email && !columns.joined_at.contains(at))
+                .map(|at| Departed {
+                    at,
+                    kind: Kind::Other,
+                    is_sure: false,
+                })
+                .collect(),
+            ..columns
+        };
         Some((columns, Some(first)))
     }
 
@@ -99,12 +110,15 @@ impl Columns {
             let (kind, is_sure) = departed::kind(&bare_names[at])?;
             Some(Departed { at, kind, is_sure })
         });
-        let departed: Vec<_> = departed.collect();
+        let mut departed: Vec<_> = departed.collect();
         let email = all(&EMAIL).first().copied();
         // "What is your e-mail?", but neither "Ann <ann@email.com>" nor "Email consent".
         let email = email.or_else(|| {
-            let is_other =
-                |at: usize| departed.iter().any(|it| it.at == at) || names[at].contains('@');
+            let says_who_left = |it: &Departed| it.kind != Kind::Other;
+            let is_other = |at: usize| {
+                let mut others = departed.iter().filter(|it| says_who_left(it));
+                others.any(|it| it.at == at) || names[at].contains('@')
+            };
             (0..names.len()).find(|at| bare_names[*at].contains(EMAIL[0]) && !is_other(*at))
         })?;
         let mut joined_at = all(&JOINED_AT);
@@ -114,6 +128,10 @@ impl Columns {
                 joined_at.push(at);
             }
         }
+        departed.retain(|it| {
+            let is_used = it.at == email || joined_at.contains(&it.at);
+            it.kind != Kind::Other || !is_used
+        });
         Some(Self {
             email,
             is_ours: joined_at.iter().any(|at| bare_names[*at] == JOINED_AT[0]),
@@ -156,7 +174,16 @@ impl Columns {
         } else {
             email
         };
-        found(email, joined_at, rules.is_intact(), now)
+        let found = found(email, joined_at, rules.is_intact(), now)?;
+        if rules.has_left(&found.entry.email) {
+            return Err(Reason::Left);
+        }
+        Ok(found)
+    }
+
+    /// Whether this is what the header row has in the column of addresses.
+    pub(super) fn is_header(&self, email: &str) -> bool {
+        self.has_names() && bare(email) == bare(&self.email())
     }
 
     pub(super) fn has_names(&self) -> bool {

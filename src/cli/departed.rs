@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Stayed,
     /// A word says it: `status`.
     Status,
+    /// Any other column. A word such as "unsubscribed" in it is asked about.
+    Other,
 }
 
 /// The meaning of a value.
@@ -108,7 +110,7 @@ const OTHER_STATUS: [&str; 10] = [
 ];
 
 /// Returns the meaning of a column with this name, and whether that is certain before its values are
-/// seen. Returns `None` for a column that does not say who has left.
+/// seen. Returns `None` for a column that is about something else.
 pub(super) fn kind(name: &str) -> Option<(Kind, bool)> {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     if has(&ELSE) || has(&OTHER_CHANNELS) && !name.contains("email") {
@@ -123,7 +125,7 @@ pub(super) fn kind(name: &str) -> Option<(Kind, bool)> {
     } else if name == "state" || name.contains("status") && !has(&OTHER_STATUS) {
         Some((Kind::Status, false))
     } else {
-        None
+        (!name.is_empty()).then_some((Kind::Other, false))
     }
 }
 
@@ -190,6 +192,25 @@ const PRESENT: [&str; 15] = [
     "aktiv",
     "angemeldet",
 ];
+/// Words that mean this whatever the column is called.
+const SURELY_GONE: [&str; 16] = [
+    "unsubscribed",
+    "unsub",
+    "nonsubscribed",
+    "notsubscribed",
+    "unsubscribedfromall",
+    "bounced",
+    "hardbounced",
+    "complained",
+    "spamcomplaint",
+    "markedasspam",
+    "optedout",
+    "blacklisted",
+    "blocklisted",
+    "suppressed",
+    "donotcontact",
+    "abgemeldet",
+];
 const YES: [&str; 9] = ["yes", "true", "1", "y", "t", "on", "x", "ja", "checked"];
 const NO: [&str; 8] = ["no", "false", "0", "n", "f", "off", "never", "nein"];
 /// Words that some programs write into an empty cell.
@@ -217,6 +238,9 @@ pub(super) fn is_no_time(text: &str) -> bool {
 pub(super) fn is_plain(kind: Kind, text: &str) -> bool {
     let word = bare(text);
     let is_word = |words: &[&str]| words.contains(&&*word);
+    if kind == Kind::Other {
+        return !is_word(&SURELY_GONE);
+    }
     is_nothing(text)
         || kind != Kind::Status && (is_word(&YES) || is_word(&NO) || plausible_time(text).is_some())
 }
@@ -232,8 +256,16 @@ fn has_sign(text: &str) -> bool {
 pub(super) fn says(kind: Kind, text: &str) -> Says {
     let (text, word) = (text.trim(), bare(text));
     let word = &*word;
+    if kind == Kind::Other {
+        let is_gone = SURELY_GONE.contains(&word);
+        return if is_gone {
+            Says::Unknown
+        } else {
+            Says::Nothing
+        };
+    }
     let if_yes = |is_yes: bool| match kind {
-        Kind::Status => Says::Unknown,
+        Kind::Status | Kind::Other => Says::Unknown,
         Kind::Left | Kind::Stayed if (kind == Kind::Left) == is_yes => Says::Left,
         Kind::Left | Kind::Stayed => Says::Stayed,
     };

@@ -2,7 +2,8 @@
 //!
 //! In a directory such as `/tmp` any user can create a link or a pipe under the name that somebody else is
 //! going to write to. Linux can refuse to follow it (`fs.protected_symlinks` and `fs.protected_fifos`), but
-//! these settings may be off, so each part of the path is checked here by the same rule.
+//! these settings may be off, so each part of the path is checked here by the same rule. It is the same in a
+//! directory that another user has created there.
 
 use std::{
     ffi::OsString,
@@ -41,6 +42,8 @@ pub(super) struct Place {
     directory: OwnedFd,
     pub(super) name: OsString,
     path: PathBuf,
+    /// The path leads through a directory that another user has created in a shared one.
+    is_foreign: bool,
 }
 
 pub(super) struct Stream {
@@ -56,12 +59,16 @@ impl Destination {
             directory: open_directory(CWD, ".")?,
             name: OsString::new(),
             path: PathBuf::new(),
+            is_foreign: false,
         };
         let mut rest = Vec::new();
         push(&mut rest, path);
         let mut links = 0;
         while let Some(part) = rest.pop() {
             place.path.push(&part);
+            if part == "/" {
+                place.is_foreign = false;
+            }
             if part == "/" || part == ".." {
                 place.directory = open_directory(&place.directory, &part)?;
                 continue;
@@ -91,6 +98,7 @@ impl Destination {
                 }
                 FileType::Directory if rest.is_empty() => break,
                 FileType::Directory => {
+                    place.is_foreign |= !place.is_trusted(&found)?;
                     place.directory = open_directory(&place.directory, &place.name)?;
                 }
                 _ if !rest.is_empty() => return Err(Errno::NOTDIR.into()),
@@ -128,14 +136,19 @@ impl Place {
         Ok(openat(&self.directory, ".", flags, Mode::empty())?)
     }
 
-    /// Refuses another user's link or pipe in a directory that others can write to and that has the
-    /// sticky bit.
-    fn check(&self, what: &str, found: &Stat) -> io::Result<()> {
+    /// Whether this was created by the caller or the directory's owner, or in a directory that is not shared:
+    /// one that others can write to and that has the sticky bit.
+    fn is_trusted(&self, found: &Stat) -> io::Result<bool> {
         let directory = fstat(&self.directory)?;
         let mode = Mode::from_raw_mode(directory.st_mode);
         let is_shared = mode.contains(Mode::SVTX) && mode.intersects(Mode::WGRP | Mode::WOTH);
-        let is_trusted = [geteuid().as_raw(), directory.st_uid].contains(&found.st_uid);
-        if !is_shared || is_trusted {
+        Ok(!is_shared || [geteuid().as_raw(), directory.st_uid].contains(&found.st_uid))
+    }
+
+    /// Refuses a link or pipe of another user.
+    fn check(&self, what: &str, found: &Stat) -> io::Result<()> {
+        let is_own = found.st_uid == geteuid().as_raw();
+        if self.is_trusted(found)? && (is_own || !self.is_foreign) {
             return Ok(());
         }
         Err(io::Error::other(format!(

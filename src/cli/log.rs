@@ -4,7 +4,7 @@ mod queue;
 
 use std::{
     io::{self, IsTerminal, Write},
-    panic,
+    mem, panic,
     sync::{
         Arc,
         mpsc::{Receiver, sync_channel},
@@ -72,28 +72,31 @@ impl Drop for Log {
 /// Writes lines as they come, until the log is closed and every line is written.
 fn write(queue: &Queue) {
     let mut lines = Vec::new();
+    let mut lost = 0;
     while let Some(dropped) = queue.take(&mut lines) {
+        let dropped = dropped + mem::take(&mut lost);
         if dropped > 0 {
             // The queue is empty now, so this line finds room, after the lines before it.
             tracing::warn!("{dropped} lines of the log were dropped: the log could not keep up");
         }
-        write_all(&lines);
+        lost = write_all(&lines);
         lines.clear();
         thread::sleep(PAUSE);
     }
 }
 
-/// Writes lines to standard error, also to one that is non-blocking and full.
-fn write_all(mut lines: &[u8]) {
+/// Writes lines to standard error, also to one that is non-blocking and full. Returns how many were lost,
+/// because the disk is full, for example.
+fn write_all(mut lines: &[u8]) -> u64 {
     while !lines.is_empty() {
         match io::stderr().write(lines) {
             Ok(written) => lines = &lines[written..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
-            // Without standard error there is no log.
-            Err(_) => return,
+            Err(_) => return lines.iter().filter(|byte| **byte == b'\n').count() as u64,
         }
     }
+    0
 }
 
 /// Has each panic logged once: where, and not in its words, which may quote what was being worked on,

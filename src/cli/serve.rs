@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     handles, log,
     place::{Place, Store},
-    signals::Signals,
+    signals::{Signals, exit_at_the_next},
     store::Held,
 };
 use crate::{
@@ -109,7 +109,11 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
         tell_the_service_manager(NotifyState::Stopping);
     })
     .await;
-    Ok(())
+    // From here on the list is closed, which takes long if its disk hangs.
+    exit_at_the_next(
+        "told to stop again before the waitlist was closed; everything acknowledged is kept",
+    )
+    .map_err(told)
 }
 
 /// Opens the list and renders the site. Told to stop meanwhile, it leaves the list in order, and fails.

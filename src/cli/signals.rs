@@ -60,3 +60,19 @@ pub(super) fn when_interrupted(
     });
     Ok(())
 }
+
+/// Ends the program with exit code 1 at the next signal to stop, whatever its other threads wait for.
+pub(super) fn exit_at_the_next(message: &'static str) -> io::Result<()> {
+    let mut runtime = runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build()?;
+    let mut signals = {
+        let _entered = runtime.enter();
+        Signals::new()?
+    };
+    thread::Builder::new().spawn(move || {
+        runtime.block_on(signals.next());
+        report(message);
+        process::exit(1)
+    })?;
+    Ok(())
+}

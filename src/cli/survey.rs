@@ -1,12 +1,17 @@
 //! Reads a file before `import` adds anybody: finds the columns that say which people have left, and the
 //! values in them that are unknown.
 
-use std::{collections::HashSet, io, sync::Arc};
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+    io,
+    sync::Arc,
+};
 
 use super::{
     columns::Columns,
     departed::{self, Kind, Says, bare, is_plain},
-    rows::{Content, Opened, Record},
+    rows::{Opened, Record},
     uses::{Unknown, Use, Uses, shown},
 };
 use crate::waitlist::Email;
@@ -38,6 +43,9 @@ pub(super) struct Rules {
     pub(super) not_used: HashSet<String>,
     /// Columns in which an empty box may be a no.
     pub(super) with_boxes: HashSet<String>,
+    /// The people who have left, by a hash of their addresses: in another row they may not have.
+    left: HashSet<u64>,
+    hasher: RandomState,
 }
 
 impl Rules {
@@ -51,6 +59,11 @@ impl Rules {
 
     pub(super) fn is_intact(&self) -> bool {
         self.is_intact
+    }
+
+    /// Whether a row says that this person has left.
+    pub(super) fn has_left(&self, email: &Email) -> bool {
+        !self.left.is_empty() && self.left.contains(&self.hasher.hash_one(email.key()))
     }
 
     /// Classifies a value, by the owner's answers first, then by the known words.
@@ -102,6 +115,7 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
     let mut uses = Uses::default();
     let mut missing = rules.answers.ignore.clone();
     let (mut left, mut kept) = (0, 0);
+    let mut second_header = None;
     if let Some(columns) = &opened.columns {
         uses.add(columns);
         missing.retain(|name| !columns.has(name));
@@ -129,18 +143,31 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
                 uses.note(&name, line, text, says);
                 has_left |= matches!(says, Says::Left | Says::LeftAt);
             }
-            let is_somebody = |content: &Content| {
-                let email = content.cell(columns.email);
-                email.is_ok_and(|email| Email::parse(email).is_ok())
-            };
+            let email = content.cell(columns.email).unwrap_or_default();
+            if opened.columns.is_some() && columns.is_header(email) {
+                second_header.get_or_insert(line);
+            }
             left += u64::from(has_left);
-            // One person is enough; the import parses the addresses again.
-            kept += u64::from(!has_left && kept == 0 && is_somebody(&content));
+            // To know that somebody has not left, one person is enough.
+            if has_left || kept == 0 {
+                match Email::parse(email) {
+                    Ok(email) if has_left => {
+                        rules.left.insert(rules.hasher.hash_one(email.key()));
+                    }
+                    Ok(_) => kept += 1,
+                    Err(_) => {}
+                }
+            }
         }
     }
     let unknown = uses.settle(&mut rules);
     let question = if let Some(name) = missing.first() {
         Some(format!("there is no column {} in it", shown(name)))
+    } else if let Some(line) = second_header {
+        Some(format!(
+            "line {line} is a second header row, so its columns may be others: import the part before it and \
+             the part from it on as two files"
+        ))
     } else if !unknown.is_empty() {
         Some(about_unknown(&unknown))
     } else if left > 0 && kept == 0 && !rules.answers.skip_all {

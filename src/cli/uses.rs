@@ -134,6 +134,10 @@ impl Uses {
                 continue;
             };
             let is_known = !values.skipped.is_empty() || !values.imported.is_empty();
+            if values.kind == Kind::Other {
+                unknown.append(&mut values.unknown);
+                continue;
+            }
             let is_of_links = values.has_links && values.unknown.is_empty();
             if !is_known && (is_of_links || !values.is_sure) {
                 column.purpose = Purpose::Ignored;
@@ -159,6 +163,13 @@ impl Uses {
             }
             unknown.append(&mut values.unknown);
         }
+        self.columns.retain(|column| {
+            let is_other = |values: &Values| values.kind == Kind::Other;
+            let is_silent =
+                |values: &Values| values.skipped.is_empty() && values.imported.is_empty();
+            let values = column.values.as_ref();
+            !values.is_some_and(|values| is_other(values) && is_silent(values))
+        });
         unknown.sort_by_key(|it| it.line);
         unknown
     }

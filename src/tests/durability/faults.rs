@@ -136,6 +136,32 @@ fn a_disk_that_does_not_write_keeps_nobody_waiting_for_ever() {
     assert_eq!(server.join("ann@example.com"), "409");
 }
 
+/// The first one lets requests under way finish, and the second one waits no longer for them.
+#[test]
+fn a_third_signal_ends_it_also_when_the_disk_hangs() {
+    let place = Place::new();
+    place.serve().signal("-TERM");
+    let mut server = Running::start(failing(&place, "fdatasync:delay_enter=90000000:when=1"));
+    let addr = server.addr.clone();
+    let waiting = std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(addr).expect("it listens");
+        let body = r#"{"email":"ann@example.com"}"#;
+        let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json";
+        let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("it reads");
+        std::io::read_to_string(stream).unwrap_or_default()
+    });
+    for _ in 0..40 {
+        std::thread::sleep(Duration::from_millis(500));
+        if server.child.try_wait().expect("ours").is_some() {
+            break;
+        }
+        server.signal("-TERM");
+    }
+    assert_eq!(server.ended(), Some(1));
+    waiting.join().expect("no panic");
+}
+
 /// The program may open so many files, and clients come on more connections.
 #[test]
 fn out_of_file_handles_it_serves_those_it_can_and_then_all() {

@@ -304,3 +304,54 @@ fn a_malformed_header_row_is_not_taken_for_a_bad_line() {
         told(&done)
     );
 }
+
+#[test]
+fn asks_about_a_word_such_as_unsubscribed_in_any_column() {
+    let owner = alone();
+    for file in [
+        file("type", "regular", "unsubscribed"),
+        file("Email Deliverability", "good", "Bounced"),
+        file("plan_status", "", "opted out"),
+        "ann@example.com,active\nbob@example.com,unsubscribed\n".to_owned(),
+    ] {
+        let done = owner.run_with(&["import"], file.clone()).code(1);
+        let told = told(&done);
+        assert!(told.contains("nothing was imported"), "{file}: {told}");
+        assert!(told.contains("--skip STATUS"), "{file}: {told}");
+        for (flag, added) in [("--skip", 1), ("--keep", 2)] {
+            let args = ["import", "--dry-run", flag, "unsubscribed", flag, "bounced"];
+            let args = [&args[..], &[flag, "opted out"]].concat();
+            let done = owner.run_with(&args, file.clone());
+            let report = printed(&done);
+            let counts = format!("{added} would be added");
+            assert!(report.contains(&counts), "{file} {flag}: {report}");
+        }
+    }
+    // A phone may have other wishes.
+    let sms = file("SMS Marketing Consent", "SUBSCRIBED", "UNSUBSCRIBED");
+    assert!(counts(&owner, &sms).starts_with("2 would be added"));
+}
+
+#[test]
+fn who_has_left_in_one_row_is_skipped_in_all() {
+    let owner = alone();
+    for rows in [
+        "ann@example.com,active\nANN@example.com,unsubscribed\n",
+        "ANN@example.com,unsubscribed\nann@example.com,active\n",
+    ] {
+        let file = format!("email,status\n{rows}bob@example.com,active\n");
+        let counted = counts(&owner, &file);
+        assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
+    }
+}
+
+#[test]
+fn asks_to_split_two_files_that_were_put_together() {
+    let owner = alone();
+    let file = "email,name\nann@example.com,Ann\n\
+                email,UNSUB_TIME\nbob@example.com,2024-03-03 03:03:03\n";
+    let done = owner.run_with(&["import"], file).code(1);
+    let told = told(&done);
+    assert!(told.contains("line 3 is a second header row"), "{told}");
+    assert!(told.contains("nothing was imported"), "{told}");
+}

@@ -109,6 +109,27 @@ fn refuses_a_pipe_of_another_user() {
     }
 }
 
+/// What stands in a directory of another user is theirs to change.
+#[test]
+fn refuses_links_and_pipes_in_a_directory_that_another_user_made_in_a_shared_one() {
+    let owner = with_directory(0o1777);
+    let theirs = owner.file("shared/theirs");
+    fs::create_dir(&theirs).expect("writable");
+    owner.write("precious", "precious");
+    symlink("../../precious", theirs.join("link")).expect("writable");
+    make_pipe(&theirs.join("pipe"));
+    let given = ["pipe", "link"].map(|name| give_away(&theirs.join(name)));
+    if given == [true; 2] && give_away(&theirs) {
+        assert_refused(&owner, "shared/theirs/link", "shared/theirs/link is a link");
+        assert_refused(&owner, "shared/theirs/pipe", "shared/theirs/pipe is a pipe");
+        assert_eq!(owner.read("precious"), "precious");
+    }
+    // A new file is the caller's alone wherever it is.
+    owner
+        .run(&["export", "-o", "shared/theirs/new.csv"])
+        .success();
+}
+
 #[test]
 fn follows_links_and_pipes_of_the_caller_and_of_the_directorys_owner() {
     let owner = with_directory(0o1777);

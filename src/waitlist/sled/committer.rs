@@ -171,7 +171,7 @@ impl Committer {
                 .unwrap_or(true);
         // sled shortens its log too, but only by whole segments.
         let len = self.log.metadata().map_or(self.log_len, |log| log.len());
-        let is_shorter = len < self.log_len && (len == 0 || len % SEGMENT_BYTES != 0);
+        let is_shorter = len < self.log_len && (len == 0 || !len.is_multiple_of(SEGMENT_BYTES));
         if !is_there || is_shorter {
             report_and_exit(
                 &format!(
