@@ -7,6 +7,7 @@ mod faults;
 mod files;
 mod kill;
 mod power_cut;
+mod recording;
 mod starts;
 mod strace;
 

@@ -1,16 +1,7 @@
 //! The power goes off: what the program does to its files while people sign up is recorded, disks
 //! are rebuilt as a cut may have left them, and the list is opened on each.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    ops::Range,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::LazyLock,
-    thread,
-    time::UNIX_EPOCH,
-};
+use std::{collections::BTreeSet, fs, path::Path, sync::LazyLock, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, StoreError, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -19,10 +10,10 @@ use tokio::runtime::Runtime;
 
 use super::{
     disk::{Disk, Unsynced},
-    number, sign_up,
-    strace::{self, Call, Deed},
+    number,
+    recording::{IMPORTED, Recording, key},
+    strace::{Call, Deed},
 };
-use crate::running::{Place, Running, signal};
 
 /// Disks that are rebuilt. `make powercut` has more of everything.
 const CUTS: u64 = 240;
@@ -30,8 +21,6 @@ const CUTS: u64 = 240;
 const SIGN_UPS: u64 = 600;
 /// Clients at once.
 const CLIENTS: u64 = 6;
-/// People whom the owner imports.
-const IMPORTED: u64 = 800;
 
 static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     let sign_ups = number("POWER_CUT_SIGN_UPS", SIGN_UPS);
@@ -75,172 +64,7 @@ fn the_cuts_come_also_after_an_import_and_an_erasure() {
     );
 }
 
-/// What a program did to its files, from its first start on.
-struct Recording {
-    root: PathBuf,
-    calls: Vec<Call>,
-    /// Every address that was sent, by its key.
-    sent: BTreeSet<String>,
-    /// Those that were to be erased.
-    erased: BTreeSet<String>,
-    /// When the list was one that is refused, and what makes it whole again.
-    refusable: Vec<Refusable>,
-}
-
-/// A time in which a file of the list had other contents.
-struct Refusable {
-    lines: Range<usize>,
-    file: &'static str,
-    before: Vec<u8>,
-}
-
 impl Recording {
-    /// Some starts that fail, and three lives in each of which people sign up: at the end of
-    /// the first one the program is told to stop, and near the end of the second one it is killed. In
-    /// the third one the owner imports and erases meanwhile.
-    fn make(sign_ups: u64, clients: u64) -> Self {
-        let place = Place::new();
-        let mut recording = Self {
-            root: place.path().to_owned(),
-            calls: Vec::new(),
-            sent: BTreeSet::new(),
-            erased: BTreeSet::new(),
-            refusable: Vec::new(),
-        };
-        // Starts that fail while the list is created, and just after.
-        recording.refuse(&place, "fsync:error=EIO:when=3");
-        recording.refuse(&place, "rename:error=EIO");
-        recording.refuse(&place, "fadvise64:error=EIO");
-        for life in 0..3 {
-            if life > 0 {
-                recording.refuse_all(&place);
-            }
-            let log = place.path().join(format!("log{life}"));
-            let server = Running::start(recorded(&place, &log, &[]));
-            let process = server.child.id();
-
-            let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
-            let keys = addresses.iter().map(|address| key(address));
-            recording.sent.extend(keys);
-            let addresses = (0..sign_ups).zip(addresses).map(move |(number, address)| {
-                if life == 1 && number == sign_ups * 9 / 10 {
-                    thread::spawn(move || signal(process, "-KILL"));
-                }
-                address
-            });
-            let runtime = Runtime::new().expect("a runtime");
-            thread::scope(|scope| {
-                if life == 2 {
-                    scope.spawn(|| recording.manage(&place));
-                }
-                runtime.block_on(sign_up(&server.addr, clients, addresses));
-            });
-            if life != 1 {
-                signal(process, "-TERM");
-            }
-            strace::wait_for_end(&log, process);
-            strace::read(&log, &mut recording.calls);
-        }
-        recording
-    }
-
-    /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
-    /// are of another format, damaged, or older than the mark.
-    fn refuse_all(&mut self, place: &Place) {
-        for failure in DISK_FAILURES {
-            self.refuse(place, failure);
-        }
-        let [none, ahead] = [0, u64::MAX / 2].map(|n: u64| [n.to_be_bytes(), (!n).to_be_bytes()]);
-        let contents = [
-            ("conf", vec![b'?'; 40]),
-            ("mark", [ahead, none].as_flattened().concat()),
-            ("mark", [none, ahead].as_flattened().concat()),
-        ];
-        for (file, bytes) in contents {
-            let path = place.path().join("data/waitlist").join(file);
-            let before = fs::read(&path).expect("readable");
-            let from = self.write(&path, &bytes);
-            self.refuse(place, "");
-            let to = self.write(&path, &before);
-            self.refusable.push(Refusable {
-                lines: from..to + 3,
-                file,
-                before,
-            });
-        }
-    }
-
-    /// A start that fails: as told, or in the end because the site's files are not there.
-    fn refuse(&mut self, place: &Place, failure: &str) {
-        let log = place.path().join(format!("refused{}", self.calls.len()));
-        let inject = format!("inject={failure}");
-        let options: &[&str] = match failure {
-            "" => &[],
-            _ => &["-e", &inject],
-        };
-        let [site, away] = ["site", "away"].map(|name| place.path().join(name));
-        fs::rename(&site, &away).expect("ours");
-        let mut start = recorded(place, &log, options)
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        strace::wait_for_end(&log, start.id());
-        assert_eq!(start.wait().expect("it ends").code(), Some(1), "{failure}");
-        fs::rename(&away, &site).expect("ours");
-        strace::read(&log, &mut self.calls);
-    }
-
-    /// Writes a file, synced, and returns the line at which that begins.
-    fn write(&mut self, path: &Path, bytes: &[u8]) -> usize {
-        fs::write(path, bytes).expect("writable");
-        let first = self.calls.last().map_or(0, |call| call.begun + 1);
-        let deeds = [
-            Deed::SetLen(path.to_owned(), bytes.len() as u64),
-            Deed::Write(path.to_owned(), Some(0), bytes.to_owned()),
-            Deed::Sync(path.to_owned()),
-        ];
-        self.calls
-            .extend((first..).zip(deeds).map(|(line, deed)| Call {
-                begun: line,
-                done: line,
-                deed,
-            }));
-        first
-    }
-
-    /// Imports people, and erases some who are in many records.
-    fn manage(&mut self, place: &Place) {
-        let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
-        let keys = people.iter().map(|address| key(address));
-        self.sent.extend(keys);
-        let erased: Vec<_> = (0..IMPORTED)
-            .step_by(20)
-            .map(|number| address(9, number))
-            .collect();
-        self.erased
-            .extend(erased.iter().map(|address| key(address)));
-        let file = place.path().join("people.txt");
-        fs::write(&file, people.join("\n")).expect("writable");
-        for args in [
-            vec!["import".into(), file.display().to_string()],
-            [vec!["erase".into()], erased].concat(),
-        ] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-            let data = place.path().join("data");
-            let done = command.args(args).arg("--data").arg(data).output();
-            assert!(done.expect("it runs").status.success());
-        }
-    }
-
-    /// Segments of sled's log that were begun: each is 512 KiB.
-    fn segments(&self) -> usize {
-        let begins = |call: &&Call| {
-            matches!(&call.deed, Deed::Write(path, Some(at), _)
-                if path.ends_with("waitlist/db") && at % (512 << 10) == 0)
-        };
-        self.calls.iter().filter(begins).count()
-    }
-
     /// Rebuilds as many disks as cuts at random moments may have left, opens each, and returns what is
     /// wrong with some.
     fn cut(&self, cuts: u64, syncs_data: bool) -> Vec<String> {
@@ -367,26 +191,6 @@ impl Recording {
     }
 }
 
-/// The program, recorded, on the list of this place.
-fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
-    let mut command = strace::recorded(place, log, options);
-    command.arg("--data").arg(place.path().join("data"));
-    command
-}
-
-/// How a disk fails while a list is opened. strace counts the calls of each thread: the copy is made by
-/// the first one, the second one opens the copy, and a third one the list itself, with more calls.
-const DISK_FAILURES: [&str; 8] = [
-    "mkdir:error=ENOSPC:when=2+",
-    "copy_file_range:error=ENOSPC:when=1+",
-    "pwrite64:error=ENOSPC:when=1+",
-    "rename:error=ENOSPC:when=1",
-    "fsync:error=EIO:when=2+",
-    "pwrite64:error=ENOSPC:when=2+",
-    "fsync:error=EIO:when=4+",
-    "fsync:error=EIO:when=6",
-];
-
 /// Signs up when the power is there again.
 const LAST: &str = "last@example.com";
 
@@ -400,20 +204,6 @@ fn in_order_of_effect(calls: &[Call]) -> Vec<&Call> {
     calls.retain(|call| effect(call) < usize::MAX);
     calls.sort_by_key(|call| effect(call));
     calls
-}
-
-/// Of many lengths; each tenth is one before it in another spelling.
-fn address(life: u64, number: u64) -> String {
-    if number % 10 == 9 {
-        return address(life, number - 9).to_uppercase();
-    }
-    let filling = "x".repeat(number as usize * 7 % 50);
-    let domain = "twenty-letters-long.".repeat(number as usize % 9);
-    format!("{life}-{number}{filling}@{domain}example.com")
-}
-
-fn key(address: &str) -> String {
-    Email::parse(address).expect("an address").key()
 }
 
 /// In memory where there is such a place: a rebuilt disk is needed for a moment only.

@@ -160,10 +160,10 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
-    /// Stops the process when the files were removed or replaced: what is written to them would be lost
-    /// with this process, or with the next start.
+    /// Stops the process when the files were removed or replaced: sign-ups would be lost with this process,
+    /// or with the next start.
     fn stop_if_the_files_changed(&self) {
-        // Where that can't be told, the log was synced all the same.
+        // If stat fails for another reason, the sync has succeeded all the same.
         let is_there = is_at(&self.log, &self.log_path).unwrap_or(true)
             && self
                 .mark

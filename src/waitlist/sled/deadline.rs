@@ -1,5 +1,4 @@
-//! sled can hang on a damaged log, or panic. So it opens a list on a thread of its own, for a limited
-//! time.
+//! Opens a store on a separate thread with a deadline: sled can hang or panic on a damaged log.
 
 use std::{
     any::Any,
@@ -17,9 +16,9 @@ use std::{
 
 use super::{OpenError, reason};
 
-/// How long opening may take. A million entries open in a second.
+/// Maximum time to open a log. A million entries open in a second.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// And a second more for each of these bytes: a slow disk reads as many in a second.
+/// The deadline is a second later for each of these bytes, which a slow disk reads in a second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// Time is counted in ticks, so the time in which this process is stopped (SIGSTOP, a suspended machine)
 /// does not count.
@@ -32,13 +31,13 @@ const OPENING: &str = "opening";
 #[derive(Debug)]
 pub(super) enum Problem {
     Io(io::Error),
-    /// What is wrong with the store.
+    /// The store is unusable, for this reason.
     Store(String),
     /// The program is to stop.
     Interrupted,
 }
 
-/// Does `work`, which opens a log of so many bytes. Gives up when `stop` becomes true.
+/// Runs `work`, which opens a log of `bytes` bytes. Gives up when `stop` becomes true.
 pub(super) fn in_time<T: Send + 'static>(
     bytes: u64,
     stop: &AtomicBool,
@@ -68,7 +67,7 @@ pub(super) fn in_time<T: Send + 'static>(
     )))
 }
 
-/// A panic of sled while it opens is reported as damage, and by nothing else.
+/// Silences the panic hook for that thread: the panic is reported as damage.
 fn silence_panics() {
     static SILENCED: Once = Once::new();
     SILENCED.call_once(|| {

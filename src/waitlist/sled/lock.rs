@@ -15,9 +15,9 @@ use super::OpenError;
 const LOCK: &str = "lock";
 /// How long to wait for a lock: that of a handle that was just dropped lingers for milliseconds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often a file is locked that is replaced meanwhile.
+/// Maximum number of attempts if the file is replaced each time.
 const TRIES: usize = 100;
-/// Between two tries of a lock.
+/// Pause between two attempts to lock a file.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The locks of a data directory and its store. They are released when this is dropped.
@@ -55,7 +55,7 @@ impl Locks {
         // The data directory in which the holder has written its id.
         let data = real.parent().unwrap_or(&real);
         let lock = lock_directory(&real, data).map_err(|error| match error {
-            // Through a mount, the file `lock` that stands there is ours.
+            // Through a mount, this file `lock` is the one that we have just written.
             OpenError::Held(data, holder) => {
                 OpenError::Held(data, holder.filter(|id| *id != process::id()))
             }

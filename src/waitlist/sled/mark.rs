@@ -1,4 +1,4 @@
-//! How far the list has come: what sled can't tell of a log that lost its end.
+//! The progress of the list in a file beside the log. It reveals a log that lost its end.
 //!
 //! After damage sled silently goes back to what it can read before it. The mark says how many entries
 //! were numbered and how many were erased. It is written after each batch is durable. It is not synced
@@ -46,13 +46,13 @@ impl Mark {
         file.map(Self)
     }
 
-    /// Says that the list has come so far.
+    /// Writes the progress.
     pub(super) fn set(&self, Progress { end, erased }: Progress) -> io::Result<()> {
         let numbers = [end, !end, erased, !erased].map(u64::to_be_bytes);
         self.0.write_all_at(numbers.as_flattened(), 0)
     }
 
-    /// How far the list had come at least. A torn number counts as 0, and so do erasures in the mark of
+    /// Returns the least progress that the list had. A torn number counts as 0, and so do erasures in the mark of
     /// an earlier version, which did not count them.
     pub(super) fn get(&self) -> io::Result<Progress> {
         let number = |at: usize| -> io::Result<u64> {

@@ -1,5 +1,4 @@
-//! Opening the list: its first creation, what is refused, and what must be synced before anything is
-//! built upon it.
+//! Opens the list, creates it the first time, and refuses a store that is damaged or of another version.
 //!
 //! A list is opened twice. First a copy of it is opened and read from end to end ([`Trial`]), while the
 //! original is only read. When the copy is in order, sled opens the original, where its recovery takes
@@ -74,7 +73,7 @@ pub(super) fn former_copy(data: &Path) -> Option<PathBuf> {
 /// becomes true it gives up, as long as nothing was written.
 pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<Opened, OpenError> {
     let io = |error| OpenError::Io(data.to_owned(), error);
-    // sled panics.
+    // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
         return Err(io(io::Error::other(
             "the clock of this machine is before 1970",

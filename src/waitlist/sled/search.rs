@@ -1,5 +1,5 @@
-//! Looking for addresses through the whole list, for those who are to be erased: an index would always
-//! cost memory, and erasures are rare.
+//! Searches the whole list for the addresses to erase. Erasures are rare, and an index would always cost
+//! memory.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Everything that a list holds, read from end to end when it is opened.
+//! Reads a list from end to end when it is opened.
 
 use super::{
     super::Entry,
@@ -8,7 +8,7 @@ use super::{
     record::{self, Record},
 };
 
-/// What was found on a list.
+/// The contents of a list.
 #[derive(Debug)]
 pub(super) struct Stock {
     pub(super) known: Known,
@@ -48,14 +48,14 @@ impl Stock {
         }
         if erased < mark.erased {
             return Err(format!(
-                "{} erasures are missing, so erased people would be back",
+                "{} erasures are missing: erased people would reappear",
                 mark.erased - erased
             ));
         }
         Ok(stock)
     }
 
-    /// What the mark is to say of it.
+    /// Returns the progress to write to the mark.
     pub(super) fn progress(&self) -> Progress {
         let end = self.tip.end();
         Progress {

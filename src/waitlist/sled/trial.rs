@@ -24,10 +24,10 @@ pub(super) const LOG: &str = "db";
 /// Largest log that is copied to memory, in bytes: 800,000 entries. sled syncs what it opens, and in
 /// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room.
 const MEMORY_MAX: u64 = 64 << 20;
-/// Bytes of the disk that a copy leaves for others: a server beside it must not fail meanwhile.
+/// Bytes of the disk that a copy leaves free, so that another server on it does not fail.
 const RESERVE: u64 = 256 << 20;
 
-/// A copy of a store, which goes when this is dropped.
+/// A copy of a store. Dropping it removes the copy.
 #[derive(Debug)]
 pub(super) struct Trial {
     directory: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Copies a store to `directory`. What an interrupted start has left there is removed.
+    /// Copies a store to `directory`, and first removes the copy of an interrupted start.
     pub(super) fn new(store: &Path, directory: PathBuf) -> io::Result<Self> {
         let created = remove_tree(&directory).and_then(|()| create_private(&directory));
         created.map_err(|error| {
@@ -52,7 +52,7 @@ impl Trial {
             if !from.is_file() {
                 continue;
             }
-            // Nothing else is read: a list has no blobs.
+            // sled reads only these files: a list has no blobs.
             if name == "conf" || name == mark::FILE || name.as_encoded_bytes().starts_with(b"snap.")
             {
                 fs::copy(from, to)?;

@@ -1,0 +1,223 @@
+//! Records what the program does to its files: starts that fail, and three lives in which people sign up.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+};
+
+use landing::waitlist::Email;
+use tokio::runtime::Runtime;
+
+use super::{
+    sign_up,
+    strace::{self, Call, Deed},
+};
+use crate::running::{Place, Running, signal};
+
+/// People whom the owner imports.
+pub(super) const IMPORTED: u64 = 800;
+
+/// What a program did to its files, from its first start on.
+pub(super) struct Recording {
+    pub(super) root: PathBuf,
+    pub(super) calls: Vec<Call>,
+    /// Every address that was sent, by its key.
+    pub(super) sent: BTreeSet<String>,
+    /// Those that were to be erased.
+    pub(super) erased: BTreeSet<String>,
+    /// When the list was one that is refused, and what makes it whole again.
+    pub(super) refusable: Vec<Refusable>,
+}
+
+/// A time in which a file of the list had other contents.
+pub(super) struct Refusable {
+    pub(super) lines: Range<usize>,
+    pub(super) file: &'static str,
+    pub(super) before: Vec<u8>,
+}
+
+impl Recording {
+    /// Some starts that fail, and three lives in each of which people sign up: at the end of
+    /// the first one the program is told to stop, and near the end of the second one it is killed. In
+    /// the third one the owner imports and erases meanwhile.
+    pub(super) fn make(sign_ups: u64, clients: u64) -> Self {
+        let place = Place::new();
+        let mut recording = Self {
+            root: place.path().to_owned(),
+            calls: Vec::new(),
+            sent: BTreeSet::new(),
+            erased: BTreeSet::new(),
+            refusable: Vec::new(),
+        };
+        // Starts that fail while the list is created, and just after.
+        recording.refuse(&place, "fsync:error=EIO:when=3");
+        recording.refuse(&place, "rename:error=EIO");
+        recording.refuse(&place, "fadvise64:error=EIO");
+        for life in 0..3 {
+            if life > 0 {
+                recording.refuse_all(&place);
+            }
+            let log = place.path().join(format!("log{life}"));
+            let server = Running::start(recorded(&place, &log, &[]));
+            let process = server.child.id();
+
+            let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
+            let keys = addresses.iter().map(|address| key(address));
+            recording.sent.extend(keys);
+            let addresses = (0..sign_ups).zip(addresses).map(move |(number, address)| {
+                if life == 1 && number == sign_ups * 9 / 10 {
+                    thread::spawn(move || signal(process, "-KILL"));
+                }
+                address
+            });
+            let runtime = Runtime::new().expect("a runtime");
+            thread::scope(|scope| {
+                if life == 2 {
+                    scope.spawn(|| recording.manage(&place));
+                }
+                runtime.block_on(sign_up(&server.addr, clients, addresses));
+            });
+            if life != 1 {
+                signal(process, "-TERM");
+            }
+            strace::wait_for_end(&log, process);
+            strace::read(&log, &mut recording.calls);
+        }
+        recording
+    }
+
+    /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
+    /// are of another format, damaged, or older than the mark.
+    fn refuse_all(&mut self, place: &Place) {
+        for failure in DISK_FAILURES {
+            self.refuse(place, failure);
+        }
+        let [none, ahead] = [0, u64::MAX / 2].map(|n: u64| [n.to_be_bytes(), (!n).to_be_bytes()]);
+        let contents = [
+            ("conf", vec![b'?'; 40]),
+            ("mark", [ahead, none].as_flattened().concat()),
+            ("mark", [none, ahead].as_flattened().concat()),
+        ];
+        for (file, bytes) in contents {
+            let path = place.path().join("data/waitlist").join(file);
+            let before = fs::read(&path).expect("readable");
+            let from = self.write(&path, &bytes);
+            self.refuse(place, "");
+            let to = self.write(&path, &before);
+            self.refusable.push(Refusable {
+                lines: from..to + 3,
+                file,
+                before,
+            });
+        }
+    }
+
+    /// A start that fails: as told, or in the end because the site's files are not there.
+    fn refuse(&mut self, place: &Place, failure: &str) {
+        let log = place.path().join(format!("refused{}", self.calls.len()));
+        let inject = format!("inject={failure}");
+        let options: &[&str] = match failure {
+            "" => &[],
+            _ => &["-e", &inject],
+        };
+        let [site, away] = ["site", "away"].map(|name| place.path().join(name));
+        fs::rename(&site, &away).expect("ours");
+        let mut start = recorded(place, &log, options)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        strace::wait_for_end(&log, start.id());
+        assert_eq!(start.wait().expect("it ends").code(), Some(1), "{failure}");
+        fs::rename(&away, &site).expect("ours");
+        strace::read(&log, &mut self.calls);
+    }
+
+    /// Writes a file, synced, and returns the line at which that begins.
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> usize {
+        fs::write(path, bytes).expect("writable");
+        let first = self.calls.last().map_or(0, |call| call.begun + 1);
+        let deeds = [
+            Deed::SetLen(path.to_owned(), bytes.len() as u64),
+            Deed::Write(path.to_owned(), Some(0), bytes.to_owned()),
+            Deed::Sync(path.to_owned()),
+        ];
+        self.calls
+            .extend((first..).zip(deeds).map(|(line, deed)| Call {
+                begun: line,
+                done: line,
+                deed,
+            }));
+        first
+    }
+
+    /// Imports people, and erases some who are in many records.
+    fn manage(&mut self, place: &Place) {
+        let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
+        let keys = people.iter().map(|address| key(address));
+        self.sent.extend(keys);
+        let erased: Vec<_> = (0..IMPORTED)
+            .step_by(20)
+            .map(|number| address(9, number))
+            .collect();
+        self.erased
+            .extend(erased.iter().map(|address| key(address)));
+        let file = place.path().join("people.txt");
+        fs::write(&file, people.join("\n")).expect("writable");
+        for args in [
+            vec!["import".into(), file.display().to_string()],
+            [vec!["erase".into()], erased].concat(),
+        ] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+            let data = place.path().join("data");
+            let done = command.args(args).arg("--data").arg(data).output();
+            assert!(done.expect("it runs").status.success());
+        }
+    }
+
+    /// Segments of sled's log that were begun: each is 512 KiB.
+    pub(super) fn segments(&self) -> usize {
+        let begins = |call: &&Call| {
+            matches!(&call.deed, Deed::Write(path, Some(at), _)
+                if path.ends_with("waitlist/db") && at % (512 << 10) == 0)
+        };
+        self.calls.iter().filter(begins).count()
+    }
+}
+
+/// The program, recorded, on the list of this place.
+fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
+    let mut command = strace::recorded(place, log, options);
+    command.arg("--data").arg(place.path().join("data"));
+    command
+}
+
+/// How a disk fails while a list is opened. strace counts the calls of each thread: the copy is made by
+/// the first one, the second one opens the copy, and a third one the list itself, with more calls.
+const DISK_FAILURES: [&str; 8] = [
+    "mkdir:error=ENOSPC:when=2+",
+    "copy_file_range:error=ENOSPC:when=1+",
+    "pwrite64:error=ENOSPC:when=1+",
+    "rename:error=ENOSPC:when=1",
+    "fsync:error=EIO:when=2+",
+    "pwrite64:error=ENOSPC:when=2+",
+    "fsync:error=EIO:when=4+",
+    "fsync:error=EIO:when=6",
+];
+
+/// Of many lengths; each tenth is one before it in another spelling.
+fn address(life: u64, number: u64) -> String {
+    if number % 10 == 9 {
+        return address(life, number - 9).to_uppercase();
+    }
+    let filling = "x".repeat(number as usize * 7 % 50);
+    let domain = "twenty-letters-long.".repeat(number as usize % 9);
+    format!("{life}-{number}{filling}@{domain}example.com")
+}
+
+pub(super) fn key(address: &str) -> String {
+    Email::parse(address).expect("an address").key()
+}
