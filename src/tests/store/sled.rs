@@ -245,7 +245,7 @@ async fn who_goes_away_while_waiting_may_be_listed_or_not_and_asking_again_tells
 async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
-    let people = (0..100_000).map(|number| entry(&format!("{number}@example.com"), number));
+    let people = (0..30_000).map(|number| entry(&format!("{number}@example.com"), number));
     let joined = list.join_all(people.collect()).await;
     joined.expect("an answer");
     // A join that came later would always be answered later if it waited.
@@ -265,7 +265,7 @@ async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
         assert!(erase(&list, &new.to_uppercase()).await);
     }
     assert!(overtook);
-    assert_eq!(list.count(), 99_980);
+    assert_eq!(list.count(), 29_980);
 }
 
 /// Larger pieces sled would write to files of their own, and never sync them.

@@ -24,9 +24,10 @@ use super::{
         queue::{Erasure, Request, take_batch},
         stop::{FAILED, FILES_GONE, report_and_exit},
     },
+    files::FileState,
     known::Known,
-    lock::is_at,
-    mark::{self, Mark, Progress},
+    lock::is_missing,
+    mark::{Mark, Progress},
     reason,
     record::{self, Record, Stored},
 };
@@ -50,8 +51,8 @@ pub(super) struct Committer {
     /// sled's log, opened once more to sync it.
     pub(super) log: File,
     pub(super) log_path: PathBuf,
-    /// Its length in bytes after the last sync.
-    pub(super) log_len: u64,
+    /// As of the last batch.
+    pub(super) log_state: FileState,
     pub(super) known: Known,
     /// The last record, which grows until it is full.
     pub(super) tip: Record,
@@ -90,7 +91,7 @@ impl Committer {
 
     /// Does what is asked, as far as one sync may make it durable; publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
-        self.stop_if_the_files_changed();
+        self.stop_if_the_log_is_shorter();
         let before = self.tip.end();
         let mut erased = 0;
         let mut answers = Vec::new();
@@ -116,7 +117,7 @@ impl Committer {
             self.write_tip();
             self.sync();
         }
-        self.stop_if_the_files_changed();
+        self.stop_if_the_files_are_gone();
         if is_new {
             let end = self.tip.end();
             let count = *self.published.count.borrow() + joined - erased;
@@ -135,10 +136,9 @@ impl Committer {
         answers.into_iter().for_each(Answer::send);
     }
 
-    fn sync(&mut self) {
+    fn sync(&self) {
         or_stop(self.database.flush());
         or_stop(self.log.sync_data());
-        self.log_len = self.log.metadata().map_or(0, |log| log.len());
         self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -160,28 +160,39 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
+    /// Stops the process when the log was overwritten since the last batch, for example by a backup.
+    fn stop_if_the_log_is_shorter(&self) {
+        // sled shortens its log too, but only by whole segments. Where the length is unknown, the log is there.
+        let before = self.log_state.len;
+        let len = FileState::of(&self.log).map_or(before, |log| log.len);
+        if len < before && (len == 0 || !len.is_multiple_of(SEGMENT_BYTES)) {
+            self.stop_without_files();
+        }
+    }
+
     /// Stops the process when the files were removed or replaced: sign-ups would be lost with this process,
     /// or with the next start.
-    fn stop_if_the_files_changed(&self) {
-        // If stat fails for another reason, the sync has succeeded all the same.
-        let is_there = is_at(&self.log, &self.log_path).unwrap_or(true)
-            && self
-                .mark
-                .is_at(&self.log_path.with_file_name(mark::FILE))
-                .unwrap_or(true);
-        // sled shortens its log too, but only by whole segments.
-        let len = self.log.metadata().map_or(self.log_len, |log| log.len());
-        let is_shorter = len < self.log_len && (len == 0 || !len.is_multiple_of(SEGMENT_BYTES));
-        if !is_there || is_shorter {
-            report_and_exit(
-                &format!(
-                    "the files of the waitlist in {} were removed or replaced while they were in use; stopping. \
-                     Restore the data directory before the next start: without files it creates an empty list",
-                    self.log_path.parent().unwrap_or(&self.log_path).display()
-                ),
-                FILES_GONE,
-            );
+    fn stop_if_the_files_are_gone(&mut self) {
+        match FileState::at(&self.log_path) {
+            Ok(there) if there.id == self.log_state.id => self.log_state = there,
+            Err(error) if !is_missing(&error) => {}
+            _ => self.stop_without_files(),
         }
+        if self.mark.is_removed() {
+            self.stop_without_files();
+        }
+    }
+
+    fn stop_without_files(&self) -> ! {
+        let store = self.log_path.parent().unwrap_or(&self.log_path);
+        report_and_exit(
+            &format!(
+                "the files of the waitlist in {} were removed or replaced while they were in use; stopping. \
+                 Restore the data directory before the next start: without files it creates an empty list",
+                store.display()
+            ),
+            FILES_GONE,
+        )
     }
 
     /// Takes addresses out of the records that have them, and returns how many entries that were. The

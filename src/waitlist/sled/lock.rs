@@ -141,16 +141,17 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = identity(file.metadata()?);
     match fs::metadata(path) {
         Ok(there) => Ok(identity(there) == open),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(false)
-        }
+        Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is nothing at a path.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// The error that names the holder of a data directory, as far as it has left its id.

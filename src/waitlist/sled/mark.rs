@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-use super::lock::is_at;
+use super::files::FileState;
 
 /// Its file, in the store's directory.
 pub(super) const FILE: &str = "mark";
@@ -73,9 +73,9 @@ impl Mark {
         })
     }
 
-    /// Whether it is still the file at its path.
-    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
-        is_at(&self.0, path)
+    /// Whether its file was removed, or another one has taken its name.
+    pub(super) fn is_removed(&self) -> bool {
+        FileState::of(&self.0).is_ok_and(|file| file.links == 0)
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

@@ -31,6 +31,7 @@ use super::{
     queue::{Erasure, Queue, THREAD},
 };
 use committer::{BATCH_MAX, Committer, Moment, Published};
+use files::FileState;
 use lock::Locks;
 
 pub use error::OpenError;
@@ -95,10 +96,12 @@ impl SledWaitlist {
             syncs: Arc::clone(&syncs),
             count: publish,
         };
+        let log_state = FileState::of(&log);
+        let log_state = log_state.map_err(|error| OpenError::Io(data.to_owned(), error))?;
         let committer = Committer {
             database,
             entries: entries.clone(),
-            log_len: log.metadata().map_or(0, |log| log.len()),
+            log_state,
             log,
             log_path,
             known: stock.known,
