@@ -86,8 +86,25 @@ impl Recording {
             }
             strace::wait_for_end(&log, process);
             strace::read(&log, &mut recording.calls);
+            if life == 1 {
+                recording.add_what_was_written(&place);
+            }
         }
         recording
+    }
+
+    /// What the killed program has written is in its files, also a write that strace missed at the kill.
+    fn add_what_was_written(&mut self, place: &Place) {
+        for name in ["db", "mark"] {
+            let path = place.path().join("data/waitlist").join(name);
+            let bytes = fs::read(&path).expect("readable");
+            let line = self.calls.last().map_or(0, |call| call.begun + 1);
+            self.calls.push(Call {
+                begun: line,
+                done: line,
+                deed: Deed::Write(path, Some(0), bytes),
+            });
+        }
     }
 
     /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
