@@ -62,7 +62,7 @@ bench-postgres: build ## compare copies over PostgreSQL with its own benchmark; 
 	.ci/setup postgres
 	cargo run --release --example bench-postgres
 
-siege: build ## attack the release, and see what a polite visitor notices: three minutes
+siege: build ## attack the release, and see what a polite visitor notices: five minutes
 	.ci/setup siege
 	cargo run --release --example siege
 

@@ -31,6 +31,15 @@ enum From {
     Everywhere,
 }
 
+impl From {
+    fn name(self) -> &'static str {
+        match self {
+            Self::OneAddress => "one address",
+            Self::Everywhere => "everywhere",
+        }
+    }
+}
+
 /// An attack: its name, where it seems to come from, and the command, with `{url}`, `{addr}`, `{seconds}`,
 /// `{siege}`, which is this program, and `{rate}`, which is twice the requests a second that one of 100 clients
 /// gets at full load.
@@ -101,8 +110,8 @@ async fn main() {
     }
     let siege = env::current_exe().expect("this program");
     println!("a visitor asks for the page, the count, and signs up, by turns, {PACE:?} apart\n");
-    println!("| attack | p50 | p99 | longest | unanswered | after it: p99 | memory |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("| attack | from | p50 | p99 | longest | unanswered | p99 after it | memory |");
+    println!("|---|---|---|---|---|---|---|---|");
     for (name, from, command) in ATTACKS {
         let mut options = vec!["--signups-per-minute=0"];
         if from == From::Everywhere {
@@ -127,7 +136,8 @@ async fn main() {
         let (after, lost_after) = visit(&server, DURATION / 10, &mut Attack::new("")).await;
         assert_eq!(lost_after, 0, "{name}: it recovers");
         println!(
-            "| {name} | {:.1} ms | {:.1} ms | {:.0} ms | {lost} of {} | {:.1} ms | {:.0} MB |",
+            "| {name} | {} | {:.1} ms | {:.1} ms | {:.0} ms | {lost} of {} | {:.1} ms | {:.0} MB |",
+            from.name(),
             at(&during, 0.5),
             at(&during, 0.99),
             at(&during, 1.0),
