@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::Path,
     process::{Command, Stdio},
     thread::{sleep, spawn},
@@ -13,7 +12,12 @@ use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 
-use super::{acknowledged, number, sign_up};
+use super::{
+    acknowledged, number,
+    recording::{DISK_FAILURES, REFUSED, contents, put_back},
+    sign_up,
+    strace::failing,
+};
 use crate::running::{Place, signal};
 
 /// `make kill` has more.
@@ -50,7 +54,9 @@ fn whenever_it_is_killed_all_that_was_acknowledged_is_there() {
             gone.extend(victims);
         }
         look(&data, &promised, &gone);
-        refuse(&place, random.random_range(0..60_000));
+        refuse(&place, &mut random);
+        fill_up(&place, &mut random);
+        look(&data, &promised, &gone);
 
         // Every third time the start that is killed is the first one of a list.
         let new = Place::new();
@@ -121,24 +127,32 @@ fn owner(place: &Place, args: &[&str], more: &[String], moment: u64) -> bool {
 }
 
 /// A start of a list that is refused, killed or told to stop meanwhile: its files stay as they are.
-fn refuse(place: &Place, moment: u64) {
+fn refuse(place: &Place, random: &mut StdRng) {
     let store = place.path().join("data/waitlist");
-    let read = |name| fs::read(store.join(name)).expect("readable");
-    let mark = read("mark");
-    fs::write(store.join("mark"), [[0xff; 8], [0; 8]].as_flattened()).expect("writable");
-    let before = [read("db"), read("mark"), read("conf")];
+    let before = contents(&store);
+    REFUSED[random.random_range(0..REFUSED.len())](&store);
+    let changed = contents(&store);
     let mut start = place.command();
-    let mut start = start.stderr(Stdio::null()).spawn().expect("it starts");
+    let code = interrupt(&mut start, random.random_range(0..60_000), random);
+    assert_ne!(code, Some(0));
+    assert!(contents(&store) == changed, "a refused start has written");
+    put_back(&store, &before);
+}
+
+/// A start while the disk fails or is full, killed or told to stop meanwhile.
+fn fill_up(place: &Place, random: &mut StdRng) {
+    let failure = DISK_FAILURES[random.random_range(0..DISK_FAILURES.len())];
+    let mut start = failing(place, failure);
+    interrupt(&mut start, random.random_range(0..300_000), random);
+}
+
+/// Ends a program after so many microseconds, if it has not ended, and returns its exit code.
+fn interrupt(program: &mut Command, moment: u64, random: &mut StdRng) -> Option<i32> {
+    let mut running = program.stderr(Stdio::null()).spawn().expect("it starts");
     sleep(Duration::from_micros(moment));
-    let name = if moment.is_multiple_of(2) {
-        "-KILL"
-    } else {
-        "-TERM"
-    };
-    signal(start.id(), name);
-    assert_ne!(start.wait().expect("it ends").code(), Some(0));
-    assert!([read("db"), read("mark"), read("conf")] == before);
-    fs::write(store.join("mark"), mark).expect("writable");
+    let name = ["-KILL", "-TERM"][random.random_range(0..2)];
+    signal(running.id(), name);
+    running.wait().expect("it ends").code()
 }
 
 /// Opens the list: everybody who was promised is there once, and counted, and nobody who was erased.

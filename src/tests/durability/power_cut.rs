@@ -123,8 +123,7 @@ impl Recording {
                 disk.write_out(left.path(), unsynced, &mut random);
                 let at = call.begun;
                 for it in self.refusable.iter().filter(|it| it.lines.contains(&at)) {
-                    let file = left.path().join("data/waitlist").join(it.file);
-                    fs::write(file, &it.before).expect("writable");
+                    it.put_back(&left.path().join("data/waitlist"));
                 }
                 if let Err(told) = self.open(left.path(), &acknowledged, &gone) {
                     failures.push(format!("after call {moment}, seed {seed}: {told}"));

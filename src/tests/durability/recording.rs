@@ -1,7 +1,7 @@
 //! Records what the program does to its files: starts that fail, and three lives in which people sign up.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     ops::Range,
     path::{Path, PathBuf},
@@ -33,11 +33,24 @@ pub(super) struct Recording {
     pub(super) refusable: Vec<Refusable>,
 }
 
-/// A time in which a file of the list had other contents.
+/// A time in which some files of the list had other contents.
 pub(super) struct Refusable {
     pub(super) lines: Range<usize>,
-    pub(super) file: &'static str,
-    pub(super) before: Vec<u8>,
+    /// These files before it, or that one was not there.
+    pub(super) before: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+impl Refusable {
+    /// Makes the list one that is accepted.
+    pub(super) fn put_back(&self, store: &Path) {
+        for (name, bytes) in &self.before {
+            let file = store.join(name);
+            match bytes {
+                Some(bytes) => fs::write(file, bytes).expect("writable"),
+                None => drop(fs::remove_file(file)),
+            }
+        }
+    }
 }
 
 impl Recording {
@@ -98,7 +111,7 @@ impl Recording {
         for name in ["db", "mark"] {
             let path = place.path().join("data/waitlist").join(name);
             let bytes = fs::read(&path).expect("readable");
-            let line = self.calls.last().map_or(0, |call| call.begun + 1);
+            let line = self.next_line();
             self.calls.push(Call {
                 begun: line,
                 done: line,
@@ -113,24 +126,32 @@ impl Recording {
         for failure in DISK_FAILURES {
             self.refuse(place, failure);
         }
-        let [none, ahead] = [0, u64::MAX / 2].map(|n: u64| [n.to_be_bytes(), (!n).to_be_bytes()]);
-        let contents = [
-            ("conf", vec![b'?'; 40]),
-            ("mark", [ahead, none].as_flattened().concat()),
-            ("mark", [none, ahead].as_flattened().concat()),
-        ];
-        for (file, bytes) in contents {
-            let path = place.path().join("data/waitlist").join(file);
-            let before = fs::read(&path).expect("readable");
-            let from = self.write(&path, &bytes);
-            self.refuse(place, "");
-            let to = self.write(&path, &before);
-            self.refusable.push(Refusable {
-                lines: from..to + 3,
-                file,
-                before,
-            });
+        for change in REFUSED {
+            self.refuse_changed(place, change);
         }
+    }
+
+    /// A start on a list with a change for which it is refused: it writes nothing. Then the change is
+    /// taken back.
+    fn refuse_changed(&mut self, place: &Place, change: fn(&Path)) {
+        let store = place.path().join("data/waitlist");
+        let before = contents(&store);
+        change(&store);
+        let changed = contents(&store);
+        let from = self.next_line();
+        self.write(&store, &before, &changed);
+        self.refuse(place, "");
+        assert!(contents(&store) == changed, "a refused start has written");
+        put_back(&store, &before);
+        self.write(&store, &changed, &before);
+        let names = before.keys().chain(changed.keys());
+        let names = names.filter(|name| before.get(*name) != changed.get(*name));
+        self.refusable.push(Refusable {
+            lines: from..self.next_line(),
+            before: names
+                .map(|name| (name.clone(), before.get(name).cloned()))
+                .collect(),
+        });
     }
 
     /// A start that fails: as told, or in the end because the site's files are not there.
@@ -153,22 +174,38 @@ impl Recording {
         strace::read(&log, &mut self.calls);
     }
 
-    /// Writes a file, synced, and returns the line at which that begins.
-    fn write(&mut self, path: &Path, bytes: &[u8]) -> usize {
-        fs::write(path, bytes).expect("writable");
-        let first = self.calls.last().map_or(0, |call| call.begun + 1);
-        let deeds = [
-            Deed::SetLen(path.to_owned(), bytes.len() as u64),
-            Deed::Write(path.to_owned(), Some(0), bytes.to_owned()),
-            Deed::Sync(path.to_owned()),
-        ];
+    /// Records that somebody else writes the files of a folder, synced.
+    fn write(&mut self, folder: &Path, before: &Files, after: &Files) {
+        let mut deeds = Vec::new();
+        for (name, bytes) in after {
+            let path = folder.join(name);
+            match before.get(name) {
+                Some(former) if former == bytes => continue,
+                Some(_) => {}
+                None => deeds.push(Deed::Create(path.clone())),
+            }
+            deeds.push(Deed::SetLen(path.clone(), bytes.len() as u64));
+            deeds.push(Deed::Write(path.clone(), Some(0), bytes.clone()));
+            deeds.push(Deed::Sync(path));
+        }
+        let gone = before.keys().filter(|name| !after.contains_key(*name));
+        deeds.extend(gone.map(|name| Deed::Remove(folder.join(name))));
+        deeds.push(Deed::Sync(folder.to_owned()));
+        let first = self.next_line();
+        let calls = (first..).zip(deeds).map(|(line, deed)| Call {
+            begun: line,
+            done: line,
+            deed,
+        });
+        self.calls.extend(calls);
+    }
+
+    fn next_line(&self) -> usize {
         self.calls
-            .extend((first..).zip(deeds).map(|(line, deed)| Call {
-                begun: line,
-                done: line,
-                deed,
-            }));
-        first
+            .iter()
+            .map(|call| call.begun + 1)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Imports people, and erases some who are in many records.
@@ -214,7 +251,7 @@ fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
 
 /// How a disk fails while a list is opened. strace counts the calls of each thread: the copy is made by
 /// the first one, the second one opens the copy, and a third one the list itself, with more calls.
-const DISK_FAILURES: [&str; 8] = [
+pub(super) const DISK_FAILURES: [&str; 8] = [
     "mkdir:error=ENOSPC:when=2+",
     "copy_file_range:error=ENOSPC:when=1+",
     "pwrite64:error=ENOSPC:when=1+",
@@ -224,6 +261,54 @@ const DISK_FAILURES: [&str; 8] = [
     "fsync:error=EIO:when=4+",
     "fsync:error=EIO:when=6",
 ];
+
+/// Changes of a store for which a start refuses it: another format, files of another program, and marks
+/// that are ahead of the list, by its last number and by its erasures.
+pub(super) const REFUSED: [fn(&Path); 4] = [
+    |store| {
+        let database = ::sled::open(store).expect("sled opens");
+        let format = u64::MAX.to_be_bytes();
+        database.insert("format", &format).expect("writable");
+    },
+    |store| fs::write(store.join("conf"), [b'?'; 40]).expect("writable"),
+    |store| set_mark(store, [AHEAD, 0]),
+    |store| set_mark(store, [0, AHEAD]),
+];
+
+const AHEAD: u64 = u64::MAX / 2;
+
+/// Each number stands with its complement.
+fn set_mark(store: &Path, numbers: [u64; 2]) {
+    let numbers = numbers.map(|number| [number.to_be_bytes(), (!number).to_be_bytes()]);
+    fs::write(store.join("mark"), numbers.as_flattened().as_flattened()).expect("writable");
+}
+
+/// The files of a store by their names.
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
+
+pub(super) fn contents(store: &Path) -> Files {
+    fs::read_dir(store)
+        .expect("readable")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.is_file())
+        .map(|path| {
+            let name = path.file_name().expect("it has one").to_string_lossy();
+            (name.into_owned(), fs::read(&path).expect("readable"))
+        })
+        .collect()
+}
+
+/// Makes the files of a store what they were.
+pub(super) fn put_back(store: &Path, files: &Files) {
+    for name in contents(store).keys() {
+        if !files.contains_key(name) {
+            fs::remove_file(store.join(name)).expect("ours");
+        }
+    }
+    for (name, bytes) in files {
+        fs::write(store.join(name), bytes).expect("writable");
+    }
+}
 
 /// Of many lengths; each tenth is one before it in another spelling.
 fn address(life: u64, number: u64) -> String {

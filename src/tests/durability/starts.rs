@@ -3,13 +3,12 @@
 use std::{
     fs,
     io::read_to_string,
-    path::Path,
     process::{Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use super::strace::failing;
+use super::{recording::contents, strace::failing};
 use crate::running::{Place, Running, ended_soon, signal};
 
 /// The calls with which a list is opened, and how often a thread makes each of them. strace counts for
@@ -175,19 +174,4 @@ fn wait_until_stopped(process: u32) {
         sleep(Duration::from_millis(20));
     }
     panic!("process {process} does not stop");
-}
-
-/// The files of a store with their bytes.
-fn contents(store: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(store)
-        .expect("readable")
-        .map(|entry| entry.expect("readable").path())
-        .filter(|path| path.is_file())
-        .map(|path| {
-            let bytes = fs::read(&path).expect("readable");
-            (path.display().to_string(), bytes)
-        })
-        .collect();
-    files.sort();
-    files
 }
