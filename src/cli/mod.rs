@@ -28,10 +28,17 @@ mod survey;
 mod time;
 mod uses;
 
-use std::{env, process::ExitCode};
+use std::{env, io, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
-use rustix::{fs::Mode, process::umask};
+use rustix::{
+    fs::Mode,
+    process::{Signal, umask},
+};
+use tokio::{
+    runtime,
+    signal::unix::{SignalKind, signal},
+};
 
 use crate::waitlist::report;
 
@@ -48,7 +55,7 @@ pub use log::log_panics;
     version,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 invalid command line, 3 the server's files were removed or replaced"
+    after_help = "Exit codes: 0 done, 1 failed, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -100,6 +107,7 @@ pub fn run() -> ExitCode {
 fn run_command(cli: Cli) -> Result<(), String> {
     // Whatever this program writes has people's addresses in it.
     umask(Mode::RWXG | Mode::RWXO);
+    survive_file_size_limit().map_err(|error| format!("the signals can't be handled: {error}"))?;
     match cli.command {
         Some(Command::Serve(serve)) => serve::run(*serve),
         Some(Command::Count(count)) => count::run(&count),
@@ -111,6 +119,14 @@ fn run_command(cli: Cli) -> Result<(), String> {
         Some(Command::Check(check)) => check::run(&check),
         None => serve::run(cli.serve),
     }
+}
+
+/// With a handler for SIGXFSZ, a write beyond the limit (`ulimit -f`) fails like any other. Without one the
+/// process would end without a word.
+fn survive_file_size_limit() -> io::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+    let _entered = runtime.enter();
+    signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)
 }
 
 /// Parses the command line and the environment.

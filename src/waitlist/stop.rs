@@ -29,7 +29,7 @@ pub fn report(message: &str) {
 
 /// Exit code of a failure after which the program can be started again.
 pub(super) const FAILED: i32 = 1;
-/// Exit code after the files of the list were removed or replaced: a start would create an empty list.
+/// Exit code after the files of the list were removed, replaced or overwritten: a start would create an empty list.
 pub(super) const FILES_GONE: i32 = 3;
 
 /// Prints a message, and ends the process.

@@ -3,10 +3,10 @@
 use std::{
     fs,
     os::unix::fs::symlink,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
-use crate::running::{Place, Running};
+use crate::running::{Place, Running, ended_soon};
 
 fn served() -> (Place, Running) {
     let place = Place::new();
@@ -117,6 +117,54 @@ fn when_its_files_are_overwritten_nobody_signs_up_and_it_stops() {
     }
 }
 
+/// sled's log grows in steps, so an older copy of a small list is as long as the list itself.
+#[test]
+fn stops_when_a_backup_of_the_same_or_a_larger_size_is_copied_over_its_files() {
+    for people in [10, 8_000] {
+        let backup = Place::new();
+        let list: Vec<_> = (0..people)
+            .map(|one| format!("old-{one}@example.com"))
+            .collect();
+        fs::write(backup.path().join("people.txt"), list.join("\n")).expect("writable");
+        assert!(owner(&backup, &["import", "people.txt"]).status.success());
+
+        let (place, mut server) = served();
+        for name in ["conf", "db", "mark"] {
+            let path = |place: &Place| place.path().join("data/waitlist").join(name);
+            let bytes = fs::read(path(&backup)).expect("readable");
+            fs::write(path(&place), bytes).expect("writable");
+        }
+        assert_eq!(server.join("lost@example.com"), "", "{people}");
+        assert_stopped(&mut server);
+        // The server has left the backup alone. Its own snapshot belongs to the other list.
+        for entry in fs::read_dir(place.path().join("data/waitlist")).expect("readable") {
+            let path = entry.expect("readable").path();
+            if path.display().to_string().contains("/snap.") {
+                fs::remove_file(path).expect("ours");
+            }
+        }
+        let count = format!(r#"{{"count":{people}}}"#);
+        assert_eq!(place.serve().count(), count);
+    }
+}
+
+#[test]
+fn stops_when_its_mark_is_renamed_or_replaced() {
+    for link in [false, true] {
+        let (place, mut server) = served();
+        let mark = place.path().join("data/waitlist/mark");
+        let other = mark.with_extension("other");
+        if link {
+            fs::hard_link(&mark, &other).expect("writable");
+            fs::remove_file(&mark).expect("ours");
+        } else {
+            fs::rename(&mark, &other).expect("ours");
+        }
+        assert_eq!(server.join("lost@example.com"), "");
+        assert_stopped(&mut server);
+    }
+}
+
 #[test]
 fn when_its_mark_is_removed_nobody_signs_up_and_it_stops() {
     let (place, mut server) = served();
@@ -125,11 +173,65 @@ fn when_its_mark_is_removed_nobody_signs_up_and_it_stops() {
     assert_stopped(&mut server);
 }
 
+/// A process limit of a container, for example. The list must not stay locked.
+#[test]
+fn a_command_that_cannot_start_a_thread_ends_and_leaves_the_list_free() {
+    let (place, server) = served();
+    drop(server);
+    for thread in 1..=8 {
+        let mut strace = Command::new("strace");
+        let inject = format!("inject=clone,clone3:error=EAGAIN:when={thread}");
+        strace.args([
+            "-D",
+            "-f",
+            "-q",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=clone,clone3",
+            "-e",
+        ]);
+        strace.args([&inject, env!("CARGO_BIN_EXE_landing"), "count"]);
+        let count = strace.env_clear().current_dir(place.path());
+        let mut count = count
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        ended_soon(&mut count);
+        assert!(
+            owner(&place, &["count"]).status.success(),
+            "thread {thread}"
+        );
+    }
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_like_any_other() {
+    let place = Place::new();
+    let people: Vec<_> = (0..30_000)
+        .map(|one| format!("{one}@example.com"))
+        .collect();
+    fs::write(place.path().join("people.txt"), people.join("\n")).expect("writable");
+    let limited = r#"ulimit -f 2048; exec "$0" import people.txt"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", limited, env!("CARGO_BIN_EXE_landing")]);
+    let done = shell
+        .env_clear()
+        .current_dir(place.path())
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("can't be read or written"), "{told}");
+    assert!(owner(&place, &["count"]).status.success());
+}
+
 fn assert_stopped(server: &mut Running) {
     assert_eq!(server.ended(), Some(3));
     let words = server.last_words();
     let told = words
         .iter()
-        .any(|line| line.contains("were removed or replaced"));
+        .any(|line| line.contains("were removed, replaced or overwritten"));
     assert!(told, "{words:?}");
 }

@@ -27,7 +27,8 @@ use super::{
     files::FileState,
     known::Known,
     lock::is_missing,
-    mark::{Mark, Progress},
+    mark::{self, Mark, Progress},
+    overwrites::OverwriteMonitor,
     reason,
     record::{self, Record, Stored},
 };
@@ -53,6 +54,7 @@ pub(super) struct Committer {
     pub(super) log_path: PathBuf,
     /// As of the last batch.
     pub(super) log_state: FileState,
+    pub(super) overwrites: OverwriteMonitor,
     pub(super) known: Known,
     /// The last record, which grows until it is full.
     pub(super) tip: Record,
@@ -91,7 +93,7 @@ impl Committer {
 
     /// Does what is asked, as far as one sync may make it durable; publishes it, and answers.
     fn commit(&mut self, requests: &mut Vec<Request>) {
-        self.stop_if_the_log_is_shorter();
+        self.stop_if_the_files_were_overwritten();
         let before = self.tip.end();
         let mut erased = 0;
         let mut answers = Vec::new();
@@ -160,8 +162,12 @@ impl Committer {
         or_stop(self.entries.insert(self.tip.key(), self.tip.bytes()));
     }
 
-    /// Stops the process when the log was overwritten since the last batch, for example by a backup.
-    fn stop_if_the_log_is_shorter(&self) {
+    /// Stops the process when another program has written to the files, such as `cp` from a backup. From then
+    /// on nothing may be written: the next start must find what that program has left.
+    fn stop_if_the_files_were_overwritten(&self) {
+        if self.overwrites.happened() || !self.mark.is_unchanged() {
+            self.stop_without_files();
+        }
         // sled shortens its log too, but only by whole segments. Where the length is unknown, the log is there.
         let before = self.log_state.len;
         let len = FileState::of(&self.log).map_or(before, |log| log.len);
@@ -173,12 +179,13 @@ impl Committer {
     /// Stops the process when the files were removed or replaced: sign-ups would be lost with this process,
     /// or with the next start.
     fn stop_if_the_files_are_gone(&mut self) {
+        self.stop_if_the_files_were_overwritten();
         match FileState::at(&self.log_path) {
             Ok(there) if there.id == self.log_state.id => self.log_state = there,
             Err(error) if !is_missing(&error) => {}
             _ => self.stop_without_files(),
         }
-        if self.mark.is_removed() {
+        if !self.mark.is_at(&self.log_path.with_file_name(mark::FILE)) {
             self.stop_without_files();
         }
     }
@@ -187,7 +194,8 @@ impl Committer {
         let store = self.log_path.parent().unwrap_or(&self.log_path);
         report_and_exit(
             &format!(
-                "the files of the waitlist in {} were removed or replaced while they were in use; stopping. \
+                "the files of the waitlist in {} were removed, replaced or overwritten while they were in use; \
+                 stopping. \
                  Restore the data directory before the next start: without files it creates an empty list",
                 store.display()
             ),

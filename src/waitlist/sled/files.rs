@@ -70,49 +70,53 @@ pub(super) struct FileState {
     pub(super) id: (u64, u64),
     /// Length in bytes.
     pub(super) len: u64,
-    /// Names that it has.
-    pub(super) links: u64,
 }
 
 impl FileState {
     /// The state of an open file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
-        return Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH);
-        #[cfg(not(target_os = "linux"))]
+        if let Some(found) = Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH)? {
+            return Ok(found);
+        }
         file.metadata().map(Self::from)
     }
 
     /// The state of the file at a path.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
-        return Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty());
-        #[cfg(not(target_os = "linux"))]
+        if let Some(found) = Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty())? {
+            return Ok(found);
+        }
         fs::metadata(path).map(Self::from)
     }
 
+    /// `None` where statx is not allowed, as in some containers.
     #[cfg(target_os = "linux")]
     fn query(
         directory: impl std::os::fd::AsFd,
         path: impl rustix::path::Arg,
         flags: rustix::fs::AtFlags,
-    ) -> io::Result<Self> {
-        use rustix::fs::StatxFlags;
+    ) -> io::Result<Option<Self>> {
+        use rustix::{
+            fs::{StatxFlags, makedev, statx},
+            io::Errno,
+        };
 
-        let wanted = StatxFlags::INO | StatxFlags::SIZE | StatxFlags::NLINK;
-        let found = rustix::fs::statx(directory, path, flags, wanted)?;
-        Ok(Self {
-            id: (
-                u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
-                found.stx_ino,
-            ),
-            len: found.stx_size,
-            links: found.stx_nlink.into(),
-        })
+        match statx(directory, path, flags, StatxFlags::INO | StatxFlags::SIZE) {
+            Err(Errno::NOSYS | Errno::PERM) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(found) => Ok(Some(Self {
+                id: (
+                    makedev(found.stx_dev_major, found.stx_dev_minor),
+                    found.stx_ino,
+                ),
+                len: found.stx_size,
+            })),
+        }
     }
 }
 
-#[cfg(not(target_os = "linux"))]
 impl From<fs::Metadata> for FileState {
     fn from(metadata: fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -120,7 +124,6 @@ impl From<fs::Metadata> for FileState {
         Self {
             id: (metadata.dev(), metadata.ino()),
             len: metadata.len(),
-            links: metadata.nlink(),
         }
     }
 }

@@ -6,13 +6,14 @@
 //! a power cut it may be behind by what the kernel had not written yet (half a minute).
 
 use std::{
+    cell::Cell,
     fs::{File, OpenOptions},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
 };
 
-use super::files::FileState;
+use super::{files::FileState, lock::is_missing};
 
 /// Its file, in the store's directory.
 pub(super) const FILE: &str = "mark";
@@ -30,26 +31,33 @@ pub(super) struct Progress {
 
 /// The open mark.
 #[derive(Debug)]
-pub(super) struct Mark(File);
+pub(super) struct Mark {
+    file: File,
+    /// What it says, as far as this process knows.
+    written: Cell<Progress>,
+}
 
 impl Mark {
     /// Creates the mark of an empty list.
     pub(super) fn create(store: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600);
-        Self(file.open(store.join(FILE))?).set(Progress::default())
+        Self::from(file.open(store.join(FILE))?).set(Progress::default())
     }
 
     pub(super) fn open(store: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).open(store.join(FILE));
-        file.map(Self)
+        file.map(Self::from)
     }
 
     /// Writes the progress.
-    pub(super) fn set(&self, Progress { end, erased }: Progress) -> io::Result<()> {
+    pub(super) fn set(&self, progress: Progress) -> io::Result<()> {
+        let Progress { end, erased } = progress;
         let numbers = [end, !end, erased, !erased].map(u64::to_be_bytes);
-        self.0.write_all_at(numbers.as_flattened(), 0)
+        self.file.write_all_at(numbers.as_flattened(), 0)?;
+        self.written.set(progress);
+        Ok(())
     }
 
     /// Returns the least progress that the list had. A torn number counts as 0, and so do erasures in the mark of
@@ -57,7 +65,7 @@ impl Mark {
     pub(super) fn get(&self) -> io::Result<Progress> {
         let number = |at: usize| -> io::Result<u64> {
             let mut bytes = [0; NUMBER_LEN];
-            match self.0.read_exact_at(&mut bytes, at as u64) {
+            match self.file.read_exact_at(&mut bytes, at as u64) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(0),
                 Err(error) => Err(error),
                 Ok(()) => {
@@ -73,12 +81,31 @@ impl Mark {
         })
     }
 
-    /// Whether its file was removed, or another one has taken its name.
-    pub(super) fn is_removed(&self) -> bool {
-        FileState::of(&self.0).is_ok_and(|file| file.links == 0)
+    /// Whether it still says what was written last. A mark that cannot be read is no news: the next write tells.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.get()
+            .map_or(true, |progress| progress == self.written.get())
+    }
+
+    /// Whether its file is the one at this path.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        match (FileState::of(&self.file), FileState::at(path)) {
+            (Ok(open), Ok(there)) => open.id == there.id,
+            (_, Err(error)) => !is_missing(&error),
+            (Err(_), _) => true,
+        }
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.0.sync_all()
+        self.file.sync_all()
+    }
+}
+
+impl From<File> for Mark {
+    fn from(file: File) -> Self {
+        Self {
+            file,
+            written: Cell::default(),
+        }
     }
 }

@@ -9,6 +9,7 @@ mod known;
 mod lock;
 mod mark;
 mod open;
+mod overwrites;
 mod record;
 mod search;
 mod stock;
@@ -33,6 +34,7 @@ use super::{
 use committer::{BATCH_MAX, Committer, Moment, Published};
 use files::FileState;
 use lock::Locks;
+use overwrites::OverwriteMonitor;
 
 pub use error::OpenError;
 
@@ -102,6 +104,7 @@ impl SledWaitlist {
             database,
             entries: entries.clone(),
             log_state,
+            overwrites: OverwriteMonitor::of(&[&log_path, &log_path.with_file_name(mark::FILE)]),
             log,
             log_path,
             known: stock.known,

@@ -21,9 +21,10 @@ use super::{
 /// The log of sled, which holds nearly all of a store.
 pub(super) const LOG: &str = "db";
 
-/// Largest log that is copied to memory, in bytes: 800,000 entries. sled syncs what it opens, and in
-/// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room.
-const MEMORY_MAX: u64 = 64 << 20;
+/// Largest log that is copied to memory, in bytes: 200,000 entries. sled syncs what it opens, and in
+/// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room:
+/// otherwise a start would need more memory than the server has afterwards.
+const MEMORY_MAX: u64 = 16 << 20;
 /// Bytes of the disk that a copy leaves free, so that another server on it does not fail.
 const RESERVE: u64 = 256 << 20;
 

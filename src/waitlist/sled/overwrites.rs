@@ -1,0 +1,55 @@
+//! Notices that another program has written to a file of the store, such as `cp -a backup/. data/`.
+//!
+//! The length of a file says too little: sled extends its log in steps, so an older copy is often as long. Its
+//! times would say it, but a file whose times are asked for is slower to write (see [`FileState`]).
+//!
+//! [`FileState`]: super::files::FileState
+
+use std::path::Path;
+
+/// Watches two files that this process keeps open. On systems without inotify, and when the user's limit of
+/// inotify instances is reached, it notices nothing.
+#[derive(Debug)]
+pub(super) struct OverwriteMonitor {
+    #[cfg(target_os = "linux")]
+    events: Option<rustix::fd::OwnedFd>,
+}
+
+#[cfg(target_os = "linux")]
+impl OverwriteMonitor {
+    pub(super) fn of(files: &[&Path]) -> Self {
+        use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+
+        let watch = || {
+            let events = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+            for file in files {
+                // This process does not close the files while it uses them, so each event is another's.
+                add_watch(&events, *file, WatchFlags::CLOSE_WRITE)?;
+            }
+            rustix::io::Result::Ok(events)
+        };
+        Self {
+            events: watch().ok(),
+        }
+    }
+
+    /// Whether another program has written to one of the files and closed it.
+    pub(super) fn happened(&self) -> bool {
+        let Some(events) = &self.events else {
+            return false;
+        };
+        let mut event = [0; 1024];
+        rustix::io::read(events, &mut event).is_ok_and(|length| length > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl OverwriteMonitor {
+    pub(super) fn of(_: &[&Path]) -> Self {
+        Self {}
+    }
+
+    pub(super) fn happened(&self) -> bool {
+        false
+    }
+}
