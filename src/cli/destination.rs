@@ -53,8 +53,9 @@ pub(super) struct Stream {
 }
 
 impl Destination {
-    /// Follows a path, link by link.
+    /// Follows a path, link by link, from the root: the working directory may lie in another user's.
     pub(super) fn find(path: &Path) -> io::Result<Self> {
+        let path = &std::path::absolute(path)?;
         let mut place = Place {
             directory: open_directory(CWD, ".")?,
             name: OsString::new(),

@@ -42,8 +42,12 @@ pub(super) struct Export {
     report: Output,
 }
 
+/// Names of standard output. Opened by its name, a file there would be written from its start, also after `>>`.
+const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 pub(super) fn run(options: &Export) -> Result<(), String> {
-    let file = options.output.as_deref().filter(|file| *file != "-");
+    let output = options.output.as_deref();
+    let file = output.filter(|file| !STANDARD_OUTPUT.contains(&&*file.to_string_lossy()));
     let format = options.format.unwrap_or_else(|| match file {
         Some(file) => by_name(file),
         None if options.report.json => Format::Jsonl,

@@ -131,6 +131,39 @@ fn refuses_links_and_pipes_in_a_directory_that_another_user_made_in_a_shared_one
 }
 
 #[test]
+fn refuses_them_also_when_the_command_runs_inside_such_a_directory() {
+    let owner = with_directory(0o1777);
+    let inner = owner.file("shared/inner");
+    fs::create_dir_all(inner.join("sub")).expect("writable");
+    make_pipe(&inner.join("list.csv"));
+    owner.write("precious", "precious");
+    symlink("../../precious", inner.join("link.csv")).expect("writable");
+    let others = ["list.csv", "link.csv", "sub", "."].map(|name| give_away(&inner.join(name)));
+    if others != [true; 4] {
+        return;
+    }
+    for (directory, file) in [
+        ("shared/inner", "list.csv"),
+        ("shared/inner", "link.csv"),
+        ("shared/inner/sub", "../list.csv"),
+        ("shared", "inner/link.csv"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+        let store = owner.file("data");
+        let command = command.args(["export", "-o", file, "--store"]).arg(store);
+        let done = command
+            .env_clear()
+            .current_dir(owner.file(directory))
+            .output();
+        let done = done.expect("it runs");
+        assert_eq!(done.status.code(), Some(1), "{directory} {file}");
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains("65534"), "{told}");
+    }
+    assert_eq!(owner.read("precious"), "precious");
+}
+
+#[test]
 fn follows_links_and_pipes_of_the_caller_and_of_the_directorys_owner() {
     let owner = with_directory(0o1777);
     symlink("../mine.csv", owner.file("shared/mine.csv")).expect("writable");
