@@ -16,7 +16,7 @@ use std::{
 
 use rustix::process::geteuid;
 use tokio::{
-    runtime::{Handle, Runtime},
+    runtime::{self, Handle, Runtime},
     sync::watch,
 };
 
@@ -125,7 +125,7 @@ impl Store {
         match self {
             Self::Directory(data) => look_in(self, data, make),
             Self::Database(url) => {
-                let runtime = runtime()?;
+                let runtime = runtime(runtime::Builder::new_multi_thread())?;
                 let opened = if make {
                     PostgresWaitlist::open_or_make(url, runtime.handle())
                 } else {
@@ -143,6 +143,8 @@ impl Store {
 
 fn look_in(store: &Store, data: &Path, make: bool) -> Result<Option<List>, String> {
     let unreadable = |error: io::Error| unreadable(store, &error);
+    // Before the list is held: without threads this fails, and the list stays free.
+    let runtime = runtime(runtime::Builder::new_current_thread())?;
     let begun = Instant::now();
     loop {
         if let Some(remote) = Remote::find(data).map_err(unreadable)? {
@@ -165,15 +167,16 @@ fn look_in(store: &Store, data: &Path, make: bool) -> Result<Option<List>, Strin
             // A server that starts or stops.
             Err(OpenError::Held(..)) if begun.elapsed() < PATIENCE => {}
             Err(error) => return Err(told(error)),
-            Ok(list) => return Ok(Some(List::here(list, runtime()?))),
+            Ok(list) => return Ok(Some(List::here(list, runtime))),
         }
     }
 }
 
 /// A runtime for the rest of the process. Its end would wait for a thread that looks up the name of a host,
 /// which nothing stops.
-fn runtime() -> Result<&'static Runtime, String> {
-    let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
+fn runtime(mut builder: runtime::Builder) -> Result<&'static Runtime, String> {
+    let runtime = builder.enable_all().build();
+    let runtime = runtime.map_err(|error| format!("the runtime can't start: {error}"))?;
     Ok(Box::leak(Box::new(runtime)))
 }
 
