@@ -72,17 +72,31 @@ impl Drop for Log {
 /// Writes lines as they come, until the log is closed and every line is written.
 fn write(queue: &Queue) {
     let mut lines = Vec::new();
-    let mut lost = 0;
+    // Lines that were lost and not reported, and those that the warning on its way to the reader reports.
+    let (mut lost, mut reported) = (0, 0);
     while let Some(dropped) = queue.take(&mut lines) {
-        let dropped = dropped + mem::take(&mut lost);
-        if dropped > 0 {
-            // The queue is empty now, so this line finds room, after the lines before it.
-            tracing::warn!("{dropped} lines of the log were dropped: the log could not keep up");
+        lost += dropped;
+        let all = count(&lines);
+        let failed = write_all(&lines);
+        if failed == all {
+            // The warning is among them.
+            lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
+        } else {
+            lost += failed;
+            reported = 0;
         }
-        lost = write_all(&lines);
+        // Not before a line could be written again: the next warning would be lost as well.
+        if failed == 0 && lost > 0 {
+            reported = mem::take(&mut lost);
+            tracing::warn!("{reported} lines of the log were dropped: the log could not keep up");
+        }
         lines.clear();
         thread::sleep(PAUSE);
     }
+}
+
+fn count(lines: &[u8]) -> u64 {
+    lines.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Writes lines to standard error, also to one that is non-blocking and full. Returns how many were lost,
@@ -93,7 +107,7 @@ fn write_all(mut lines: &[u8]) -> u64 {
             Ok(written) => lines = &lines[written..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
-            Err(_) => return lines.iter().filter(|byte| **byte == b'\n').count() as u64,
+            Err(_) => return count(lines),
         }
     }
     0

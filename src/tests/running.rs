@@ -1,6 +1,7 @@
 //! The program, running: started as a command, asked over HTTP, stopped by signals.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
@@ -77,6 +78,25 @@ impl Running {
         let lines = log.lines().map_while(Result::ok);
         server.rest = Some(thread::spawn(move || lines.collect()));
         server
+    }
+
+    /// A program that writes its log to a file.
+    pub(crate) fn logging_to(mut command: Command, log: &Path) -> Self {
+        let child = command.spawn().expect("it starts");
+        let addr = loop {
+            let text = fs::read_to_string(log).unwrap_or_default();
+            let address = text.split_once("serving on http://").map(|(_, rest)| rest);
+            match address.and_then(|rest| rest.split_once(',')) {
+                Some((address, _)) => break address.to_owned(),
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        Self {
+            child,
+            addr,
+            said: Vec::new(),
+            rest: None,
+        }
     }
 
     fn of_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {

@@ -1,12 +1,14 @@
 //! Standard error is a full pipe that nobody reads, as when a log collector hangs.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{self, BufRead, PipeReader, Read, Write},
     net::{Shutdown, TcpStream},
     os::{fd::AsFd, unix::net::UnixListener},
+    path::Path,
     process::{Command, Stdio},
     thread,
+    time::Duration,
 };
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
@@ -167,4 +169,56 @@ fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
             "{format}: {lines} and {dropped}"
         );
     }
+}
+
+/// The log is a file on a full disk: here it is the largest file that the process may write.
+#[test]
+fn counts_the_log_lines_that_a_full_disk_has_lost_once_there_is_room_again() {
+    const REPORT: &str = " lines of the log were dropped";
+    let place = Place::new();
+    let log = place.path().join("log");
+    let mut shell = Command::new("sh");
+    let limited = r#"ulimit -f 2048; exec "$@" 2>>log"#;
+    shell.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_landing")]);
+    let server = Running::logging_to(place.called_by(shell), &log);
+    flood(&server);
+    wait_until_it_writes_nothing(&server);
+    let kept = number_of(" answered ", &log);
+    assert!(kept < REQUESTS, "{kept}");
+
+    let file = File::options().write(true).open(&log).expect("ours");
+    file.set_len(0).expect("ours");
+    server.ask("GET", "/healthz", "");
+    while number_of(REPORT, &log) == 0 {
+        thread::yield_now();
+    }
+    let told = fs::read_to_string(&log).expect("readable");
+    let report = told.split(REPORT).next().expect("a number");
+    let number = report.rsplit(|c: char| !c.is_ascii_digit()).next();
+    let dropped: usize = number.and_then(|it| it.parse().ok()).expect("a number");
+    assert_eq!(kept + dropped, REQUESTS);
+}
+
+fn number_of(words: &str, log: &Path) -> usize {
+    let text = fs::read_to_string(log).expect("readable");
+    // The last line may be cut.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.matches(words).count()
+}
+
+/// It does not try for ever to write what it can't.
+fn wait_until_it_writes_nothing(server: &Running) {
+    let calls = || {
+        let io = fs::read_to_string(format!("/proc/{}/io", server.child.id())).expect("Linux");
+        let calls = io.lines().find(|line| line.starts_with("syscw: "));
+        calls.expect("a number").to_owned()
+    };
+    for _ in 0..100 {
+        let before = calls();
+        thread::sleep(Duration::from_millis(300));
+        if calls() == before {
+            return;
+        }
+    }
+    panic!("it writes without end");
 }
