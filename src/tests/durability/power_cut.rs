@@ -1,7 +1,7 @@
 //! The power goes off: what the program does to its files while people sign up is recorded, disks
 //! are rebuilt as a cut may have left them, and the list is opened on each.
 
-use std::{collections::BTreeSet, fs, path::Path, sync::LazyLock, thread, time::UNIX_EPOCH};
+use std::{collections::BTreeSet, path::Path, sync::LazyLock, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, StoreError, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
