@@ -168,17 +168,12 @@ impl Columns {
                     .unwrap_or_default();
             }
         }
-        let email = cell(self.email)?;
-        let email = if self.is_ours {
-            as_it_was(email)
-        } else {
-            email
-        };
-        let found = found(email, joined_at, rules.is_intact(), now)?;
-        if rules.has_left(&found.entry.email) {
-            return Err(Reason::Left);
-        }
-        Ok(found)
+        found(self.address(cell(self.email)?), joined_at, rules, now)
+    }
+
+    /// The address in a cell, without the `'` that `export` puts before formulas.
+    pub(super) fn address<'a>(&self, cell: &'a str) -> &'a str {
+        if self.is_ours { as_it_was(cell) } else { cell }
     }
 
     /// Whether this is what the header row has in the column of addresses.
@@ -238,14 +233,18 @@ impl Columns {
     }
 }
 
-/// Checks an address and a time. An intact export may have any time: a server's clock was wrong.
+/// Checks an address and a time, and whether another row says that this person has left. An intact export
+/// may have any time: a server's clock was wrong.
 pub(super) fn found(
     email: &str,
     joined_at: &str,
-    is_intact: bool,
+    rules: &Rules,
     now: SystemTime,
 ) -> Result<Found, Reason> {
     let email = Email::parse(email).map_err(Reason::NoAddress)?;
+    if rules.has_left(&email) {
+        return Err(Reason::Left);
+    }
     let has_time = !joined_at.is_empty();
     let joined_at = if has_time {
         time::parse(joined_at).map_err(|error| {
@@ -265,7 +264,7 @@ pub(super) fn found(
     };
     let implausible = implausible(joined_at).filter(|_| has_time);
     if let Some(why) = implausible
-        && !is_intact
+        && !rules.is_intact()
     {
         return Err(Reason::Broken(why));
     }

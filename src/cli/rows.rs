@@ -108,11 +108,18 @@ impl Content {
         Ok(text.trim())
     }
 
+    /// The text where the address should be.
+    pub(super) fn email(&self) -> &str {
+        match (self, self.columns()) {
+            (Self::Person(person), _) => person.email.trim(),
+            (_, Some(columns)) => columns.address(self.cell(columns.email).unwrap_or_default()),
+            (_, None) => "",
+        }
+    }
+
     fn read(&self, rules: &Rules, now: SystemTime) -> Result<Found, Reason> {
         match self {
-            Self::Person(Person { email, joined_at }) => {
-                found(email, joined_at, rules.is_intact(), now)
-            }
+            Self::Person(Person { email, joined_at }) => found(email, joined_at, rules, now),
             Self::Object(columns, _) => columns.read(|at| self.cell(at), rules, now),
             Self::Cells(columns, _) => columns.read(|at| self.cell(at), rules, now),
         }

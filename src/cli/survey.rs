@@ -11,6 +11,7 @@ use std::{
 use super::{
     columns::Columns,
     departed::{self, Kind, Says, bare, is_plain},
+    format::as_it_was,
     rows::{Opened, Record},
     uses::{Unknown, Use, Uses, shown},
 };
@@ -63,7 +64,13 @@ impl Rules {
 
     /// Whether a row says that this person has left.
     pub(super) fn has_left(&self, email: &Email) -> bool {
-        !self.left.is_empty() && self.left.contains(&self.hasher.hash_one(email.key()))
+        !self.left.is_empty() && self.left.contains(&self.person(email))
+    }
+
+    /// A number for a person. The `'` that spreadsheets and `export` put before formulas makes no other
+    /// person.
+    fn person(&self, email: &Email) -> u64 {
+        self.hasher.hash_one(as_it_was(&email.key()))
     }
 
     /// Classifies a value, by the owner's answers first, then by the known words.
@@ -110,11 +117,36 @@ pub(super) struct Survey {
     pub(super) question: Option<String>,
 }
 
+/// The first people of rows that do not say that they have left. Other rows may say it.
+#[derive(Default)]
+struct Kept {
+    people: HashSet<u64>,
+}
+
+/// So many people are not all looked for in other rows.
+const KEPT_MAX: usize = 1_000;
+
+impl Kept {
+    fn add(&mut self, email: &str, rules: &Rules) {
+        if self.people.len() <= KEPT_MAX
+            && let Ok(email) = Email::parse(email)
+        {
+            self.people.insert(rules.person(&email));
+        }
+    }
+
+    /// Whether all of them have left by other rows.
+    fn is_nobody(&self, rules: &Rules) -> bool {
+        self.people.len() <= KEPT_MAX && self.people.is_subset(&rules.left)
+    }
+}
+
 /// Reads a whole file, and imports nobody.
 pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
     let mut uses = Uses::default();
     let mut missing = rules.answers.ignore.clone();
-    let (mut left, mut kept) = (0, 0);
+    let mut left = 0;
+    let mut kept = Kept::default();
     let mut second_header = None;
     if let Some(columns) = &opened.columns {
         uses.add(columns);
@@ -129,7 +161,7 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
             let Record { line, content } = record?;
             let Ok(content) = content else { continue };
             let Some(columns) = content.columns() else {
-                kept += 1;
+                kept.add(content.email(), &rules);
                 continue;
             };
             if opened.columns.is_none() {
@@ -143,20 +175,17 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
                 uses.note(&name, line, text, says);
                 has_left |= matches!(says, Says::Left | Says::LeftAt);
             }
-            let email = content.cell(columns.email).unwrap_or_default();
+            let email = content.email();
             if opened.columns.is_some() && columns.is_header(email) {
                 second_header.get_or_insert(line);
             }
-            left += u64::from(has_left);
-            // To know that somebody has not left, one person is enough.
-            if has_left || kept == 0 {
-                match Email::parse(email) {
-                    Ok(email) if has_left => {
-                        rules.left.insert(rules.hasher.hash_one(email.key()));
-                    }
-                    Ok(_) => kept += 1,
-                    Err(_) => {}
-                }
+            if !has_left {
+                kept.add(email, &rules);
+                continue;
+            }
+            left += 1;
+            if let Ok(email) = Email::parse(email) {
+                rules.left.insert(rules.person(&email));
             }
         }
     }
@@ -170,7 +199,7 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
         ))
     } else if !unknown.is_empty() {
         Some(about_unknown(&unknown))
-    } else if left > 0 && kept == 0 && !rules.answers.skip_all {
+    } else if left > 0 && kept.is_nobody(&rules) && !rules.answers.skip_all {
         Some(format!(
             "all {left} people in it would be skipped, because of {}. If they have left, add --skip-all. \
              Otherwise import them with --ignore COLUMN, or, if a word such as \"inactive\" says it, with \

@@ -2,19 +2,11 @@
 
 use serde_json::json;
 
-use super::{Owner, alone, everywhere, printed, told};
+use super::{alone, counts, everywhere, printed, told};
 
 /// A file with two columns: two people, and what the second column says about each.
 fn file(column: &str, ann: &str, bob: &str) -> String {
     format!("email,{column}\nann@example.com,{ann}\nbob@example.com,{bob}\n")
-}
-
-/// The last line that a dry run prints about the rows.
-fn counts(owner: &Owner, file: &str) -> String {
-    let done = owner.run_with(&["import", "--dry-run"], file);
-    let report = printed(&done);
-    let counts = report.lines().find(|line| line.contains(" would be added"));
-    counts.map_or_else(|| report.clone() + &told(&done), str::to_owned)
 }
 
 #[test]
@@ -330,19 +322,6 @@ fn asks_about_a_word_such_as_unsubscribed_in_any_column() {
     // A phone may have other wishes.
     let sms = file("SMS Marketing Consent", "SUBSCRIBED", "UNSUBSCRIBED");
     assert!(counts(&owner, &sms).starts_with("2 would be added"));
-}
-
-#[test]
-fn who_has_left_in_one_row_is_skipped_in_all() {
-    let owner = alone();
-    for rows in [
-        "ann@example.com,active\nANN@example.com,unsubscribed\n",
-        "ANN@example.com,unsubscribed\nann@example.com,active\n",
-    ] {
-        let file = format!("email,status\n{rows}bob@example.com,active\n");
-        let counted = counts(&owner, &file);
-        assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
-    }
 }
 
 #[test]

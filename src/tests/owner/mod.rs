@@ -13,6 +13,7 @@ mod interrupted;
 mod list;
 mod pager;
 mod readme;
+mod several_rows;
 mod shared_directory;
 mod socket;
 mod stats;
@@ -166,6 +167,20 @@ impl Owner {
 
 fn printed(done: &Assert) -> String {
     String::from_utf8(done.get_output().stdout.clone()).expect("text")
+}
+
+/// The count that a dry run prints, or everything it prints if there is no count.
+fn counts(owner: &Owner, file: &str) -> String {
+    counts_with(owner, file, &[])
+}
+
+/// The same with more options.
+fn counts_with(owner: &Owner, file: &str, options: &[&str]) -> String {
+    let args = [&["import", "--dry-run"], options].concat();
+    let done = owner.run_with(&args, file);
+    let report = printed(&done);
+    let counts = report.lines().find(|line| line.contains(" would be added"));
+    counts.map_or_else(|| report.clone() + &told(&done), str::to_owned)
 }
 
 fn told(done: &Assert) -> String {
