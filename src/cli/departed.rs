@@ -234,15 +234,14 @@ pub(super) fn is_no_time(text: &str) -> bool {
     is_nothing(text) || NO.contains(&&*bare(text))
 }
 
-/// Whether a value is empty, a yes, a no or a time. The owner's answers do not change these.
-pub(super) fn is_plain(kind: Kind, text: &str) -> bool {
+/// Whether a value is empty, a yes, a no, a number or a time.
+pub(super) fn is_plain(text: &str) -> bool {
     let word = bare(text);
-    let is_word = |words: &[&str]| words.contains(&&*word);
-    if kind == Kind::Other {
-        return !is_word(&SURELY_GONE);
-    }
     is_nothing(text)
-        || kind != Kind::Status && (is_word(&YES) || is_word(&NO) || plausible_time(text).is_some())
+        || YES.contains(&&*word)
+        || NO.contains(&&*word)
+        || !word.contains(char::is_alphabetic)
+        || plausible_time(text).is_some()
 }
 
 /// Whether a text without letters has a meaning all the same, such as `✓` or `?`.

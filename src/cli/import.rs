@@ -14,13 +14,14 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    answers::Answers,
     format::Seal,
     output::{Output, progress},
     place::Place,
     rows::{self, Found, Reason, Row, Rows},
     source::{open, seal},
     store::List,
-    survey::{Answers, Rules, Survey, survey},
+    survey::{Survey, survey},
     uses::{Use, Uses},
 };
 use crate::{
@@ -151,7 +152,7 @@ fn look_through(mut file: &File, answers: &Answers, seal: Option<&Seal>) -> io::
     let length = file.metadata()?.len();
     let bar = progress(length, "looking through");
     let opened = rows::open(bar.wrap_read(file.try_clone()?), &answers.ignore)?;
-    let survey = survey(opened, Rules::new(answers, seal.is_some()))?;
+    let survey = survey(opened, answers, seal.is_some())?;
     bar.finish_and_clear();
     file.rewind()?;
     Ok(survey)

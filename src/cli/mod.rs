@@ -1,5 +1,6 @@
 //! The program's command line.
 
+mod answers;
 mod cells;
 mod check;
 mod columns;

@@ -9,35 +9,21 @@ use std::{
 };
 
 use super::{
+    answers::{Answers, Statuses},
     columns::Columns,
-    departed::{self, Kind, Says, bare, is_plain},
+    departed::{self, Kind, Says},
     format::as_it_was,
     rows::{Opened, Record},
     uses::{Unknown, Use, Uses, shown},
 };
 use crate::waitlist::Email;
 
-/// The owner's answers to questions about a file.
-#[derive(clap::Args, Clone, Default)]
-pub(super) struct Answers {
-    /// Import people with this status, whatever it means; can be given several times
-    #[arg(long, value_name = "STATUS")]
-    keep: Vec<String>,
-    /// Skip people with this status; can be given several times
-    #[arg(long, value_name = "STATUS")]
-    skip: Vec<String>,
-    /// Do not read this column; can be given several times
-    #[arg(long, value_name = "COLUMN")]
-    pub(super) ignore: Vec<String>,
-    /// Go on if everybody in the file has left: import nobody
-    #[arg(long)]
-    skip_all: bool,
-}
-
 /// How rows are read.
 #[derive(Default)]
 pub(super) struct Rules {
-    answers: Answers,
+    statuses: Statuses,
+    /// Everybody in the file may have left.
+    may_skip_all: bool,
     /// The file is an export whose checksum is right.
     is_intact: bool,
     /// Columns that looked as if they said who has left, and do not.
@@ -50,9 +36,10 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(answers: &Answers, is_intact: bool) -> Self {
+    fn new(answers: &Answers, is_intact: bool) -> Self {
         Self {
-            answers: answers.clone(),
+            statuses: Statuses::new(answers),
+            may_skip_all: answers.skip_all,
             is_intact,
             ..Self::default()
         }
@@ -83,27 +70,8 @@ impl Rules {
             Says::Nothing if is_box => Says::Unknown,
             says => says,
         };
-        if is_plain(kind, text) && !is_box {
-            return says;
-        }
-        let is_in = |answers: &[String]| answers.iter().any(|it| word(it) == word(text));
-        if is_in(&self.answers.skip) {
-            Says::Left
-        } else if is_in(&self.answers.keep) {
-            Says::Stayed
-        } else {
-            says
-        }
+        self.statuses.find(column, text, says).unwrap_or(says)
     }
-}
-
-/// Normalizes a value, to compare it with an answer.
-fn word(text: &str) -> String {
-    let word = bare(text);
-    if word.is_empty() {
-        return text.trim().to_owned();
-    }
-    word
 }
 
 /// The result of reading a file once.
@@ -142,9 +110,10 @@ impl Kept {
 }
 
 /// Reads a whole file, and imports nobody.
-pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
+pub(super) fn survey(opened: Opened, answers: &Answers, is_intact: bool) -> io::Result<Survey> {
+    let mut rules = Rules::new(answers, is_intact);
     let mut uses = Uses::default();
-    let mut missing = rules.answers.ignore.clone();
+    let mut missing = answers.ignore.clone();
     let mut left = 0;
     let mut kept = Kept::default();
     let mut second_header = None;
@@ -197,9 +166,11 @@ pub(super) fn survey(opened: Opened, mut rules: Rules) -> io::Result<Survey> {
             "line {line} is a second header row, so its columns may be others: import the part before it and \
              the part from it on as two files"
         ))
+    } else if let Some(unused) = rules.statuses.unused() {
+        Some(unused)
     } else if !unknown.is_empty() {
         Some(about_unknown(&unknown))
-    } else if left > 0 && kept.is_nobody(&rules) && !rules.answers.skip_all {
+    } else if left > 0 && kept.is_nobody(&rules) && !rules.may_skip_all {
         Some(format!(
             "all {left} people in it would be skipped, because of {}. If they have left, add --skip-all. \
              Otherwise import them with --ignore COLUMN, or, if a word such as \"inactive\" says it, with \

@@ -1,6 +1,7 @@
 //! The owner's half: each command as the shell has it, with a server that holds the list, without one, and
 //! with the list in a database.
 
+mod answers;
 mod check;
 mod clock;
 mod command_line;
