@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::{
-    departed::{Says, bare, is_plain},
+    column_kinds::Kind,
+    departed::{Says, asked_parts, bare, is_plain, items},
     uses::shown,
 };
 
@@ -71,26 +72,51 @@ impl Statuses {
     ///
     /// An answer without a column is for all columns. Only a value that is asked about can be a yes, a no, a
     /// number or a time then: `--skip no` for a consent must not skip those who are not unsubscribed.
-    pub(super) fn find(&self, column: &str, text: &str, says: Says) -> Option<Says> {
+    pub(super) fn find(&self, column: &str, kind: Kind, text: &str, says: Says) -> Option<Says> {
         if self.answers.is_empty() {
             return None;
         }
         let (column, value) = (word(column), word(text));
         let is_asked = says == Says::Unknown;
         let is_free = is_asked || !is_plain(text);
-        let answers = |status: &&Status| {
-            let is_here = |(name, wanted): &(String, String)| {
-                *name == column && (*wanted == value || wanted == EVERY && is_asked)
-            };
-            is_free && status.word == value || status.in_columns.iter().any(is_here)
+        let asked = if is_asked {
+            asked_parts(kind, text)
+        } else {
+            Vec::new()
         };
-        // All of them, because each is used.
-        let mut found = None;
-        for status in self.answers.iter().filter(answers) {
-            status.is_used.set(true);
-            found.get_or_insert(status.says);
+        let asked: Vec<_> = asked.iter().map(|part| word(part)).collect();
+        let items = if kind.decides() {
+            Vec::new()
+        } else {
+            items(text)
+        };
+        let items: Vec<_> = items.iter().map(|item| word(item)).collect();
+        // Every answer is looked at, because each is used.
+        let matches = |status: &Status, value: &String| {
+            let is_here = |(name, wanted): &(String, String)| {
+                *name == column && (wanted == value || wanted == EVERY && is_asked)
+            };
+            let is_match =
+                is_free && status.word == *value || status.in_columns.iter().any(is_here);
+            status.is_used.set(status.is_used.get() || is_match);
+            is_match
+        };
+        let count = |wanted: Says, value: &String| {
+            let answers = self.answers.iter().filter(|status| status.says == wanted);
+            answers.filter(|status| matches(status, value)).count()
+        };
+        let is_skipped = |value: &String| count(Says::Left, value) > 0;
+        let is_kept = |value: &String| count(Says::Stayed, value) > 0;
+        let skipped = std::iter::once(&value).chain(&asked).chain(&items);
+        let skipped = skipped.filter(|it| is_skipped(it)).count();
+        // A list is kept if everything in it that is asked about is kept.
+        let kept = asked.iter().filter(|it| is_kept(it)).count();
+        let is_kept = is_kept(&value) || kept > 0 && kept == asked.len();
+        match (skipped, is_kept) {
+            (1.., _) => Some(Says::Left),
+            (0, true) => Some(Says::Stayed),
+            (0, false) => None,
         }
-        found
     }
 
     /// A message about the answers that answer nothing.

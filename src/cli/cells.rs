@@ -33,8 +33,12 @@ impl Cells {
         cell.unwrap_or_default()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len()).map(|at| self.get(at))
+        (0..self.len()).map(|at| self.get(at))
     }
 }
 

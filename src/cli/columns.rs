@@ -3,10 +3,12 @@
 use std::{borrow::Cow, time::SystemTime};
 
 use super::{
+    answers::word,
     cells::Cells,
-    departed::{self, Kind, Says, bare, is_no_time},
+    column_kinds::{Kind, kind},
+    departed::{Says, bare, is_no_time},
     format::as_it_was,
-    rows::{Found, Reason},
+    rows::{Content, Found, Reason},
     survey::Rules,
     time::{self, TimeError, implausible},
 };
@@ -17,6 +19,8 @@ use crate::waitlist::{Email, Entry};
 pub(super) struct Columns {
     /// As the header row has them. Without one, `None`.
     names: Option<Vec<String>>,
+    /// The number of columns.
+    width: usize,
     pub(super) email: usize,
     /// The first that is not empty counts.
     joined_at: Vec<usize>,
@@ -32,6 +36,18 @@ pub(super) struct Departed {
     pub(super) kind: Kind,
     /// Without this, it is used only if a value in it is known.
     pub(super) is_sure: bool,
+    /// It is within another object, which may be one of several lists: the owner is asked.
+    pub(super) is_inner: bool,
+}
+
+/// The names of columns. Those of a table have nothing else.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    pub(super) names: Vec<String>,
+    /// The first column of those within inner objects of JSON: they have no address and no time.
+    pub(super) inner_from: usize,
+    /// The columns that hold the text of such an object.
+    pub(super) containers: &'a [usize],
 }
 
 /// Names of columns, in small letters and figures alone: of `export`, Mailchimp, getwaitlist, Prefinery,
@@ -61,78 +77,104 @@ impl Columns {
     pub(super) fn find(first: Cells, ignored: &[String]) -> Option<(Self, Option<Cells>)> {
         let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
         let is_email = |cell: &[u8]| Email::parse(&text(cell)).is_ok();
-        let Some(email) = first.iter().position(is_email) else {
-            return Some((
-                Self::named(first.iter().map(text).collect(), ignored)?,
-                None,
-            ));
-        };
+        if !first.iter().any(is_email) {
+            let names: Vec<_> = first.iter().map(text).collect();
+            let names = Names {
+                inner_from: names.len(),
+                names,
+                ..Names::default()
+            };
+            return Some((Self::named(names, ignored)?, None));
+        }
+        let cells: Vec<_> = first.iter().collect();
+        let is_read = |at: &usize| !ignored.iter().any(|it| word(it) == (at + 1).to_string());
+        let read: Vec<_> = (0..cells.len()).filter(is_read).collect();
         let is_time = |cell: &[u8]| time::parse(&text(cell)).is_ok();
+        let email = *read.iter().find(|at| is_email(cells[**at]))?;
+        let joined_at = read.iter().copied().find(|at| is_time(cells[*at]));
+        let is_other = |at: &usize| *at != email && Some(*at) != joined_at;
+        let others = read.into_iter().filter(is_other);
         let columns = Self {
+            width: cells.len(),
             email,
-            joined_at: first.iter().position(is_time).into_iter().collect(),
+            joined_at: joined_at.into_iter().collect(),
+            departed: others.map(|at| Departed::new(at, Kind::Other)).collect(),
             ..Self::default()
-        };
-        let columns = Self {
-            departed: (0..first.iter().count())
-                .filter(|at| *at != email && !columns.joined_at.contains(at))
-                .map(|at| Departed {
-                    at,
-                    kind: Kind::Other,
-                    is_sure: false,
-                })
-                .collect(),
-            ..columns
         };
         Some((columns, Some(first)))
     }
 
     /// Finds the columns by their names, except those to be ignored.
-    pub(super) fn named(names: Vec<String>, ignored: &[String]) -> Option<Self> {
-        let is_ignored = |name: &String| ignored.iter().any(|it| bare(it) == *name);
-        let bare_names = names.iter().map(|name| bare(name));
-        let bare_names: Vec<_> = bare_names
-            .map(|name| {
-                if is_ignored(&name) {
-                    String::new()
-                } else {
-                    name
-                }
-            })
-            .collect();
+    pub(super) fn named(names: Names, ignored: &[String]) -> Option<Self> {
+        let Names {
+            names,
+            inner_from,
+            containers,
+        } = names;
+        let is_ignored = |(at, name): (usize, &String)| {
+            let shown = shown_name(name, at);
+            // With an object, everything within it is ignored.
+            let outer = shown.match_indices('.').map(|(end, _)| &shown[..end]);
+            let outer = outer.filter(|_| at >= inner_from).chain([&*shown]);
+            let mut outer = outer.map(word);
+            !ignored.is_empty() && outer.any(|name| ignored.iter().any(|it| word(it) == name))
+        };
+        let is_ignored: Vec<_> = names.iter().enumerate().map(is_ignored).collect();
+        let bare_name = |(name, is_ignored): (&String, &bool)| {
+            if *is_ignored {
+                String::new()
+            } else {
+                bare(name)
+            }
+        };
+        let outer = names.iter().zip(&is_ignored).take(inner_from);
+        let bare_names: Vec<_> = outer.map(bare_name).collect();
         // In the order of the wanted names, not of the columns.
         let all = |wanted: &[&str]| {
             let at = |wanted: &&str| bare_names.iter().position(|name| name == wanted);
             wanted.iter().filter_map(at).collect::<Vec<_>>()
         };
         let has = |name: &str, parts: &[&str]| parts.iter().any(|part| name.contains(part));
-        let departed = (0..names.len()).filter_map(|at| {
-            let (kind, is_sure) = departed::kind(&bare_names[at])?;
-            Some(Departed { at, kind, is_sure })
+        let departed = (0..names.len()).filter(|at| !is_ignored[*at] && !containers.contains(at));
+        let departed = departed.filter_map(|at| {
+            let (kind, is_sure) = kind(&names[at])?;
+            let is_inner = at >= inner_from;
+            Some(Departed {
+                at,
+                kind,
+                is_sure,
+                is_inner,
+            })
         });
         let mut departed: Vec<_> = departed.collect();
+        let kind_of = |at: usize| {
+            let column = departed.iter().find(|it| it.at == at);
+            column.map_or(Kind::Other, |it| it.kind)
+        };
+        // "What is your e-mail?", but neither "Ann <ann@email.com>" nor "Email consent". If there is no
+        // other: "E-mail for our newsletter".
+        let is_email = |at: &usize| bare_names[*at].contains(EMAIL[0]) && !names[*at].contains('@');
+        let others = |is_one: fn(Kind) -> bool| {
+            let mut emails = (0..bare_names.len()).filter(is_email);
+            emails.find(|at| is_one(kind_of(*at)))
+        };
         let email = all(&EMAIL).first().copied();
-        // "What is your e-mail?", but neither "Ann <ann@email.com>" nor "Email consent".
-        let email = email.or_else(|| {
-            let says_who_left = |it: &Departed| it.kind != Kind::Other;
-            let is_other = |at: usize| {
-                let mut others = departed.iter().filter(|it| says_who_left(it));
-                others.any(|it| it.at == at) || names[at].contains('@')
-            };
-            (0..names.len()).find(|at| bare_names[*at].contains(EMAIL[0]) && !is_other(*at))
-        })?;
+        let email = email.or_else(|| others(|kind| kind == Kind::Other));
+        let email = email.or_else(|| others(|kind| !kind.decides()))?;
         let mut joined_at = all(&JOINED_AT);
         for (at, name) in bare_names.iter().enumerate() {
             let is_one = has(name, &JOINING) && has(name, &TIME) && !has(name, &LATER);
+            let is_one = is_one && matches!(kind_of(at), Kind::Other | Kind::MaybeStayed);
             if is_one && !joined_at.contains(&at) {
                 joined_at.push(at);
             }
         }
         departed.retain(|it| {
             let is_used = it.at == email || joined_at.contains(&it.at);
-            it.kind != Kind::Other || !is_used
+            it.kind.decides() || !is_used
         });
         Some(Self {
+            width: names.len(),
             email,
             is_ours: joined_at.iter().any(|at| bare_names[*at] == JOINED_AT[0]),
             joined_at,
@@ -141,34 +183,43 @@ impl Columns {
         })
     }
 
-    /// Reads a row with these cells.
-    pub(super) fn read<'a>(
+    /// Reads a row.
+    pub(super) fn read(
         &self,
-        cell: impl Fn(usize) -> Result<&'a str, Reason>,
+        content: &Content,
         rules: &Rules,
         now: SystemTime,
     ) -> Result<Found, Reason> {
-        let mut has_left = false;
+        if content.extra_cells().next().is_some() {
+            return Err(Reason::Broken(
+                "it has more cells than the first row, so they may belong to other columns",
+            ));
+        }
+        let (mut has_left, mut is_unknown) = (false, false);
         for (name, column) in self.departed() {
-            match rules.says(&name, column.kind, cell(column.at)?) {
+            match rules.says(&name, column, &column.text(content)?) {
                 Says::Left | Says::LeftAt => has_left = true,
-                // The file has changed since it was looked through.
-                Says::Unknown => return Err(Reason::Broken("its status is unknown")),
-                Says::Nothing | Says::Link | Says::Stayed => {}
+                Says::Unknown => is_unknown = true,
+                Says::Nothing | Says::Link | Says::Stayed | Says::Ticked => {}
             }
         }
         if has_left {
             return Err(Reason::Left);
         }
+        if is_unknown {
+            // The file has changed since it was looked through.
+            return Err(Reason::Broken("its status is unknown"));
+        }
         let mut joined_at = "";
         for at in &self.joined_at {
             if joined_at.is_empty() {
-                joined_at = Some(cell(*at)?)
+                joined_at = Some(content.cell(*at)?)
                     .filter(|it| !is_no_time(it))
                     .unwrap_or_default();
             }
         }
-        found(self.address(cell(self.email)?), joined_at, rules, now)
+        let email = self.address(content.cell(self.email)?);
+        found(email, joined_at, rules, now)
     }
 
     /// The address in a cell, without the `'` that `export` puts before formulas.
@@ -190,10 +241,14 @@ impl Columns {
         !self.departed.is_empty()
     }
 
-    /// Whether a column has this name.
+    /// Whether a column has this name, or this number if it is shown by its number.
     pub(super) fn has(&self, name: &str) -> bool {
-        let mut names = self.names.iter().flatten();
-        names.any(|it| bare(it) == bare(name))
+        (0..self.width).any(|at| word(&self.name(at)) == word(name))
+    }
+
+    /// The number of columns.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Whether these are the columns of `export`, and nothing had to be guessed.
@@ -223,13 +278,41 @@ impl Columns {
     /// The name of a column, or its number from 1.
     fn name(&self, at: usize) -> Cow<'_, str> {
         let name = self.names.as_ref().and_then(|names| names.get(at));
-        name.map_or_else(|| (at + 1).to_string().into(), |name| name.trim().into())
+        shown_name(name.map_or("", String::as_str), at)
     }
 
     /// The columns of a JSON object, in which `export` puts no `'` before formulas.
     pub(super) fn of_json(mut self) -> Self {
         self.is_ours = false;
         self
+    }
+}
+
+/// A name, or the number from 1 of a column that has none.
+fn shown_name(name: &str, at: usize) -> Cow<'_, str> {
+    match name.trim() {
+        "" => (at + 1).to_string().into(),
+        name => name.into(),
+    }
+}
+
+impl Departed {
+    pub(super) fn new(at: usize, kind: Kind) -> Self {
+        Self {
+            at,
+            kind,
+            is_sure: false,
+            is_inner: false,
+        }
+    }
+
+    /// The text in this column. Only a column that decides must be UTF-8.
+    pub(super) fn text<'a>(&self, content: &'a Content) -> Result<Cow<'a, str>, Reason> {
+        if self.kind.decides() {
+            content.cell(self.at).map(Cow::Borrowed)
+        } else {
+            Ok(content.loose_cell(self.at))
+        }
     }
 }
 

@@ -1,21 +1,9 @@
-//! The columns and words by which other programs say that somebody has left their list.
+//! The words by which other programs say that somebody has left their list.
 
-use std::time::SystemTime;
-
-use super::time::{self, implausible};
-
-/// The meaning of a column.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
-    /// A yes or a time says that somebody has left: `unsubscribed_at`, `EMAIL_BLACKLISTED`.
-    Left,
-    /// A no says that somebody has left: `subscribed`, `Email Marketing Consent`.
-    Stayed,
-    /// A word says it: `status`.
-    Status,
-    /// Any other column. A word such as "unsubscribed" in it is asked about.
-    Other,
-}
+use super::{
+    column_kinds::{Kind, words},
+    plausible_time::plausible_time,
+};
 
 /// The meaning of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,113 +13,16 @@ pub(super) enum Says {
     /// A link by which people can leave.
     Link,
     Stayed,
+    /// A yes in a column that only may say who agrees.
+    Ticked,
     Left,
     LeftAt,
     Unknown,
 }
 
-/// Parts of the names of columns, in small letters and figures alone.
-const LEFT: [&str; 17] = [
-    "unsub",
-    "optout",
-    "optedout",
-    "blacklist",
-    "blocklist",
-    "suppress",
-    "complain",
-    "bounced",
-    "hardbounce",
-    "emaildisabled",
-    "donotemail",
-    "donotcontact",
-    "cleantime",
-    "cleaned",
-    "removeddate",
-    "removedat",
-    "deletedat",
-];
-/// Names of columns that say who agrees.
-const STAYED: [&str; 25] = [
-    "subscribed",
-    "issubscribed",
-    "emailsubscribed",
-    "subscribedtoemail",
-    "subscribedtoemails",
-    "optin",
-    "optedin",
-    "emailoptin",
-    "emailoptedin",
-    "marketingoptin",
-    "emailmarketingoptin",
-    "acceptsmarketing",
-    "acceptsemailmarketing",
-    "emailmarketing",
-    "emailmarketingconsent",
-    "marketingconsent",
-    "emailconsent",
-    "consent",
-    "emailpermission",
-    "marketingpermission",
-    "marketingpermissions",
-    "marketingemails",
-    "newsletter",
-    "active",
-    "isactive",
-];
-/// These are always used. The others are used if at least one of their values is known.
-const SURELY_STAYED: [&str; 6] = [
-    "subscribed",
-    "issubscribed",
-    "emailsubscribed",
-    "subscribedtoemail",
-    "subscribedtoemails",
-    "emailmarketingconsent",
-];
-const SURELY_STATUS: [&str; 9] = [
-    "status",
-    "subscriptionstatus",
-    "subscriberstatus",
-    "subscriberstate",
-    "subscriptionstate",
-    "emailstatus",
-    "memberstatus",
-    "contactstatus",
-    "liststatus",
-];
-/// Columns with these in their names hold something else, such as a reason or a link.
-const ELSE: [&str; 11] = [
-    "url", "link", "href", "reason", "campaign", "title", "count", "token", "comment", "feedback",
-    "message",
-];
-/// Columns about other channels than e-mail, or about money and sales.
-const OTHER_CHANNELS: [&str; 5] = ["sms", "phone", "whatsapp", "push", "postal"];
-const OTHER_STATUS: [&str; 10] = [
-    "payment", "order", "billing", "lead", "deal", "ticket", "stripe", "plan", "marital", "employ",
-];
-
-/// Returns the meaning of a column with this name, and whether that is certain before its values are
-/// seen. Returns `None` for a column that is about something else.
-pub(super) fn kind(name: &str) -> Option<(Kind, bool)> {
-    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    if has(&ELSE) || has(&OTHER_CHANNELS) && !name.contains("email") {
-        return None;
-    }
-    if has(&LEFT) {
-        Some((Kind::Left, true))
-    } else if STAYED.contains(&name) {
-        Some((Kind::Stayed, SURELY_STAYED.contains(&name)))
-    } else if SURELY_STATUS.contains(&name) {
-        Some((Kind::Status, true))
-    } else if name == "state" || name.contains("status") && !has(&OTHER_STATUS) {
-        Some((Kind::Status, false))
-    } else {
-        (!name.is_empty()).then_some((Kind::Other, false))
-    }
-}
-
 /// Words for people who have left, as [`bare`] makes them: of Mailchimp, Brevo, Klaviyo, HubSpot,
 /// ConvertKit, MailerLite, beehiiv, Constant Contact and listmonk.
-const GONE: [&str; 41] = [
+const GONE: [&str; 42] = [
     "unsubscribed",
     "unsubscribe",
     "unsub",
@@ -173,9 +64,10 @@ const GONE: [&str; 41] = [
     "invalidemail",
     "left",
     "abgemeldet",
+    "deactivated",
 ];
 /// Words for people who are on the other list.
-const PRESENT: [&str; 15] = [
+const PRESENT: [&str; 22] = [
     "subscribed",
     "active",
     "confirmed",
@@ -191,26 +83,44 @@ const PRESENT: [&str; 15] = [
     "comped",
     "aktiv",
     "angemeldet",
+    "agreed",
+    "accepted",
+    "granted",
+    "given",
+    "express",
+    "implied",
+    "marketingcontact",
 ];
-/// Words that mean this whatever the column is called.
-const SURELY_GONE: [&str; 16] = [
+/// Of those, the ones that mean something else in most columns.
+const SELDOM_GONE: [&str; 1] = ["left"];
+/// Texts with one of these say that somebody has left, whatever else they say, and in any column.
+const PLAINLY_GONE: [&str; 19] = [
     "unsubscribed",
-    "unsub",
     "nonsubscribed",
     "notsubscribed",
-    "unsubscribedfromall",
-    "bounced",
-    "hardbounced",
-    "complained",
-    "spamcomplaint",
-    "markedasspam",
+    "neversubscribed",
+    "longersubscribed",
+    "optout",
     "optedout",
     "blacklisted",
     "blocklisted",
     "suppressed",
     "donotcontact",
+    "donotemail",
+    "donotmail",
+    "bounced",
+    "hardbounce",
+    "spamcomplaint",
+    "complained",
+    "undeliverable",
     "abgemeldet",
 ];
+/// Texts with one of these may say that somebody agrees no longer.
+const WITHDRAWN: [&str; 8] = [
+    "withdr", "revok", "declin", "refus", "reject", "denied", "longer", "lapsed",
+];
+/// Words that make the opposite of a text.
+const NEGATIONS: [&str; 8] = ["no", "not", "non", "never", "dont", "nein", "nicht", "kein"];
 const YES: [&str; 9] = ["yes", "true", "1", "y", "t", "on", "x", "ja", "checked"];
 const NO: [&str; 8] = ["no", "false", "0", "n", "f", "off", "never", "nein"];
 /// Words that some programs write into an empty cell.
@@ -253,20 +163,28 @@ fn has_sign(text: &str) -> bool {
 
 /// Classifies a value of a column of this kind.
 pub(super) fn says(kind: Kind, text: &str) -> Says {
-    let (text, word) = (text.trim(), bare(text));
-    let word = &*word;
-    if kind == Kind::Other {
-        let is_gone = SURELY_GONE.contains(&word);
-        return if is_gone {
-            Says::Unknown
-        } else {
-            Says::Nothing
-        };
+    let text = text.trim();
+    match kind {
+        Kind::Left | Kind::Stayed | Kind::Status => decide(kind, text),
+        Kind::MaybeLeft | Kind::MaybeStayed | Kind::Aside | Kind::Other => {
+            if may_say_left(kind, text) {
+                Says::Unknown
+            } else if kind == Kind::MaybeStayed && is_yes(text) {
+                Says::Ticked
+            } else {
+                Says::Nothing
+            }
+        }
     }
+}
+
+/// Classifies a value of a column that says who has left.
+fn decide(kind: Kind, text: &str) -> Says {
+    let word = &*bare(text);
     let if_yes = |is_yes: bool| match kind {
-        Kind::Status | Kind::Other => Says::Unknown,
         Kind::Left | Kind::Stayed if (kind == Kind::Left) == is_yes => Says::Left,
         Kind::Left | Kind::Stayed => Says::Stayed,
+        _ => Says::Unknown,
     };
     if is_nothing(text) {
         Says::Nothing
@@ -274,7 +192,7 @@ pub(super) fn says(kind: Kind, text: &str) -> Says {
         Says::Left
     } else if PRESENT.contains(&word) {
         Says::Stayed
-    } else if YES.contains(&word) || ["✓", "✔"].contains(&text) {
+    } else if is_yes(text) {
         if_yes(true)
     } else if NO.contains(&word) {
         if_yes(false)
@@ -289,94 +207,101 @@ pub(super) fn says(kind: Kind, text: &str) -> Says {
     }
 }
 
+/// Whether a value of a column that does not decide it may say that somebody has left.
+fn may_say_left(kind: Kind, text: &str) -> bool {
+    let word = bare(text);
+    let is_time = || plausible_time(text) == Some(true);
+    match kind {
+        _ if is_nothing(text) => false,
+        _ if !gone_parts(text).is_empty() => true,
+        Kind::MaybeLeft => {
+            let is_number = text
+                .chars()
+                .all(|c| c.is_ascii_digit() || " .,+-%".contains(c));
+            let is_no = NO.contains(&&*word) || PRESENT.contains(&&*word) || is_link(text);
+            let is_never = plausible_time(text) == Some(false);
+            is_yes(text) || is_time() || !is_number && !is_no && !is_never
+        }
+        Kind::MaybeStayed => {
+            let is_cross = has_sign(text) && !is_yes(text);
+            NO.contains(&&*word) || is_cross || sounds_withdrawn(kind, text)
+        }
+        // Counts and tokens are numbers too.
+        Kind::Aside => {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            !is_number && (is_yes(text) || is_time())
+        }
+        Kind::Left | Kind::Stayed | Kind::Status | Kind::Other => false,
+    }
+}
+
+/// Whether an unknown value makes a question of a column that may be about something else.
+pub(super) fn sounds_withdrawn(kind: Kind, text: &str) -> bool {
+    let word = bare(text);
+    let is_negated = || {
+        let is_negation = |it: &String| NEGATIONS.contains(&&**it);
+        kind != Kind::Status
+            && words(&text.replace(['\'', '’'], ""))
+                .iter()
+                .any(is_negation)
+    };
+    WITHDRAWN.iter().any(|part| word.contains(part)) || is_negated() || !gone_parts(text).is_empty()
+}
+
+/// The texts that a question about an unknown value shows, which are also those that an answer can name.
+pub(super) fn asked_parts(kind: Kind, text: &str) -> Vec<String> {
+    let parts = if kind.decides() {
+        Vec::new()
+    } else {
+        gone_parts(text)
+    };
+    if !parts.is_empty() {
+        return parts;
+    }
+    let is_time = !kind.decides() && plausible_time(text) == Some(true);
+    vec![if is_time { A_TIME } else { text }.to_owned()]
+}
+
+/// Shown in place of single times.
+pub(super) const A_TIME: &str = "a time";
+
+/// The parts of a text that plainly say that somebody has left: a text may be a list.
+fn gone_parts(text: &str) -> Vec<String> {
+    let whole = bare(text);
+    let may_be = GONE
+        .iter()
+        .chain(&PLAINLY_GONE)
+        .any(|word| whole.contains(word));
+    if !may_be {
+        return Vec::new();
+    }
+    let is_gone = |part: &String| {
+        let word = bare(part);
+        let is_known = GONE.contains(&&*word) && !SELDOM_GONE.contains(&&*word);
+        is_known
+            || PLAINLY_GONE.iter().any(|it| word.contains(it))
+            || words(part).iter().any(|it| it == "unsub")
+    };
+    items(text).into_iter().filter(is_gone).collect()
+}
+
+/// The items of a text that is a list: `vip; news (unsubscribed)` has three. Links are left out.
+pub(super) fn items(text: &str) -> Vec<String> {
+    let is_no_link = |word: &&str| !is_link(word);
+    let text: Vec<_> = text.split_whitespace().filter(is_no_link).collect();
+    let text = text.join(" ");
+    let items = text.split([
+        ';', ',', '|', '/', ':', '=', '"', '(', ')', '[', ']', '{', '}',
+    ]);
+    let items = items.map(str::trim).filter(|item| !item.is_empty());
+    items.map(str::to_owned).collect()
+}
+
+fn is_yes(text: &str) -> bool {
+    YES.contains(&&*bare(text)) || ["✓", "✔", "☑", "✅"].contains(&text)
+}
+
 fn is_link(text: &str) -> bool {
     let text = text.to_lowercase();
     text.contains("://") || text.starts_with("mailto:") || text.starts_with("www.")
-}
-
-/// Returns `true` for a plausible time and `false` for one before there was e-mail, which means "never".
-/// The order of day and month does not matter here.
-fn plausible_time(text: &str) -> Option<bool> {
-    let (text, _) = text.split_once('[').unwrap_or((text, ""));
-    if let Some(time) = time::parse(text).ok().or_else(|| since_1970(text)) {
-        return match implausible(time) {
-            None => Some(true),
-            Some(_) if time < SystemTime::now() => Some(false),
-            Some(_) => None,
-        };
-    }
-    let mut numbers = 0;
-    let mut has_month = false;
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_same = |c: char| {
-            if first.is_ascii_digit() {
-                c.is_ascii_digit()
-            } else {
-                c.is_alphabetic() && first.is_alphabetic()
-            }
-        };
-        let end = rest.find(|c| !is_same(c)).unwrap_or(rest.len());
-        if end == 0 {
-            if !" /.-:,+T[]()_".contains(first) {
-                return None;
-            }
-            rest = &rest[first.len_utf8()..];
-            continue;
-        }
-        let word;
-        (word, rest) = rest.split_at(end);
-        if first.is_ascii_digit() {
-            numbers += 1;
-        } else if is_word_of_times(word, &MONTHS) {
-            has_month = true;
-        } else if !is_word_of_times(word, &DAYS) && !IN_TIMES.contains(&&*word.to_lowercase()) {
-            return None;
-        }
-    }
-    (numbers >= 3 || has_month && numbers == 2).then_some(true)
-}
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const DAYS: [&str; 7] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-];
-const IN_TIMES: [&str; 12] = [
-    "t", "z", "am", "pm", "a", "p", "m", "utc", "gmt", "at", "th", "cet",
-];
-
-/// Whether a word is one of these, or its first letters.
-fn is_word_of_times(word: &str, words: &[&str]) -> bool {
-    let word = word.to_lowercase();
-    word.len() >= 3 && words.iter().any(|whole| whole.starts_with(&word))
-}
-
-/// Seconds or milliseconds since 1970, as databases have them.
-fn since_1970(text: &str) -> Option<SystemTime> {
-    let number: u64 = text.parse().ok()?;
-    let seconds = match text.len() {
-        9 | 10 => number,
-        12 | 13 => number / 1000,
-        _ => return None,
-    };
-    SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))
 }

@@ -1,6 +1,7 @@
 //! What `import` reads: the rows of a file, whatever program wrote it.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{self, BufRead, BufReader, Read},
     sync::Arc,
@@ -8,13 +9,12 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
 
 use super::{
     cells::{Cells, Table},
     columns::{Columns, found},
     format::{BYTE_ORDER_MARK, Seal},
-    lines::{Line, TOO_LONG, next_line},
+    objects::objects,
     survey::Rules,
 };
 use crate::waitlist::{Entry, InvalidEmail};
@@ -102,10 +102,36 @@ impl Content {
     pub(super) fn cell(&self, at: usize) -> Result<&str, Reason> {
         let text = match self {
             Self::Person(_) => "",
-            Self::Object(_, cells) => cells.get(at).map_or("", String::as_str),
+            // What was not UTF-8 was replaced.
+            Self::Object(_, cells) => {
+                let text = cells.get(at).map_or("", String::as_str);
+                if text.contains(char::REPLACEMENT_CHARACTER) {
+                    return Err(NOT_UTF_8);
+                }
+                text
+            }
             Self::Cells(_, cells) => str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8)?,
         };
         Ok(text.trim())
+    }
+
+    /// The same of a cell that may hold bytes that are not UTF-8, because it is only looked through.
+    pub(super) fn loose_cell(&self, at: usize) -> Cow<'_, str> {
+        match self {
+            Self::Person(_) => Cow::Borrowed(""),
+            Self::Object(_, cells) => Cow::Borrowed(cells.get(at).map_or("", |it| it.trim())),
+            Self::Cells(_, cells) => String::from_utf8_lossy(cells.get(at).trim_ascii()),
+        }
+    }
+
+    /// The cells behind the last column that have a text.
+    pub(super) fn extra_cells(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let extra = match self {
+            Self::Cells(columns, cells) => columns.width()..cells.len(),
+            Self::Person(_) | Self::Object(..) => 0..0,
+        };
+        let cells = extra.map(|at| self.loose_cell(at));
+        cells.filter(|cell| !cell.trim().is_empty())
     }
 
     /// The text where the address should be.
@@ -120,8 +146,8 @@ impl Content {
     fn read(&self, rules: &Rules, now: SystemTime) -> Result<Found, Reason> {
         match self {
             Self::Person(Person { email, joined_at }) => found(email, joined_at, rules, now),
-            Self::Object(columns, _) => columns.read(|at| self.cell(at), rules, now),
-            Self::Cells(columns, _) => columns.read(|at| self.cell(at), rules, now),
+            Self::Object(columns, _) => columns.read(self, rules, now),
+            Self::Cells(columns, _) => columns.read(self, rules, now),
         }
     }
 }
@@ -161,50 +187,6 @@ pub(super) fn open(file: impl Read + Send + 'static, ignored: &[String]) -> io::
         )),
         _ => table(file, ignored),
     }
-}
-
-/// An object of JSON a line.
-fn objects(
-    mut file: impl BufRead + Send,
-    ignored: Vec<String>,
-) -> impl Iterator<Item = io::Result<Record>> {
-    let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
-    (1..).zip(lines).filter_map(move |(line, text)| {
-        let content = match text {
-            Ok(Line::Text(text)) => match str::from_utf8(&text) {
-                Ok(text) => object(text, &ignored)?,
-                Err(_) => Err(NOT_UTF_8),
-            },
-            Ok(Line::TooLong) => Err(Reason::Broken(TOO_LONG)),
-            Err(error) => return Some(Err(error)),
-        };
-        Some(Ok(Record { line, content }))
-    })
-}
-
-fn object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
-    if ignored.is_empty()
-        && let Ok(person) = serde_json::from_str(text)
-    {
-        return Some(Ok(Content::Person(person)));
-    }
-    if text.trim().is_empty() || Seal::parse(text).is_some() {
-        return None;
-    }
-    let named = || {
-        let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|_| Reason::Broken("it is no object of JSON"))?;
-        let columns = Columns::named(object.keys().cloned().collect(), ignored);
-        let columns = columns.ok_or(Reason::Broken("it has no \"email\""))?;
-        let text = |value: &Value| match value {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let cells = object.values().map(text).collect();
-        Ok(Content::Object(columns.of_json(), cells))
-    };
-    Some(named())
 }
 
 /// The rows of a CSV.

@@ -2,6 +2,7 @@
 //! values in them that are unknown.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     hash::{BuildHasher, RandomState},
     io,
@@ -10,8 +11,9 @@ use std::{
 
 use super::{
     answers::{Answers, Statuses},
-    columns::Columns,
-    departed::{self, Kind, Says},
+    column_kinds::Kind,
+    columns::{Columns, Departed},
+    departed::{self, Says},
     format::as_it_was,
     rows::{Opened, Record},
     uses::{Unknown, Use, Uses, shown},
@@ -61,16 +63,18 @@ impl Rules {
     }
 
     /// Classifies a value, by the owner's answers first, then by the known words.
-    pub(super) fn says(&self, column: &str, kind: Kind, text: &str) -> Says {
-        if self.not_used.contains(column) {
+    pub(super) fn says(&self, name: &str, column: &Departed, text: &str) -> Says {
+        if self.not_used.contains(name) {
             return Says::Nothing;
         }
-        let is_box = text.is_empty() && self.with_boxes.contains(column);
-        let says = match departed::says(kind, text) {
+        let is_box = text.is_empty() && self.with_boxes.contains(name);
+        let says = match departed::says(column.kind, text) {
             Says::Nothing if is_box => Says::Unknown,
+            Says::Left | Says::LeftAt if column.is_inner => Says::Unknown,
             says => says,
         };
-        self.statuses.find(column, text, says).unwrap_or(says)
+        let answer = self.statuses.find(name, column.kind, text, says);
+        answer.unwrap_or(says)
     }
 }
 
@@ -137,12 +141,21 @@ pub(super) fn survey(opened: Opened, answers: &Answers, is_intact: bool) -> io::
                 uses.add(columns);
                 missing.retain(|name| !columns.has(name));
             }
-            let mut has_left = false;
-            for (name, column) in columns.departed() {
-                let text = content.cell(column.at).unwrap_or_default();
-                let says = rules.says(&name, column.kind, text);
-                uses.note(&name, line, text, says);
-                has_left |= matches!(says, Says::Left | Says::LeftAt);
+            let said = columns.departed().map(|(name, column)| {
+                let text = column.text(&content).unwrap_or_default();
+                (rules.says(&name, column, &text), name, column.kind, text)
+            });
+            let said: Vec<_> = said.collect();
+            let is_gone = |text: Cow<str>| departed::says(Kind::Other, &text) == Says::Unknown;
+            let has_left = said
+                .iter()
+                .any(|(says, ..)| matches!(says, Says::Left | Says::LeftAt))
+                || content.extra_cells().any(is_gone);
+            for (says, name, kind, text) in said {
+                // Nobody asks whether somebody has left who is skipped anyway.
+                if says != Says::Unknown || kind.decides() || !has_left {
+                    uses.note(&name, line, &text, says);
+                }
             }
             let email = content.email();
             if opened.columns.is_some() && columns.is_header(email) {
@@ -210,5 +223,6 @@ fn about_unknown(unknown: &[Unknown]) -> String {
     }
     question
         + "For each value, import these people with --keep STATUS, or skip them with --skip STATUS. To \
-           import people whatever a column says, use --ignore COLUMN"
+           answer for one column, use COLUMN=STATUS, or COLUMN=* for all that is asked about it. To import \
+           people whatever a column says, use --ignore COLUMN"
 }

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{
-    columns::Columns,
-    departed::{Kind, Says, bare},
+    answers::word,
+    column_kinds::Kind,
+    columns::{Columns, Departed},
+    departed::{A_TIME, Says, asked_parts, bare, sounds_withdrawn},
     survey::Rules,
 };
 
@@ -45,6 +47,9 @@ pub(super) struct Values {
     kind: Kind,
     #[serde(skip)]
     is_sure: bool,
+    /// Somebody has said yes.
+    #[serde(skip)]
+    is_ticked: bool,
     #[serde(skip)]
     has_times: bool,
     #[serde(skip)]
@@ -107,7 +112,7 @@ impl Uses {
             );
         }
         for (name, column) in columns.departed() {
-            let values = Values::new(column.kind, column.is_sure);
+            let values = Values::new(column);
             add(&name, Purpose::Left, Some(values), None);
         }
     }
@@ -134,25 +139,24 @@ impl Uses {
                 continue;
             };
             let is_known = !values.skipped.is_empty() || !values.imported.is_empty();
-            if values.kind == Kind::Other {
-                unknown.append(&mut values.unknown);
-                continue;
-            }
             let is_of_links = values.has_links && values.unknown.is_empty();
-            if !is_known && (is_of_links || !values.is_sure) {
+            if values.kind.decides() && !is_known && (is_of_links || !values.is_sure) {
                 column.purpose = Purpose::Ignored;
                 rules.not_used.insert(column.name.clone());
                 continue;
             }
             // Where nobody has said no, an empty box may be one.
-            let is_ticked = values.kind == Kind::Stayed
-                && values.skipped.is_empty()
-                && !values.imported.is_empty();
+            let is_ticked = match values.kind {
+                Kind::Stayed => !values.imported.is_empty(),
+                _ => values.is_ticked && values.unknown.is_empty(),
+            };
             if let Some((line, people)) = values.boxes
                 && is_ticked
+                && values.skipped.is_empty()
             {
                 rules.with_boxes.insert(column.name.clone());
-                if rules.says(&column.name, values.kind, "") == Says::Unknown {
+                let box_column = Departed::new(0, values.kind);
+                if rules.says(&column.name, &box_column, "") == Says::Unknown {
                     unknown.push(Unknown {
                         column: column.name.clone(),
                         text: String::new(),
@@ -164,7 +168,7 @@ impl Uses {
             unknown.append(&mut values.unknown);
         }
         self.columns.retain(|column| {
-            let is_other = |values: &Values| values.kind == Kind::Other;
+            let is_other = |values: &Values| !values.kind.decides();
             let is_silent =
                 |values: &Values| values.skipped.is_empty() && values.imported.is_empty();
             let values = column.values.as_ref();
@@ -213,12 +217,13 @@ impl Uses {
 }
 
 impl Values {
-    fn new(kind: Kind, is_sure: bool) -> Self {
+    fn new(column: &Departed) -> Self {
         Self {
             skipped: Vec::new(),
             imported: Vec::new(),
-            kind,
-            is_sure,
+            kind: column.kind,
+            is_sure: column.is_sure,
+            is_ticked: false,
             has_times: false,
             has_links: false,
             unknown: Vec::new(),
@@ -240,23 +245,30 @@ impl Values {
             }
             Says::Left => note(&mut self.skipped, text),
             Says::Stayed => note(&mut self.imported, text),
+            Says::Ticked => self.is_ticked = true,
             Says::Unknown => {
-                let word = bare(text);
-                let word = if word.is_empty() { text } else { &word };
-                // Addresses differ, and are shown alike.
-                let word = &*short(word);
-                if let Some(at) = self.places.get(word) {
-                    self.unknown[*at].people += 1;
-                } else if self.unknown.len() < UNKNOWN_MAX {
-                    self.places.insert(word.to_owned(), self.unknown.len());
-                    self.unknown.push(Unknown {
-                        column: column.to_owned(),
-                        text: short(text),
-                        line,
-                        people: 1,
-                    });
+                // It may be about something else, unless a value says otherwise.
+                self.is_sure |= sounds_withdrawn(self.kind, text);
+                for part in asked_parts(self.kind, text) {
+                    self.note_unknown(column, line, &part);
                 }
             }
+        }
+    }
+
+    fn note_unknown(&mut self, column: &str, line: u64, text: &str) {
+        // Addresses differ, and are shown alike.
+        let word = short(&word(text));
+        if let Some(at) = self.places.get(&word) {
+            self.unknown[*at].people += 1;
+        } else if self.unknown.len() < UNKNOWN_MAX {
+            self.places.insert(word, self.unknown.len());
+            self.unknown.push(Unknown {
+                column: column.to_owned(),
+                text: short(text),
+                line,
+                people: 1,
+            });
         }
     }
 
@@ -286,9 +298,6 @@ impl Values {
         }
     }
 }
-
-/// Shown in place of single times.
-const A_TIME: &str = "a time";
 
 fn note(values: &mut Vec<String>, text: &str) {
     // Most values have been seen before, as they are.

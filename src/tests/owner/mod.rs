@@ -2,6 +2,7 @@
 //! with the list in a database.
 
 mod answers;
+mod asked;
 mod check;
 mod clock;
 mod command_line;

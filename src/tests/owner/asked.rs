@@ -1,0 +1,275 @@
+//! `import`, of columns that may say that somebody has left: the owner is asked.
+
+use serde_json::json;
+
+use super::{alone, counts, counts_with, printed, told};
+
+/// A file with two columns: two people, and what the second column says about each.
+fn file(column: &str, ann: &str, bob: &str) -> String {
+    format!("email,{column}\nann@example.com,\"{ann}\"\nbob@example.com,\"{bob}\"\n")
+}
+
+#[test]
+fn asks_about_columns_that_may_say_who_has_left() {
+    let owner = alone();
+    for (column, left, stayed) in [
+        // A plain word in any column.
+        ("Campaign Status", "Unsubscribed", "Sent"),
+        ("Campaign Status", "Bounced", "Opened"),
+        ("Message", "unsubscribed", "Hello"),
+        ("Reason", "opted out", ""),
+        ("Type", "removed", "regular"),
+        ("Phone notes", "unsubscribed", "call again"),
+        ("", "unsubscribed", "x"),
+        // A word in a list or a sentence.
+        ("Tags", "vip; unsubscribed", "vip"),
+        ("Tags", "vip|Bounced", "vip"),
+        ("Lists", "news (unsubscribed)", "news"),
+        ("Lists", "news: opted-out", "news"),
+        ("Notes", "She has unsubscribed.", "Likes tea"),
+        ("Data", "['a', 'unsub']", "['a']"),
+        // A no.
+        ("Newsletter opt-in", "No", "Yes"),
+        ("GDPR consent", "false", "true"),
+        ("GDPR consent", "withdrawn", "given"),
+        ("Subscriber", "No", "Yes"),
+        ("Receive marketing emails", "No", "Yes"),
+        ("Receive marketing emails", "No, thanks", "Yes, please"),
+        ("Receive marketing emails", "✗", "✓"),
+        ("Receive marketing emails", "I don't want to", "I do"),
+        // A yes or a time.
+        ("Deleted", "true", "false"),
+        ("Archived", "yes", "no"),
+        ("Archived", "✓", ""),
+        ("Removed", "2024-03-05", ""),
+        ("Left at", "2024-03-05 12:30", ""),
+        ("leftAt", "1709645000", ""),
+        ("Abgemeldet", "ja", "nein"),
+        ("Bounce", "Hard", ""),
+        ("Bounce type", "Hard bounce", ""),
+        ("Email quarantined", "true", "false"),
+        ("is_excluded_from_campaigns", "true", "false"),
+        // An unknown status.
+        ("consent", "withdrawn", "granted"),
+        ("consent", "withdrawn", ""),
+        ("newsletter", "no thanks", "yes"),
+        ("Application status", "withdrawn", "in review"),
+        (
+            "Marketing contact status",
+            "Non-marketing contact",
+            "Marketing contact",
+        ),
+    ] {
+        let table = file(column, left, stayed);
+        let object =
+            |email: &str, says: &str| format!("{}\n", json!({ "email": email, column: says }));
+        let jsonl = object("ann@example.com", left) + &object("bob@example.com", stayed);
+        // An empty name of JSON has no number that an answer could name.
+        let files = [table, jsonl]
+            .into_iter()
+            .take(if column.is_empty() { 1 } else { 2 });
+        for file in files {
+            let done = owner.run_with(&["import"], &*file).code(1);
+            let told = told(&done);
+            assert!(
+                told.contains("nothing was imported"),
+                "{column} {left}: {told}"
+            );
+            let name = if column.is_empty() { "2" } else { column };
+            let asked = format!("{name}=*");
+            let counted = counts_with(&owner, &file, &["--skip", &asked]);
+            assert!(counted.starts_with("1 would"), "{column} {left}: {counted}");
+            let counted = counts_with(&owner, &file, &["--keep", &asked]);
+            assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
+            let counted = counts_with(&owner, &file, &["--ignore", name]);
+            assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
+        }
+    }
+}
+
+#[test]
+fn asks_nothing_about_ordinary_columns() {
+    let owner = alone();
+    for (column, ann, bob) in [
+        ("Name", "Don Nott", "Ann Left"),
+        ("Company", "Bounce Ltd", "Spam Musubi Inc."),
+        ("Archive link", "https://example.com/archived/1", ""),
+        ("Website", "https://example.com/unsubscribed", ""),
+        ("Birthday", "1990-01-01", "2000-12-31"),
+        ("Notes", "Says no to meat, yes to tea", "not sure"),
+        ("VIP", "no", "yes"),
+        ("Seats left", "3", "12"),
+        ("Bounce count", "0", "1"),
+        ("Spam score", "0.1", "5"),
+        ("Deleted", "", "no"),
+        ("Removed", "0000-00-00", ""),
+        ("Newsletter opt-in", "yes", "2024-01-01"),
+        ("OPTIN_IP", "203.0.113.7", "203.0.113.8"),
+        ("GDPR consent", "", ""),
+        ("Subscriber since", "2020-01-01", ""),
+        ("Marketing source", "Google", "None"),
+        ("SMS status", "unsubscribed", "subscribed"),
+        ("Project status", "In progress", "Planned"),
+        ("paid_subscription", "false", "true"),
+        ("Hand", "left", "right"),
+        ("unsubscribe_token", "1709645000", "1709645001"),
+    ] {
+        for file in [file(column, ann, bob), file(column, bob, ann)] {
+            let done = owner.run_with(&["import", "--dry-run"], file).success();
+            let report = printed(&done);
+            assert!(report.contains("2 would be added"), "{column}: {report}");
+        }
+    }
+}
+
+#[test]
+fn asks_about_values_within_objects_and_arrays_of_json() {
+    let owner = alone();
+    for (key, value, column) in [
+        (
+            "lists",
+            json!([{ "name": "a", "subscription_status": "unsubscribed" }]),
+            "lists.subscription_status",
+        ),
+        (
+            "subscription",
+            json!({ "status": "unsubscribed" }),
+            "subscription.status",
+        ),
+        (
+            "subscription",
+            json!({ "status": "odd" }),
+            "subscription.status",
+        ),
+        ("user", json!({ "status": "unsubscribed" }), "user.status"),
+        (
+            "flags",
+            json!({ "email": { "unsubscribed": true } }),
+            "flags.email.unsubscribed",
+        ),
+        (
+            "consent",
+            json!({ "marketing": false }),
+            "consent.marketing",
+        ),
+        ("tags", json!(["vip", "unsubscribed"]), "tags"),
+        ("tags", json!(["vip", { "name": "bounced" }]), "tags.name"),
+        ("deleted", json!({ "at": "2024-01-01" }), "deleted.at"),
+    ] {
+        let ann = json!({ "email": "ann@example.com", key: value });
+        let file = format!("{ann}\n{{\"email\":\"bob@example.com\"}}\n");
+        let told = told(&owner.run_with(&["import"], &*file).code(1));
+        assert!(
+            told.contains(&format!("line 1: column {column:?}")),
+            "{told}"
+        );
+        for (options, added) in [
+            (["--skip", &*format!("{column}=*")], 1),
+            (["--ignore", column], 2),
+            (["--ignore", key], 2),
+        ] {
+            let counted = counts_with(&owner, &file, &options);
+            assert!(counted.starts_with(&format!("{added} would")), "{counted}");
+        }
+    }
+    // The address of somebody else, and objects that say nothing of the kind.
+    let file = "{\"referrer\":{\"email\":\"eve@example.com\"}}\n\
+                {\"email\":\"bob@example.com\",\"address\":{\"state\":\"Bern\",\"ok\":false},\"ids\":[1,2],\"x\":{}}\n";
+    let counted = counts(&owner, file);
+    assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
+}
+
+#[test]
+fn each_part_of_a_list_is_asked_about_and_answered() {
+    let owner = alone();
+    let file = "email,tags\n\
+                ann@example.com,\"vip, unsubscribed\"\n\
+                bob@example.com,\"unsubscribed, bounced\"\n\
+                cyd@example.com,vip\n";
+    let told = told(&owner.run_with(&["import"], file).code(1));
+    assert!(
+        told.contains("line 2: column \"tags\" says \"unsubscribed\" (2 people)"),
+        "{told}"
+    );
+    assert!(
+        told.contains("line 3: column \"tags\" says \"bounced\" (1 person)"),
+        "{told}"
+    );
+    for (options, added) in [
+        (&["--skip", "unsubscribed"][..], 1),
+        (&["--keep", "unsubscribed", "--skip", "bounced"], 2),
+        (&["--keep", "unsubscribed", "--keep", "bounced"], 3),
+        (&["--keep", "tags=unsubscribed", "--skip", "tags=*"], 1),
+    ] {
+        let counted = counts_with(&owner, file, options);
+        assert!(counted.starts_with(&format!("{added} would")), "{counted}");
+    }
+    // One part is not answered yet.
+    let counted = counts_with(&owner, file, &["--keep", "unsubscribed"]);
+    assert!(counted.contains("says \"bounced\""), "{counted}");
+}
+
+#[test]
+fn times_are_asked_about_together() {
+    let owner = alone();
+    let file =
+        "email,Removed\nann@example.com,2024-01-01\nbob@example.com,2024-01-02\ncyd@example.com,\n";
+    let told = told(&owner.run_with(&["import"], file).code(1));
+    assert!(
+        told.contains("line 2: column \"Removed\" says \"a time\" (2 people)"),
+        "{told}"
+    );
+    for answer in ["a time", "removed=a time", "Removed=*"] {
+        let counted = counts_with(&owner, file, &["--skip", answer]);
+        assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
+    }
+}
+
+#[test]
+fn asks_about_an_empty_box_in_a_column_about_consent() {
+    let owner = alone();
+    let told = told(
+        &owner
+            .run_with(&["import"], file("GDPR consent", "yes", ""))
+            .code(1),
+    );
+    assert!(
+        told.contains("column \"GDPR consent\" says \"\" (1 person)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn does_not_ask_about_people_who_are_skipped_anyway() {
+    let owner = alone();
+    let file = "email,status,UNSUB_REASON\n\
+                ann@example.com,unsubscribed,N/A (unsubscribed by admin)\n\
+                bob@example.com,subscribed,\n";
+    let counted = counts(&owner, file);
+    assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
+}
+
+#[test]
+fn rejects_a_row_with_more_cells_than_columns() {
+    let owner = alone();
+    let file = "email,name,status\n\
+                ann@example.com,Ann,active,unsubscribed\n\
+                bob@example.com,Bob,active,,\n\
+                cyd@example.com,Cyd,active, \n\
+                dee@example.com,Dee\n\
+                ANN@example.com,Ann,active\n";
+    let report = printed(&owner.run_with(&["import", "--dry-run"], file).code(1));
+    assert!(
+        report.contains("line 2: it has more cells than the first row"),
+        "{report}"
+    );
+    assert!(report.contains("line 6: has left the list"), "{report}");
+    assert!(
+        report.contains("3 would be added, 0 already there, 2 rejected"),
+        "{report}"
+    );
+    let file = "ann@example.com\nbob@example.com,unsubscribed\ncyd@example.com,\n";
+    let report = printed(&owner.run_with(&["import", "--dry-run"], file).code(1));
+    assert!(report.contains("line 2: it has more cells"), "{report}");
+    assert!(report.contains("2 would be added"), "{report}");
+}
