@@ -64,7 +64,15 @@ struct Report {
     columns: Vec<Use>,
     added: u64,
     already_listed: u64,
+    /// The first of them, in the order of the file.
     rejected: Vec<Rejected>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    rejected_not_shown: u64,
+    #[serde(skip)]
+    left: u64,
+    #[serde(skip)]
+    wrong: u64,
     /// Of those who are not rejected.
     without_time: u64,
     /// Implausible times in an intact export.
@@ -75,6 +83,35 @@ struct Report {
 struct Rejected {
     line: u64,
     reason: Reason,
+}
+
+/// Maximum number of rejected lines that are shown, of those who have left and of the others.
+const REJECTED_MAX: u64 = 10_000;
+
+/// As serde wants it.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Report {
+    fn reject(&mut self, line: u64, reason: Reason) {
+        let count = if reason == Reason::Left {
+            &mut self.left
+        } else {
+            &mut self.wrong
+        };
+        *count += 1;
+        if *count <= REJECTED_MAX {
+            self.rejected.push(Rejected { line, reason });
+        } else {
+            self.rejected_not_shown += 1;
+        }
+    }
+
+    fn rejected(&self) -> u64 {
+        self.left + self.wrong
+    }
 }
 
 /// Puts entries somewhere and says whether each is new there.
@@ -123,8 +160,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
     print(options, &report, false, is_ours)?;
     imported?;
 
-    let rejected = report.rejected.len() as u64;
-    let lines = report.added + report.already_listed + rejected;
+    let lines = report.added + report.already_listed + report.rejected();
     if let Some(seal) = seal
         && seal.entries != lines
     {
@@ -133,12 +169,8 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
             seal.entries
         ));
     }
-    // To those who have left nothing is to be corrected.
-    let wrong = report
-        .rejected
-        .iter()
-        .filter(|it| it.reason != Reason::Left);
-    let wrong = wrong.count();
+    // There is nothing to correct about those who have left.
+    let wrong = report.wrong;
     if wrong > 0 {
         return Err(format!(
             "{wrong} of {lines} lines are wrong, see above; correct them and import {name} again"
@@ -183,7 +215,7 @@ fn import(rows: Rows, join: &mut Join<'_>, report: &mut Report) -> Result<(), St
                     report.without_time += u64::from(!has_time);
                     report.implausible_times += u64::from(!is_plausible);
                 }
-                Err(reason) => report.rejected.push(Rejected { line, reason }),
+                Err(reason) => report.reject(line, reason),
             }
         }
         let joined = join(entries).map_err(|why| stopped(report, &why))?;
@@ -241,8 +273,10 @@ fn print(
         for Rejected { line, reason } in &report.rejected {
             writeln!(out, "line {line}: {reason}")?;
         }
-        let (added, already, rejected) =
-            (report.added, report.already_listed, report.rejected.len());
+        if report.rejected_not_shown > 0 {
+            writeln!(out, "and {} more lines", report.rejected_not_shown)?;
+        }
+        let (added, already, rejected) = (report.added, report.already_listed, report.rejected());
         writeln!(
             out,
             "{added} {would}added, {already} already there, {rejected} rejected"

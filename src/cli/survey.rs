@@ -122,7 +122,7 @@ pub(super) fn survey(opened: Opened, answers: &Answers, is_intact: bool) -> io::
     let mut kept = Kept::default();
     let mut second_header = None;
     if let Some(columns) = &opened.columns {
-        uses.add(columns);
+        uses.add(columns)?;
         missing.retain(|name| !columns.has(name));
     }
     let is_ours = opened.columns.as_ref().map(|columns| columns.are_exports());
@@ -138,7 +138,7 @@ pub(super) fn survey(opened: Opened, answers: &Answers, is_intact: bool) -> io::
                 continue;
             };
             if opened.columns.is_none() {
-                uses.add(columns);
+                uses.add(columns)?;
                 missing.retain(|name| !columns.has(name));
             }
             let said = columns.departed().map(|(name, column)| {

@@ -1,6 +1,6 @@
 //! The report of `import` about the columns of a file and their use.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io};
 
 use serde::Serialize;
 
@@ -76,17 +76,27 @@ pub(super) struct Unknown {
 /// Maximum number of known values that are shown, and of unknown values that are counted.
 const KNOWN_MAX: usize = 5;
 const UNKNOWN_MAX: usize = 1_000;
+/// After so many unknown values in all columns, only a few of each column are counted.
+const UNKNOWN_IN_ALL_MAX: usize = 10_000;
+const UNKNOWN_THEN_MAX: usize = 5;
+/// Maximum number of different columns. Objects of JSON can have others in each line.
+const COLUMNS_MAX: usize = 1_024;
 
 /// The columns of a file, in the order in which they are described.
 #[derive(Default)]
 pub(super) struct Uses {
     pub(super) columns: Vec<Use>,
     places: HashMap<String, usize>,
+    /// The number of different unknown values.
+    unknown: usize,
 }
 
 impl Uses {
     /// Adds the columns that are not there yet.
-    pub(super) fn add(&mut self, columns: &Columns) {
+    ///
+    /// # Errors
+    /// A sentence for the owner when there are more than [`COLUMNS_MAX`].
+    pub(super) fn add(&mut self, columns: &Columns) -> io::Result<()> {
         let is_number = !columns.has_names();
         let mut add = |name: &str, purpose, values: Option<Values>, before: Option<String>| {
             if self.places.contains_key(name) {
@@ -115,6 +125,13 @@ impl Uses {
             let values = Values::new(column);
             add(&name, Purpose::Left, Some(values), None);
         }
+        if self.columns.len() > COLUMNS_MAX {
+            return Err(io::Error::other(format!(
+                "its objects have more than {COLUMNS_MAX} different names: keep only those that import needs, \
+                 as `jq -c '{{email, joined_at, status}}'` does, or leave out an inner object with --ignore"
+            )));
+        }
+        Ok(())
     }
 
     /// Records a value.
@@ -127,7 +144,14 @@ impl Uses {
             ..
         }) = column
         {
-            values.note(name, line, text, says);
+            let before = values.unknown.len();
+            let max = if self.unknown < UNKNOWN_IN_ALL_MAX {
+                UNKNOWN_MAX
+            } else {
+                UNKNOWN_THEN_MAX
+            };
+            values.note(name, line, text, says, max);
+            self.unknown += values.unknown.len() - before;
         }
     }
 
@@ -232,7 +256,7 @@ impl Values {
         }
     }
 
-    fn note(&mut self, column: &str, line: u64, text: &str, says: Says) {
+    fn note(&mut self, column: &str, line: u64, text: &str, says: Says, max: usize) {
         match says {
             Says::Nothing if text.is_empty() => self.boxes.get_or_insert((line, 0)).1 += 1,
             Says::Nothing => {}
@@ -250,18 +274,18 @@ impl Values {
                 // It may be about something else, unless a value says otherwise.
                 self.is_sure |= sounds_withdrawn(self.kind, text);
                 for part in asked_parts(self.kind, text) {
-                    self.note_unknown(column, line, &part);
+                    self.note_unknown(column, line, &part, max);
                 }
             }
         }
     }
 
-    fn note_unknown(&mut self, column: &str, line: u64, text: &str) {
+    fn note_unknown(&mut self, column: &str, line: u64, text: &str, max: usize) {
         // Addresses differ, and are shown alike.
         let word = short(&word(text));
         if let Some(at) = self.places.get(&word) {
             self.unknown[*at].people += 1;
-        } else if self.unknown.len() < UNKNOWN_MAX {
+        } else if self.unknown.len() < max {
             self.places.insert(word, self.unknown.len());
             self.unknown.push(Unknown {
                 column: column.to_owned(),

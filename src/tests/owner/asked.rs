@@ -53,7 +53,7 @@ fn asks_about_columns_that_may_say_who_has_left() {
         ("consent", "withdrawn", "granted"),
         ("consent", "withdrawn", ""),
         ("newsletter", "no thanks", "yes"),
-        ("Application status", "withdrawn", "in review"),
+        ("Application status", "withdrawn", ""),
         (
             "Marketing contact status",
             "Non-marketing contact",

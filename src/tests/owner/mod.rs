@@ -12,6 +12,7 @@ mod export;
 mod foreign;
 mod import;
 mod interrupted;
+mod limits;
 mod list;
 mod pager;
 mod readme;

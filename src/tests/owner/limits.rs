@@ -1,0 +1,114 @@
+//! `import`, of files that would fill the memory, and of cells that are not text.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{alone, counts, counts_with, printed, told};
+
+#[test]
+fn rejects_json_with_too_many_different_names() {
+    let owner = alone();
+    for key in ["\"k", "\"x\":{\"k"] {
+        let line = |number: u64| {
+            let end = if key.contains('{') { "}}" } else { "}" };
+            format!("{{\"email\":\"{number}@example.com\",{key}{number}\":1{end}\n")
+        };
+        let file: String = (0..1_000).map(line).collect();
+        assert!(counts(&owner, &file).starts_with("1000 would be added"));
+        let file: String = (0..2_000).map(line).collect();
+        let told = told(&owner.run_with(&["import"], &*file).code(1));
+        assert!(told.contains("more than 1024 different names"), "{told}");
+        assert!(told.contains("nothing was imported"), "{told}");
+    }
+    let file: String = (0..2_000)
+        .map(|it| format!("{{\"email\":\"{it}@example.com\",\"x\":{{\"k{it}\":1}}}}\n"))
+        .collect();
+    let counted = counts_with(&owner, &file, &["--ignore", "x"]);
+    assert!(counted.starts_with("2000 would be added"), "{counted}");
+}
+
+#[test]
+fn shows_the_first_rejected_lines_and_counts_the_others() {
+    let owner = alone();
+    let mut file = "email,status\nann@example.com,active\n".to_owned();
+    for number in 0..10_010 {
+        writeln!(file, "{number}@example.com,unsubscribed").expect("text");
+    }
+    file += &"bad,active\n".repeat(10_005);
+    let done = owner.run_with(&["import", "--dry-run"], &*file).code(1);
+    let report = printed(&done);
+    assert!(
+        report.contains("\nline 10002: has left"),
+        "{}",
+        report.len()
+    );
+    assert!(
+        !report.contains("\nline 10003: has left"),
+        "{}",
+        report.len()
+    );
+    assert!(
+        report.contains("\nline 20012: an address needs"),
+        "{}",
+        report.len()
+    );
+    assert!(!report.contains("\nline 20013: "), "{}", report.len());
+    let end = "\nand 15 more lines\n1 would be added, 0 already there, 20015 rejected\n";
+    assert!(report.contains(end), "{}", report.len());
+    assert!(told(&done).contains("10005 of 20016 lines are wrong"));
+    let args = ["import", "--dry-run", "--json"];
+    let report = printed(&owner.run_with(&args, file).code(1));
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["rejected"].as_array().expect("rows").len(), 20_000);
+    assert_eq!(report["rejected_not_shown"], 15);
+}
+
+#[test]
+fn a_cell_that_is_not_needed_may_be_in_another_encoding() {
+    let owner = alone();
+    for file in [
+        &b"email,name,status\na@x.example,Jos\xe9,subscribed\n"[..],
+        b"{\"email\":\"a@x.example\",\"name\":\"Jos\xe9\",\"status\":\"subscribed\"}\n",
+    ] {
+        let done = owner.run_with(&["import", "--dry-run"], file).success();
+        assert!(printed(&done).contains("1 would be added, 0 already there, 0 rejected"));
+    }
+    for file in [
+        &b"email,name,status\na@x.example,Jos\xe9,abonn\xe9\n"[..],
+        b"email,name,status\nJos\xe9@x.example,a,subscribed\n",
+        b"email,joined_at,status\na@x.example,2024\xe9,subscribed\n",
+        b"{\"email\":\"Jos\xe9@x.example\"}\n",
+        b"{\"joined_at\":\"2024\xe9\",\"email\":\"a@x.example\"}\n",
+        b"{\"email\":\"a@x.example\",\"status\":\"abonn\xe9\"}\n",
+    ] {
+        let done = owner.run_with(&["import", "--dry-run"], file).code(1);
+        let report = printed(&done);
+        assert!(
+            report.contains("0 would be added, 0 already there, 1 rejected"),
+            "{report}"
+        );
+    }
+    // What can be read of it still counts.
+    let file = b"email,tags\na@x.example,caf\xe9; unsubscribed\n";
+    assert!(told(&owner.run_with(&["import"], file).code(1)).contains("says \"unsubscribed\""));
+}
+
+#[test]
+fn a_column_without_a_name_is_ignored_by_its_number() {
+    let owner = alone();
+    for file in [
+        "ann@example.com,2024-01-01,unsubscribed\nbob@example.com,2024-01-01,x\n",
+        "email,name,\nann@example.com,Ann,unsubscribed\nbob@example.com,Bob,x\n",
+    ] {
+        let told = told(&owner.run_with(&["import"], file).code(1));
+        assert!(
+            told.contains("column \"3\" says \"unsubscribed\""),
+            "{told}"
+        );
+        let counted = counts_with(&owner, file, &["--ignore", "3"]);
+        assert!(counted.starts_with("2 would be added"), "{counted}");
+        let counted = counts_with(&owner, file, &["--ignore", "4"]);
+        assert!(counted.contains("there is no column \"4\""), "{counted}");
+    }
+}
