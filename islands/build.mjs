@@ -3,7 +3,7 @@
  * .br), `OUT/modules` (for each island the URL paths of all scripts it needs) and `OUT/prerendered`
  * (each island's initial markup). Called by build.rs.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -50,8 +50,19 @@ const leaveImports = {
   },
 };
 await build({ ...shared, entryPoints: ["boot.ts"], outfile: boot, plugins: [leaveImports] });
+// Radix names each of its functions for stack traces, with a call and a text: 1 % of all scripts.
+const leaveNames = {
+  name: "leave functions unnamed",
+  setup({ onLoad }) {
+    onLoad({ filter: /@radix-ui.*\.mjs$/ }, async ({ path }) => {
+      const code = await readFile(path, "utf8");
+      return { contents: code.replace(/^var __name = .*$/m, "var __name = (target) => target;") };
+    });
+  },
+};
 const { metafile, outputFiles } = await build({
   ...shared,
+  plugins: [leaveNames],
   entryPoints: [boot],
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
