@@ -11,6 +11,8 @@ export class LandingPage {
   readonly submit: Locator;
   readonly form: Locator;
   readonly count: Locator;
+  /** The line below the field: the promise, or what became of a sign-up. */
+  readonly message: Locator;
   readonly terminal: Locator;
   readonly lines: Locator;
   readonly shownLines: Locator;
@@ -30,13 +32,14 @@ export class LandingPage {
     this.form = page.locator("form");
     this.submit = this.form.getByRole("button");
     this.count = page.getByText(/^\d+ entrepreneurs already on the list$/);
+    this.message = this.form.locator(".waitlist-message");
     this.terminal = page.getByRole("list", { name: "A launch, line by line" });
     this.lines = this.terminal.getByRole("listitem");
     this.shownLines = this.terminal.locator("[data-state=shown]");
     this.toasts = page.locator(".toast");
     this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
     this.footer = page.getByRole("contentinfo");
-    this.controls = page.locator("a[href], button, input:not([hidden] *)");
+    this.controls = page.locator("a[href]:visible, button:visible, input:visible");
   }
 
   async open(): Promise<void> {

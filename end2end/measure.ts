@@ -40,7 +40,8 @@ export function misplacedTexts(page: Page): Promise<string[]> {
       const element = node.parentElement;
       const text = node.nodeValue?.trim();
       if (!text || !element?.checkVisibility({ visibilityProperty: true })) continue;
-      if (!isForTheEye(element)) continue;
+      // Chromium calls an SVG text visible also where its group is not displayed.
+      if (!isForTheEye(element) || element.getClientRects().length === 0) continue;
       range.selectNodeContents(node);
       for (const rect of range.getClientRects()) {
         if (rect.width === 0) continue;

@@ -12,7 +12,10 @@ const TOUCHES = ["pointerover", "focusin"] as const;
 /** The glue that wasm-bindgen makes of `src/host.rs`. */
 interface Host {
   default(options: { module_or_path: Response }): Promise<unknown>;
-  start(islands: { mount(element: HTMLElement, settled: () => void): void }, page: Document): void;
+  start(
+    islands: { mount(element: HTMLElement, settled: (mounted: boolean) => void): void },
+    page: Document,
+  ): void;
 }
 
 async function boot() {
@@ -28,17 +31,24 @@ async function boot() {
   const loaded: Promise<[Host, Response]> = Promise.all([import(host), fetch(wasm)]);
   const [{ default: init, start }, response] = await loaded;
   await init({ module_or_path: response });
-  start({ mount: (element, settled) => hydrate(element).then(() => whenIdle(settled)) }, document);
+  const mount = async (element: HTMLElement, settled: (mounted: boolean) => void) => {
+    const mounted = await hydrate(element);
+    whenIdle(() => settled(mounted));
+  };
+  start({ mount }, document);
 }
 
-async function hydrate(element: HTMLElement) {
+/** Whether it worked: if not, it may be tried again. */
+async function hydrate(element: HTMLElement): Promise<boolean> {
   fetchModules(element);
   const { island = "", props = "" } = element.dataset;
   try {
     const { mount, default: component } = await load(island);
     mount(element, island, component, JSON.parse(props));
+    return true;
   } catch (error) {
     tell(error);
+    return false;
   }
 }
 
@@ -62,8 +72,11 @@ let begun = false;
 function begin() {
   if (begun) return;
   begun = true;
-  for (const touch of TOUCHES) removeEventListener(touch, beginIfTouched);
-  boot().catch((error: unknown) => tell(error));
+  boot().catch((error: unknown) => {
+    tell(error);
+    // At the next touch once more: perhaps the network is back.
+    begun = false;
+  });
 }
 
 function beginIfTouched({ target }: Event) {
@@ -71,6 +84,10 @@ function beginIfTouched({ target }: Event) {
 }
 
 for (const touch of TOUCHES) addEventListener(touch, beginIfTouched);
+// From now on the page scrolls smoothly (base.css).
+addEventListener("load", () => {
+  document.documentElement.dataset["loaded"] = "";
+});
 afterFirstPaint(() => whenIdle(begin));
 // Focus may have been there before this script.
 if (document.activeElement?.closest("[data-island]")) begin();

@@ -8,9 +8,18 @@ import { load, NAMES } from "./registry";
 import { expectErrors, scrollTo } from "./test/setup";
 import { dismiss, snapshot } from "./toast-store";
 
-const PROPS: Record<IslandName, Record<string, string | number>> = {
+const PROPS: Record<IslandName, Record<string, string | number | boolean>> = {
   "demo-terminal": {},
-  "waitlist-form": { product: "Steward", count: 41, email: "" },
+  "waitlist-form": {
+    product: "Steward",
+    count: 41,
+    count_from: 0,
+    count_state: "live",
+    email: "",
+    outcome: "",
+    invalid: false,
+    message: "We'll email you once, when Steward is ready.",
+  },
   "contact-links": {
     email: "owner@example.com",
     social: "https://social.example/@steward",

@@ -2,13 +2,18 @@
  * puts the properties in (`src/island.rs`). `build.mjs` bundles this for Node and runs it. */
 import { renderToString } from "react-dom/server";
 import type { ContactLinksProps, WaitlistFormProps } from "./bindings/wire";
-import { identifierPrefix, tree } from "./mount";
+import { identifierPrefix, markOwn, tree } from "./mount";
 import { load, NAMES } from "./registry";
 
 const PLACEHOLDERS: Record<keyof (WaitlistFormProps & ContactLinksProps), string> = {
   product: "{{product}}",
   count: "{{count}}",
+  count_from: "{{count_from}}",
+  count_state: "{{count_state}}",
   email: "{{email}}",
+  outcome: "{{outcome}}",
+  invalid: "{{invalid}}",
+  message: "{{message}}",
   social: "{{social}}",
   social_host: "{{social_host}}",
 };
@@ -19,7 +24,7 @@ export async function prerender(): Promise<Map<string, string>> {
     const { default: island } = await load(name);
     const content = tree(island, PLACEHOLDERS, []);
     const options = { identifierPrefix: identifierPrefix(name) };
-    markup.set(name, renderToString(content, options));
+    markup.set(name, markOwn(renderToString(content, options)));
   }
   return markup;
 }

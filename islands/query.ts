@@ -2,10 +2,16 @@
 import { QueryClient, type QueryFunction } from "@tanstack/react-query";
 
 /** Sends a request; a body and its content type only when there is one. */
-export async function request(method: string, url: string, body?: unknown): Promise<Response> {
+export async function request(
+  method: string,
+  url: string,
+  body?: unknown,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const response = await fetch(url, {
     method,
     credentials: "include",
+    signal,
     ...(body === undefined
       ? {}
       : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),

@@ -75,6 +75,25 @@ describe("toast store", () => {
     expect(store.snapshot()).toMatchObject([{ ...SAVED, open: true }]);
   });
 
+  test("a toast that no toaster shows within a second is taken back, and said elsewhere", () => {
+    const unseen = vi.fn();
+    store.toast(SAVED, unseen);
+    vi.advanceTimersByTime(999);
+    expect(store.snapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    vi.advanceTimersByTime(1);
+    expect(store.snapshot()).toEqual([]);
+    expect(unseen).toHaveBeenCalledOnce();
+  });
+
+  test("a toast that a toaster shows within a second stays", () => {
+    const unseen = vi.fn();
+    store.toast(SAVED, unseen);
+    store.subscribe(() => {});
+    vi.advanceTimersByTime(1000);
+    expect(store.snapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    expect(unseen).not.toHaveBeenCalled();
+  });
+
   test("§4 tells every subscriber of each change, until it unsubscribes", () => {
     const [first, second] = [vi.fn(), vi.fn()];
     const unsubscribe = store.subscribe(first);

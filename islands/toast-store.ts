@@ -1,5 +1,5 @@
-/** The toasts, outside React, so that separate roots share them: who subscribes late sees the
- * toasts that are open. */
+/** The toasts, outside React, so that separate roots share them: a toaster that subscribes late still
+ * shows the toast that is open. */
 
 export interface Toast {
   readonly id: number;
@@ -13,15 +13,25 @@ export interface Toast {
 const LIMIT = 1;
 /** From a toast's dismissal to its removal, in milliseconds (spec §9). */
 const REMOVAL_DELAY = 1_000_000;
+/** How long a toast waits for a toaster that is still loading, in milliseconds. */
+const GRACE = 1000;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-/** Shows a toast; it takes the place of the one that is shown. */
-export function toast(shown: Pick<Toast, "title" | "text" | "variant">): void {
+/** Shows a toast; it takes the place of the one that is shown. With `unseen`, a toast that no toaster
+ * shows is taken back, and `unseen` is called, to say it elsewhere. */
+export function toast(shown: Pick<Toast, "title" | "text" | "variant">, unseen?: () => void): void {
   lastId += 1;
-  change([{ ...shown, id: lastId, open: true }, ...toasts].slice(0, LIMIT));
+  const id = lastId;
+  change([{ ...shown, id, open: true }, ...toasts].slice(0, LIMIT));
+  if (!unseen || listeners.size > 0) return;
+  setTimeout(() => {
+    if (listeners.size > 0 || id !== lastId) return;
+    change(toasts.filter((toast) => toast.id !== id));
+    unseen();
+  }, GRACE);
 }
 
 /** Closes a toast. It stays for its way out, and is removed later. */

@@ -6,13 +6,23 @@ use crate::{
     copy,
     island::{ReactIsland, Toaster},
     metadata::{MANIFEST, Marks, Preview},
-    page::Page,
+    page::{Page, Reply},
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
+    wire::Outcome,
 };
 
 /// The landing page as HTML.
 pub fn landing_page(page: Page) -> String {
-    render(page, copy::head::TITLE, true, || {
+    let title = match &page.reply {
+        Some(Reply {
+            outcome: Outcome::Joined,
+            title,
+            ..
+        }) => format!("{title} — {{product}}"),
+        Some(Reply { title, text, .. }) => format!("{title}: {text} — {{product}}"),
+        None => copy::head::TITLE.into(),
+    };
+    render(page, &title, true, || {
         view! {
             <Hero/>
             <Comparison/>

@@ -46,6 +46,15 @@ pub struct Config {
     #[arg(long, env = "LANDING_SOCIAL", value_name = "URL", default_value = copy::SOCIAL)]
     pub social: Link,
 
+    /// Hide the count of people on the list while it is below this number
+    #[arg(
+        long,
+        env = "LANDING_COUNT_FROM",
+        value_name = "N",
+        default_value_t = 0
+    )]
+    pub count_from: u64,
+
     /// Where Privacy leads [default: a placeholder without address]
     #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]
     pub privacy_url: Option<Link>,

@@ -64,26 +64,25 @@ pub mod hero {
     pub const START: &str = "Launch Your AI Agent";
     /// Goes to the demo.
     pub const WATCH: &str = "Watch Demo";
+    /// What the two lead to.
+    pub const NOTE: &str = "Join the waitlist by email. The demo takes eight seconds.";
     /// The picture of the phone it lies on: the hour, the sender's hour, the message.
     pub const PHONE: [&str; 3] = ["3:12", "now", "First customer! You earned $29.99"];
     /// What the agent does, step by step: name and sentence.
     pub const STEPS: [(&str, &str); 4] = [
         (
             "Plan",
-            "A business plan with a market, a price and a first hundred customers.",
+            "A business plan with a market, a price and your first hundred customers.",
         ),
         (
             "Launch",
-            "A website with your name on it, live the same day.",
+            "A website under your own name, live the same day.",
         ),
         (
             "Market",
             "Campaigns written, scheduled, measured and improved.",
         ),
-        (
-            "Earn",
-            "A text message on your phone each time a sale comes in.",
-        ),
+        ("Earn", "A text message for every sale."),
     ];
 }
 
@@ -92,43 +91,42 @@ pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
-    pub const LEAD: &str = "Ask both for the same thing and look at what you are holding an hour \
-        later.";
-    /// What stands over the first column: what both are asked for.
+    pub const LEAD: &str = "Give both the same task. An hour later, compare what you have.";
+    /// Heads the first column: what both are asked for.
     pub const ASK: &str = "You ask for";
-    /// Who hands you what: the assistant, the agent.
+    /// The assistant and the agent.
     pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
-    /// What you ask for, what a chat assistant hands you, what the agent hands you.
+    /// What you ask for, what a chat assistant gives you, what the agent gives you.
     pub const ROWS: [(&str, &str, &str); 6] = [
         (
             "A business plan",
-            "An outline to fill in yourself",
-            "A costed plan, and the work on it begun",
+            "An outline for you to fill in",
+            "A plan with costs, already under way",
         ),
         (
             "A website",
-            "Code to copy, paste and host somewhere",
-            "A live site on storage that you own",
+            "Code for you to paste and host",
+            "A live site on storage you own",
         ),
         (
             "Marketing",
-            "Ten ideas for a campaign",
-            "The campaign, running and measured",
+            "Ten campaign ideas",
+            "A campaign that runs and is measured",
         ),
         (
-            "News of a sale",
-            "Nothing: it cannot know",
+            "Sales alerts",
+            "None: it can't see your sales",
             "A text message with the amount",
         ),
         (
-            "Work overnight",
+            "Overnight work",
             "Waits for your next prompt",
             "Keeps working, 24 hours a day",
         ),
         (
             "Your data",
-            "Lives in somebody's chat history",
-            "Lives in your own storage",
+            "Stays in a chat history",
+            "Stays in your own storage",
         ),
     ];
 }
@@ -136,35 +134,35 @@ pub mod comparison {
 /// What is in the box.
 pub mod features {
     /// Heading.
-    pub const TITLE: &str = "Everything it makes, you can open";
+    pub const TITLE: &str = "Open everything it makes";
     /// Below the heading.
-    pub const LEAD: &str = "An agent that works alone must be easy to look over. Every file, key \
-        and number it touches is in plain view.";
+    pub const LEAD: &str = "An agent that works on its own should be easy to check. You can see \
+        every file, key and number it uses.";
     /// Title and text of each card.
     pub const CARDS: [(&str, &str); 6] = [
         (
             "S3-compatible storage",
-            "Browse every bucket that {product} fills, with the tools you already use.",
+            "Browse every bucket {product} creates with the tools you already use.",
         ),
         (
             "File explorer",
-            "Plans, pages, invoices and images in one tree, to open, move and download.",
+            "Find plans, pages, invoices and images in one place. Open, move or download them.",
         ),
         (
             "Built-in editor",
-            "Change a headline or a price yourself. The site updates as you save.",
+            "Change a headline or a price yourself. The site updates when you save.",
         ),
         (
             "Local credentials",
-            "Your keys stay on your device. They are used from there and never uploaded.",
+            "Your keys stay on your device. They are used there and never uploaded.",
         ),
         (
             "Analytics",
-            "Visits, orders and revenue side by side, so you see what the agent's work earns.",
+            "See visits, orders and revenue together, so you know what the work earns.",
         ),
         (
             "24/7 operation",
-            "It answers a customer at 3 a.m. and has the report ready when you wake up.",
+            "It answers customers at 3 a.m. and has a report ready when you wake up.",
         ),
     ];
 
@@ -216,26 +214,26 @@ pub mod features {
 /// What it is built on.
 pub mod infrastructure {
     /// Heading.
-    pub const TITLE: &str = "Built where nobody can switch you off";
+    pub const TITLE: &str = "Built so no one can switch you off";
     /// Below the heading.
     pub const LEAD: &str = "{product} keeps your business on decentralized storage: many \
-        independent nodes instead of one company's servers.";
+        independent nodes, not one company's servers.";
     /// Under the drawing of the network.
-    pub const CAPTION: &str = "One node goes dark. The traffic takes another way, and your \
-        business stays up.";
+    pub const CAPTION: &str = "One node goes offline. Traffic takes another route, and your business \
+        stays up.";
     /// The three selling points.
     pub const POINTS: [(&str, &str); 3] = [
         (
             "You own it",
-            "Site, data and customer list belong to you, under keys that only you hold.",
+            "Your site, data and customer list belong to you. Only you hold the keys.",
         ),
         (
             "Unlimited scaling",
-            "Ten visitors or ten million: the network adds nodes, you add nothing.",
+            "Ten visitors or ten million: the network adds nodes as you grow.",
         ),
         (
             "No platform shutdown",
-            "No landlord to change the rules, close the account or go out of business.",
+            "No single company can change the rules, close your account or go out of business on you.",
         ),
     ];
 }
@@ -245,7 +243,7 @@ pub mod demo {
     /// Heading.
     pub const TITLE: &str = "From one command to the first customer";
     /// Below the heading.
-    pub const LEAD: &str = "This is a whole launch, shortened to eight seconds.";
+    pub const LEAD: &str = "A complete launch, shortened to eight seconds.";
     /// Goes to the waitlist.
     pub const START: &str = "Start Your Agent Now";
 }
@@ -255,8 +253,8 @@ pub mod contact {
     /// Heading.
     pub const TITLE: &str = "Be among the first";
     /// Below the heading.
-    pub const LEAD: &str = "{product} opens to a few founders at a time. Leave your address and \
-        we write to you once: when it is your turn.";
+    pub const LEAD: &str = "{product} opens to a few entrepreneurs at a time. Join the waitlist to \
+        be next in line.";
 }
 
 /// The last lines.
@@ -287,5 +285,5 @@ pub mod not_found {
 /// of the form island: spec §8.
 pub mod reply {
     pub use super::islands::{ALREADY_LISTED, EMPTY_EMAIL, ERROR_TITLE, FAILED, INVALID_EMAIL};
-    pub use super::islands::{JOINED, JOINED_TITLE};
+    pub use super::islands::{JOINED, JOINED_TITLE, PROMISE};
 }

@@ -22,18 +22,20 @@ use crate::wire::{BUILD, Start};
 const NEAR: &str = "200px";
 /// What counts as touching an island. Focus bubbles by this name only.
 const TOUCHES: [&str; 2] = ["pointerover", "focusin"];
-/// Where an island says when it starts. It is gone once it has.
-const START: &str = "data-start";
+/// Says that an island has been started.
+const STARTED: &str = "data-started";
 /// The island that others wait for.
 const FORM: &str = "[data-island=waitlist-form]";
+/// The island that says what became of the form.
+const TOASTER: &str = "[data-island=toaster]";
 
 #[wasm_bindgen]
 extern "C" {
     /// What `islands/boot.ts` hands over.
     pub type Islands;
 
-    /// Loads an island and hydrates its element. Calls `settled` in an idle moment after that, also
-    /// when a script could not be loaded.
+    /// Loads an island and hydrates its element. In an idle moment after that it calls `settled` with
+    /// whether it worked.
     #[wasm_bindgen(method)]
     fn mount(this: &Islands, element: &Element, settled: &JsValue);
 }
@@ -61,24 +63,23 @@ struct Host {
 }
 
 impl Host {
+    /// The observer stays: an island that could not be loaded is tried again when it next comes into
+    /// view.
     fn mount_when_near(self: Rc<Self>) -> Result<(), JsValue> {
-        let waiting = self.waiting(Start::Visible)?;
-        let seen = Closure::<dyn Fn(Array, IntersectionObserver)>::new(
-            move |entries: Array, observer: IntersectionObserver| {
-                for entry in entries.iter() {
-                    let entry: IntersectionObserverEntry = entry.unchecked_into();
-                    if entry.is_intersecting() {
-                        observer.unobserve(&entry.target());
-                        Rc::clone(&self).mount(&entry.target());
-                    }
+        let islands = self.find(Start::Visible.selector())?;
+        let seen = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
+            for entry in entries.iter() {
+                let entry: IntersectionObserverEntry = entry.unchecked_into();
+                if entry.is_intersecting() {
+                    Rc::clone(&self).mount(&entry.target());
                 }
-            },
-        );
+            }
+        });
         let init = IntersectionObserverInit::new();
         init.set_root_margin(NEAR);
         let seen = seen.into_js_value();
         let observer = IntersectionObserver::new_with_options(seen.unchecked_ref(), &init)?;
-        each(&waiting, |island| observer.observe(island));
+        each(&islands, |island| observer.observe(island));
         Ok(())
     }
 
@@ -86,9 +87,15 @@ impl Host {
         let host = Rc::clone(self);
         let touched = Closure::<dyn Fn(Event)>::new(move |event: Event| {
             let target = event.target().and_then(|target| target.dyn_into().ok());
-            let island = target.and_then(|target: Element| target.closest("[data-start]").ok()?);
+            let island = target.and_then(|target: Element| target.closest("[data-island]").ok()?);
             if let Some(island) = island {
                 Rc::clone(&host).mount(&island);
+                // Whoever touches the form is about to need it.
+                if island.matches(FORM) == Ok(true)
+                    && let Ok(toaster) = host.find(TOASTER)
+                {
+                    each(&toaster, |toaster| Rc::clone(&host).mount(toaster));
+                }
             }
         });
         let touched = touched.into_js_value();
@@ -101,22 +108,25 @@ impl Host {
 
     /// Mounts an island unless that has begun; after the form those that add to it.
     fn mount(self: Rc<Self>, island: &Element) {
-        if !island.has_attribute(START) || island.remove_attribute(START).is_err() {
+        if island.has_attribute(STARTED) || island.set_attribute(STARTED, "").is_err() {
             return;
         }
-        let (host, mounted) = (Rc::clone(&self), island.clone());
-        let settled = Closure::<dyn Fn()>::new(move || {
-            if mounted.matches(FORM) == Ok(true)
-                && let Ok(waiting) = host.waiting(Start::AfterForm)
+        let (host, element) = (Rc::clone(&self), island.clone());
+        let settled = Closure::<dyn Fn(bool)>::new(move |mounted: bool| {
+            if !mounted {
+                let _ = element.remove_attribute(STARTED);
+            }
+            if element.matches(FORM) == Ok(true)
+                && let Ok(islands) = host.find(Start::AfterForm.selector())
             {
-                each(&waiting, |island| Rc::clone(&host).mount(island));
+                each(&islands, |island| Rc::clone(&host).mount(island));
             }
         });
         self.islands.mount(island, &settled.into_js_value());
     }
 
-    fn waiting(&self, start: Start) -> Result<NodeList, JsValue> {
-        self.document.query_selector_all(start.selector())
+    fn find(&self, selector: &str) -> Result<NodeList, JsValue> {
+        self.document.query_selector_all(selector)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use leptos::prelude::*;
 
-use crate::copy;
+use crate::{copy, wire::Outcome};
 
 /// What the owner has configured of the page.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Site {
     pub social: String,
     /// Its host.
     pub social_host: String,
+    /// The count line is hidden below this number.
+    pub count_from: u64,
     /// Privacy, Terms, Support: real links where an address is configured.
     pub privacy_url: Option<String>,
     /// See `privacy_url`.
@@ -73,8 +75,8 @@ pub struct Page {
 /// What became of a form that posted itself.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// Whether the address is on the list now.
-    pub ok: bool,
+    /// Success, or what kind of failure.
+    pub outcome: Outcome,
     /// A toast's title (spec §8).
     pub title: &'static str,
     /// A toast's text (spec §8).

@@ -79,7 +79,7 @@ impl Start {
         }
     }
 
-    /// Finds the islands that start so and have not yet.
+    /// Finds the islands that start so.
     pub const fn selector(self) -> &'static str {
         match self {
             Self::Visible => "[data-start=visible]",
@@ -102,8 +102,61 @@ pub struct WaitlistFormProps {
     /// People on the list when the page was made.
     #[cfg_attr(test, ts(type = "number"))]
     pub count: u64,
+    /// The count line is hidden below this number.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub count_from: u64,
+    /// How the count line looks when the page was made.
+    pub count_state: CountState,
     /// What the field holds: empty, or what was typed when the form posted itself and failed.
     pub email: String,
+    /// What became of the form that posted itself.
+    pub outcome: Outcome,
+    /// Whether the field's content is what was wrong.
+    pub invalid: bool,
+    /// Below the field: what became of the form that posted itself, else the promise.
+    pub message: String,
+}
+
+/// How the count line looks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum CountState {
+    /// The owner does not want to show so small a number.
+    Hidden,
+    /// Nobody is on the list.
+    Empty,
+    /// Somebody is.
+    Live,
+}
+
+impl CountState {
+    /// The state for a count, where it is hidden below `from`.
+    pub const fn of(count: u64, from: u64) -> Self {
+        if count < from {
+            Self::Hidden
+        } else if count == 0 {
+            Self::Empty
+        } else {
+            Self::Live
+        }
+    }
+}
+
+/// What became of a sign-up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Outcome {
+    /// There was none.
+    #[serde(rename = "")]
+    None,
+    /// The address is on the list now.
+    Joined,
+    /// What was sent is not an address.
+    Invalid,
+    /// Any other failure.
+    Failed,
 }
 
 /// What the server tells the contact links.
@@ -133,6 +186,8 @@ mod tests {
             ErrorBody::decl(&config),
             IslandName::decl(&config),
             NoProps::decl(&config),
+            CountState::decl(&config),
+            Outcome::decl(&config),
             WaitlistFormProps::decl(&config),
             ContactLinksProps::decl(&config),
         ]

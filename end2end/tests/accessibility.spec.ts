@@ -30,6 +30,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     test(`the landing page has no violation in ${colorScheme}`, async ({ landing, page }) => {
       await page.clock.install();
       await landing.open();
+      await landing.section("demo").scrollIntoViewIfNeeded();
+      await landing.ready("demo-terminal");
       await expect(landing.shownLines).toHaveCount(0);
       expect(await violationsAtAllWidths(page), "with dimmed lines").toEqual([]);
       await landing.playTerminal();
@@ -79,7 +81,7 @@ test.describe("the form posts itself", { tag: "@once" }, () => {
     await page.route("**/islands/boot-*.js", (route) => route.abort());
     await landing.open();
     await landing.join(freshAddress());
-    await expect(page.getByRole("status")).toContainText("Success!");
+    await expect(landing.message).toContainText("You've been added to the waitlist.");
     expect(await violationsAtAllWidths(page)).toEqual([]);
   });
 });

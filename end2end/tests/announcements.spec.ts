@@ -43,6 +43,7 @@ test.describe("announcements", { tag: "@once" }, () => {
     const said = await heardToTheEnd(page, landing);
     expect(said.toSorted((a, b) => a.text.localeCompare(b.text))).toEqual([
       politely(`${before + 1} entrepreneurs already on the list`),
+      politely("Adding..."),
       politely(
         "Notification Success! You've been added to the waitlist. We'll notify you when Steward is ready.",
       ),
@@ -55,6 +56,7 @@ test.describe("announcements", { tag: "@once" }, () => {
     await openAndListen(page, landing);
     await landing.join(email);
     expect(await heardToTheEnd(page, landing)).toEqual([
+      politely("Adding..."),
       politely("Notification Error Email already on waitlist"),
     ]);
   });
@@ -63,6 +65,7 @@ test.describe("announcements", { tag: "@once" }, () => {
     await openAndListen(page, landing);
     await landing.join(`${"a".repeat(65)}@example.com`);
     expect(await heardToTheEnd(page, landing)).toEqual([
+      politely("Adding..."),
       politely("Notification Error Please enter a valid email address"),
     ]);
   });

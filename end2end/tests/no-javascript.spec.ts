@@ -11,11 +11,11 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
   }) => {
     const email = freshAddress();
     await landing.join(email);
-    const reply = page.getByRole("status");
-    await expect(reply).toBeInViewport();
-    await expect(reply).toHaveText(
-      "Success! You've been added to the waitlist. We'll notify you when Steward is ready.",
+    await expect(landing.message).toBeInViewport();
+    await expect(landing.message).toHaveText(
+      "You've been added to the waitlist. We'll notify you when Steward is ready.",
     );
+    await expect(page).toHaveTitle("Success! — Steward");
     await expect(landing.email).toHaveValue("");
     expect(await site.join(email)).toBe(409);
     await expect(landing.count).toHaveText(
@@ -30,21 +30,22 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
       const email = freshAddress();
       await site.join(email);
       await landing.join(email);
-      await expect(page.getByRole("status")).toHaveText("Error Email already on waitlist");
-      await expect(page.getByRole("status")).toBeInViewport();
+      await expect(landing.message).toHaveText("Email already on waitlist");
+      await expect(landing.message).toBeInViewport();
+      await expect(page).toHaveTitle("Error: Email already on waitlist — Steward");
       await expect(landing.email).toHaveValue(email);
     });
 
-    test("§8 400: the page says so and keeps the field", async ({ landing, page }) => {
+    test("§8 400: the page says so and keeps the field", async ({ landing }) => {
       const email = `${"a".repeat(65)}@example.com`;
       await landing.join(email);
-      await expect(page.getByRole("status")).toHaveText("Error Please enter a valid email address");
+      await expect(landing.message).toHaveText("Please enter a valid email address");
       await expect(landing.email).toHaveValue(email);
     });
 
-    test("§8 empty: the page says so", async ({ landing, page }) => {
+    test("§8 empty: the page says so", async ({ landing }) => {
       await landing.join("");
-      await expect(page.getByRole("status")).toHaveText("Error Please enter your email address");
+      await expect(landing.message).toHaveText("Please enter your email address");
     });
   });
 

@@ -9,8 +9,8 @@ test.describe("§2 landing page", { tag: "@everybody" }, () => {
     const headings = await page.getByRole("heading", { level: 2 }).allTextContents();
     expect(headings).toEqual([
       "A chat assistant tells you how. Steward gets it done.",
-      "Everything it makes, you can open",
-      "Built where nobody can switch you off",
+      "Open everything it makes",
+      "Built so no one can switch you off",
       "From one command to the first customer",
       "Be among the first",
     ]);

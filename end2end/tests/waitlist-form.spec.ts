@@ -149,7 +149,7 @@ test("§7 the count is asked for when the contact section shows, not before", as
   // The first touch may come before the host does, and then only makes it come.
   await expect(async () => {
     await landing.form.dispatchEvent("pointerover");
-    const waiting = page.locator("[data-island=waitlist-form][data-start]");
+    const waiting = page.locator("[data-island=waitlist-form]:not([data-started])");
     await expect(waiting).toHaveCount(0, { timeout: 200 });
   }).toPass();
   await landing.ready("waitlist-form");

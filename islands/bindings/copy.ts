@@ -3,7 +3,7 @@
 export const COPY = {
   "ALREADY_LISTED": "Email already on waitlist",
   "CONTACT_LABEL": "Write to us",
-  "CONTACT_TIP": "Opens your mail program:",
+  "CONTACT_TIP": "Opens your email app",
   "COUNT": "entrepreneurs already on the list",
   "DEMO_DIRECTORY": "~/hot-sauce",
   "DEMO_LABEL": "A launch, line by line",
@@ -54,10 +54,11 @@ export const COPY = {
   "JOINED": "You've been added to the waitlist. We'll notify you when {product} is ready.",
   "JOINED_TITLE": "Success!",
   "LEAVE_EMPTY": "Leave this empty",
+  "PROMISE": "We'll email you once, when {product} is ready.",
   "SOCIAL_LABEL": "Follow the launch",
-  "SOCIAL_TIP": "Our profile on",
+  "SOCIAL_TIP": "Opens our social profile",
   "SUBMIT": "Join the Waitlist",
   "SUBMITTING": "Adding...",
-  "TOASTS_LABEL": "Notifications ({hotkey})",
+  "TOASTS_LABEL": "Notifications (F8)",
   "TOAST_CLOSE": "Close"
 } as const;

@@ -22,6 +22,10 @@ export type IslandName = "demo-terminal" | "waitlist-form" | "contact-links" | "
 
 export type NoProps = Record<symbol, never>;
 
+export type CountState = "hidden" | "empty" | "live";
+
+export type Outcome = "" | "joined" | "invalid" | "failed";
+
 export type WaitlistFormProps = { 
 /**
  * The product's name, for the success toast.
@@ -32,9 +36,29 @@ product: string,
  */
 count: number, 
 /**
+ * The count line is hidden below this number.
+ */
+count_from: number, 
+/**
+ * How the count line looks when the page was made.
+ */
+count_state: CountState, 
+/**
  * What the field holds: empty, or what was typed when the form posted itself and failed.
  */
-email: string, };
+email: string, 
+/**
+ * What became of the form that posted itself.
+ */
+outcome: Outcome, 
+/**
+ * Whether the field's content is what was wrong.
+ */
+invalid: boolean, 
+/**
+ * Below the field: what became of the form that posted itself, else the promise.
+ */
+message: string, };
 
 export type ContactLinksProps = { 
 /**

@@ -18,13 +18,19 @@ describe("contact links", () => {
     expect(profile().getAttribute("href")).toBe("https://social.example/@steward");
   });
 
+  test("the addresses stand beside the links, for those who see no tooltip", () => {
+    setup();
+    expect(mail().parentElement?.textContent).toContain("owner@example.com");
+    expect(profile().parentElement?.textContent).toContain("social.example");
+  });
+
   test("§9 a tooltip opens after 700 ms under the pointer, not before", async () => {
     const user = setup();
     await user.hover(mail());
     advance(OPEN_DELAY - 1);
     expect(tooltip()).toBeNull();
     advance(1);
-    expect(tooltip()?.textContent).toContain("owner@example.com");
+    expect(tooltip()?.textContent).toContain("Opens your email app");
   });
 
   test("§9 a tooltip doesn't open when the pointer has left before 700 ms", async () => {
@@ -44,7 +50,7 @@ describe("contact links", () => {
     expect(tooltip()).toBeNull();
     advance(SKIP_DELAY - 1);
     await user.hover(profile());
-    expect(tooltip()?.textContent).toContain("social.example");
+    expect(tooltip()?.textContent).toContain("Opens our social profile");
   });
 
   test("§9 the second tooltip takes 700 ms again when 300 ms have passed", async () => {
@@ -57,7 +63,7 @@ describe("contact links", () => {
     advance(OPEN_DELAY - 1);
     expect(tooltip()).toBeNull();
     advance(1);
-    expect(tooltip()?.textContent).toContain("social.example");
+    expect(tooltip()?.textContent).toContain("Opens our social profile");
   });
 
   test("a tooltip opens at once on keyboard focus, and describes its link", async () => {
@@ -67,7 +73,7 @@ describe("contact links", () => {
     expect(tooltip()?.id).toBe(mail().getAttribute("aria-describedby"));
     await user.tab();
     expect(document.activeElement).toBe(profile());
-    expect(tooltip()?.textContent).toContain("social.example");
+    expect(tooltip()?.textContent).toContain("Opens our social profile");
   });
 
   test("Escape closes the tooltip", async () => {

@@ -1,5 +1,6 @@
 /** The mailto and social links, with tooltips (spec §2, §9). */
 import * as Tooltip from "@radix-ui/react-tooltip";
+import { useState } from "react";
 import { COPY } from "../bindings/copy";
 import type { ContactLinksProps } from "../bindings/wire";
 
@@ -15,16 +16,21 @@ export default function ContactLinks({ email, social, social_host }: ContactLink
     <Tooltip.Provider delayDuration={OPEN_DELAY} skipDelayDuration={SKIP_DELAY}>
       <ul className="contact-links">
         <li>
-          <Hinted hint={`${COPY.CONTACT_TIP} ${email}`}>
-            <a href={`mailto:${email}`}>{COPY.CONTACT_LABEL}</a>
+          <Hinted hint={COPY.CONTACT_TIP}>
+            <a href={`mailto:${email}`} suppressHydrationWarning>
+              {COPY.CONTACT_LABEL}
+            </a>
           </Hinted>
+          {/* For those whom no tooltip tells, and to be copied. */}
+          <span suppressHydrationWarning>{email}</span>
         </li>
         <li>
-          <Hinted hint={`${COPY.SOCIAL_TIP} ${social_host}`}>
-            <a href={social} rel="me noopener">
+          <Hinted hint={COPY.SOCIAL_TIP}>
+            <a href={social} rel="me noopener" suppressHydrationWarning>
               {COPY.SOCIAL_LABEL}
             </a>
           </Hinted>
+          <span suppressHydrationWarning>{social_host}</span>
         </li>
       </ul>
     </Tooltip.Provider>
@@ -32,8 +38,16 @@ export default function ContactLinks({ email, social, social_host }: ContactLink
 }
 
 function Hinted({ hint, children }: { hint: string; children: React.ReactNode }) {
+  const [open, setOpen] = useState(false);
+
+  /** Radix closes a tooltip when anything scrolls, also when Tab has scrolled to its link. */
+  function change(next: boolean) {
+    const scrolled = window.event?.type === "scroll";
+    if (!scrolled || !document.querySelector("a:focus-visible")) setOpen(next);
+  }
+
   return (
-    <Tooltip.Root>
+    <Tooltip.Root open={open} onOpenChange={change}>
       <Tooltip.Trigger asChild>{children}</Tooltip.Trigger>
       {/* No portal: at the end of the body it would stand outside every landmark. */}
       <Tooltip.Content

@@ -1,4 +1,5 @@
 import { render, screen } from "@testing-library/react";
+import { renderToString } from "react-dom/server";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, preferReducedMotion, scrollTo } from "../test/setup";
 import DemoTerminal from "./demo-terminal";
@@ -121,10 +122,15 @@ describe("demo terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("the server sends all lines revealed, for those whom this script does not reach", () => {
+    const markup = renderToString(<DemoTerminal />);
+    expect(markup.match(/data-state="shown"/g)).toHaveLength(LINES);
+  });
+
   test("§4 who prefers reduced motion gets all lines at once, and no timers", () => {
     preferReducedMotion();
     renderInSection();
-    expectRevealed(0);
+    expectRevealed(LINES);
     scrollTo(0.5);
     expectRevealed(LINES);
     expect(vi.getTimerCount()).toBe(0);

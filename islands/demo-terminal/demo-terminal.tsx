@@ -1,5 +1,5 @@
 /** The scripted launch (spec §4): waits until half of its section is in view, then reveals line
- * after line. */
+ * after line. The server sends all lines revealed: without this script they stay so. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { COPY } from "../bindings/copy";
 import { useSectionInView } from "../visible";
@@ -19,13 +19,13 @@ export default function DemoTerminal() {
   const revealed = useRun(ref);
   return (
     <div className="terminal">
-      <p className="terminal-bar" aria-hidden="true">
+      <p className="terminal-bar" aria-hidden="true" suppressHydrationWarning>
         {COPY.DEMO_DIRECTORY}
       </p>
       <ol ref={ref} className="terminal-lines" aria-label={COPY.DEMO_LABEL}>
         {LINES.map(([kind, text], index) => (
           <li key={text} data-kind={kind} data-state={index < revealed ? "shown" : "dimmed"}>
-            <span>{text}</span>
+            <span suppressHydrationWarning>{text}</span>
           </li>
         ))}
       </ol>
@@ -35,7 +35,7 @@ export default function DemoTerminal() {
 
 /** How many lines are revealed. One run at a time; coming into view after the end starts another. */
 function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
-  const [revealed, setRevealed] = useState(0);
+  const [revealed, setRevealed] = useState<number>(LINES.length);
   const inView = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
@@ -49,14 +49,18 @@ function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
     (share: number) => {
       const cameIntoView = share >= THRESHOLD && !inView.current;
       inView.current = share >= THRESHOLD;
-      if (!cameIntoView || timer.current !== undefined) return;
-      if (matchMedia("(prefers-reduced-motion: reduce)").matches) setRevealed(LINES.length);
-      else timer.current = setTimeout(reveal, START_DELAY, 1);
+      if (!cameIntoView || timer.current !== undefined || prefersStillness()) return;
+      timer.current = setTimeout(reveal, START_DELAY, 1);
     },
     [reveal],
   );
 
   useSectionInView(ref, onChange);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    if (!prefersStillness()) setRevealed(0);
+    return () => clearTimeout(timer.current);
+  }, []);
   return revealed;
 }
+
+const prefersStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -6,9 +6,11 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 configure({ asyncUtilTimeout: 5000 });
 
 let reducedMotion = false;
+let windowHasFocus = true;
 const observers = new Set<FakeIntersectionObserver>();
 
 Object.assign(Element.prototype, {
+  scrollIntoView() {},
   setPointerCapture() {},
   releasePointerCapture() {},
   hasPointerCapture: () => false,
@@ -16,6 +18,8 @@ Object.assign(Element.prototype, {
 
 beforeEach(() => {
   reducedMotion = false;
+  windowHasFocus = true;
+  vi.spyOn(document, "hasFocus").mockImplementation(() => windowHasFocus);
   vi.stubGlobal("IntersectionObserver", FakeIntersectionObserver);
   vi.stubGlobal("matchMedia", (query: string) => ({
     matches: query === "(prefers-reduced-motion: reduce)" && reducedMotion,
@@ -49,6 +53,12 @@ export function expectErrors(): { taken: () => unknown[][] } {
 
 export function preferReducedMotion() {
   reducedMotion = true;
+}
+
+/** The visitor goes to another window, or comes back. */
+export function setWindowFocus(has: boolean) {
+  windowHasFocus = has;
+  act(() => void window.dispatchEvent(new Event(has ? "focus" : "blur")));
 }
 
 export function advance(milliseconds: number) {

@@ -2,7 +2,7 @@ import { act, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { advance } from "../test/setup";
+import { advance, setWindowFocus } from "../test/setup";
 import { dismiss, snapshot, toast } from "../toast-store";
 import Toaster from "./toaster";
 
@@ -105,14 +105,49 @@ describe("toaster", () => {
     },
   );
 
-  test("§9 F8 moves the focus to the toasts, with and without one", async () => {
+  test("§9 F8 moves the focus to the toast", async () => {
+    const user = setup();
+    show(SAVED);
+    await user.keyboard("[F8]");
+    expect(screen.getByRole("region").contains(document.activeElement)).toBe(true);
+  });
+
+  test("F8 does nothing when there is no open toast", async () => {
     const user = setup();
     await user.keyboard("[F8]");
-    expect(screen.getByRole("region").contains(document.activeElement)).toBe(true);
+    expect(document.activeElement).toBe(document.body);
     show(SAVED);
+    await user.click(closeButton());
     await user.click(document.body);
     await user.keyboard("[F8]");
-    expect(screen.getByRole("region").contains(document.activeElement)).toBe(true);
+    expect(document.activeElement).toBe(document.body);
+  });
+
+  test.each([
+    ["Enter on its button", "{Tab}{Tab}{Enter}"],
+    ["Escape", "{Tab}{Escape}"],
+  ])("closing a toast with %s returns the focus to where it was", async (_how, keys) => {
+    render(<button type="button">before</button>);
+    const user = setup();
+    const before = screen.getByRole("button", { name: "before" });
+    before.focus();
+    show(SAVED);
+    await user.keyboard(`[F8]${keys}`);
+    expect(shown()).toBeNull();
+    expect(document.activeElement).toBe(before);
+  });
+
+  test("a toast that opens while the visitor is in another window waits for the visitor", () => {
+    setWindowFocus(false);
+    render(<Toaster />);
+    show(SAVED);
+    advance(10 * DURATION);
+    expect(shown()).not.toBeNull();
+    setWindowFocus(true);
+    advance(DURATION - 1);
+    expect(shown()).not.toBeNull();
+    advance(1);
+    expect(shown()).toBeNull();
   });
 
   test("§9 the toasts' region is named, with its shortcut", () => {

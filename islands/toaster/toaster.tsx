@@ -1,6 +1,6 @@
 /** The toasts (spec §4, §9): Radix Toast over the shared store. */
 import * as Radix from "@radix-ui/react-toast";
-import { useSyncExternalStore } from "react";
+import { type FocusEvent, useRef, useSyncExternalStore } from "react";
 import { COPY } from "../bindings/copy";
 import { dismiss, snapshot, subscribe, type Toast } from "../toast-store";
 
@@ -10,25 +10,45 @@ export { mount } from "../mount";
 const DURATION = 5000;
 const SWIPE_THRESHOLD = 50;
 const HOTKEY = ["F8"];
+const NO_HOTKEY: string[] = [];
 
 const NONE: readonly Toast[] = [];
-const never = () => () => {};
 
 export default function Toaster() {
   const toasts = useSyncExternalStore(subscribe, snapshot, () => NONE);
   // Nothing to prerender: without JavaScript there are no toasts, and no region for them.
-  const inBrowser = useSyncExternalStore(
-    never,
-    () => true,
-    () => false,
+  const windowHasFocus = useSyncExternalStore(
+    onFocusChange,
+    () => document.hasFocus(),
+    () => undefined,
   );
-  if (!inBrowser) return null;
+  // Where the focus was before it came to the toasts.
+  const origin = useRef<Element | null>(null);
+  if (windowHasFocus === undefined) return null;
+  const isOpen = toasts.some(({ open }) => open);
+
+  function rememberOrigin({ currentTarget, relatedTarget }: FocusEvent) {
+    // Radix has its own stops for the Tab key around the list, in the same region.
+    const region = currentTarget.parentElement;
+    if (!region?.contains(relatedTarget)) origin.current = relatedTarget;
+  }
+
+  function close(id: number) {
+    const active = document.activeElement;
+    if (active?.closest(".toasts")) {
+      if (origin.current instanceof HTMLElement) origin.current.focus({ preventScroll: true });
+      else if (active instanceof HTMLElement) active.blur();
+    }
+    dismiss(id);
+  }
+
   return (
     <Radix.Provider
       // Anew for each toast: Radix pauses under pointer and focus, stays paused when the toast is
       // closed there, and the next would not close by itself (radix-ui/primitives#2233).
       key={toasts[0]?.id}
-      duration={DURATION}
+      // A toast waits for a visitor who is in another window.
+      duration={windowHasFocus ? DURATION : Number.POSITIVE_INFINITY}
       swipeDirection="right"
       swipeThreshold={SWIPE_THRESHOLD}
     >
@@ -41,7 +61,7 @@ export default function Toaster() {
           type="background"
           open={open}
           onOpenChange={(open) => {
-            if (!open) dismiss(id);
+            if (!open) close(id);
           }}
         >
           {/* What is read aloud is one text after the other: the space keeps them apart. */}
@@ -54,7 +74,19 @@ export default function Toaster() {
           </Radix.Close>
         </Radix.Root>
       ))}
-      <Radix.Viewport className="toasts" hotkey={HOTKEY} label={COPY.TOASTS_LABEL} />
+      <Radix.Viewport
+        className="toasts"
+        hotkey={isOpen ? HOTKEY : NO_HOTKEY}
+        label={COPY.TOASTS_LABEL}
+        onFocus={rememberOrigin}
+      />
     </Radix.Provider>
   );
+}
+
+function onFocusChange(listener: () => void): () => void {
+  for (const name of ["focus", "blur"]) addEventListener(name, listener);
+  return () => {
+    for (const name of ["focus", "blur"]) removeEventListener(name, listener);
+  };
 }

@@ -26,6 +26,8 @@ pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
 pub const EMAIL_LABEL: &str = "Email address";
 /// Hint inside the empty field.
 pub const EMAIL_PLACEHOLDER: &str = "you@company.com";
+/// Below the field. The success toast says the same.
+pub const PROMISE: &str = "We'll email you once, when {product} is ready.";
 /// Label of the field that only programs meet.
 pub const LEAVE_EMPTY: &str = "Leave this empty";
 /// The button.
@@ -53,15 +55,15 @@ pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
 /// The mailto link.
 pub const CONTACT_LABEL: &str = "Write to us";
-/// Its tooltip; the address follows.
-pub const CONTACT_TIP: &str = "Opens your mail program:";
+/// Its tooltip.
+pub const CONTACT_TIP: &str = "Opens your email app";
 /// The social link.
 pub const SOCIAL_LABEL: &str = "Follow the launch";
-/// Its tooltip; the profile's host follows.
-pub const SOCIAL_TIP: &str = "Our profile on";
+/// Its tooltip.
+pub const SOCIAL_TIP: &str = "Opens our social profile";
 
-/// Accessible name of the toast region; the library puts the hotkey for `{hotkey}`.
-pub const TOASTS_LABEL: &str = "Notifications ({hotkey})";
+/// Accessible name of the toast region, with its hotkey (spec §9).
+pub const TOASTS_LABEL: &str = "Notifications (F8)";
 /// Accessible name of a toast's close button.
 pub const TOAST_CLOSE: &str = "Close";
 
@@ -77,6 +79,7 @@ pub(crate) fn exported() -> serde_json::Value {
         DEMO_DIRECTORY,
         EMAIL_LABEL,
         EMAIL_PLACEHOLDER,
+        PROMISE,
         LEAVE_EMPTY,
         SUBMIT,
         SUBMITTING,

@@ -3,26 +3,30 @@
 use leptos::prelude::*;
 
 use crate::{
-    copy::contact,
+    copy::{contact, reply::PROMISE},
     island::{ContactLinks, ReactIsland, WaitlistForm},
-    page::{Reply, page, say},
-    wire::{ContactLinksProps, WaitlistFormProps},
+    page::{page, say},
+    wire::{ContactLinksProps, CountState, Outcome, WaitlistFormProps},
 };
 
-/// The waitlist. Without JavaScript the form posts itself, and the answer stands above it.
+/// The waitlist. Without JavaScript the form posts itself, and the answer stands below its field.
 #[component]
 pub fn Contact() -> impl IntoView {
     let page = page();
     let site = page.site;
-    let email = page
-        .reply
-        .as_ref()
-        .map(|reply| reply.email.clone())
-        .unwrap_or_default();
+    let (outcome, text, email) = page.reply.map_or_else(
+        || (Outcome::None, PROMISE, String::new()),
+        |reply| (reply.outcome, reply.text, reply.email),
+    );
     let form = WaitlistForm(WaitlistFormProps {
         product: site.product.clone(),
         count: page.count,
+        count_from: site.count_from,
+        count_state: CountState::of(page.count, site.count_from),
         email,
+        outcome,
+        invalid: outcome == Outcome::Invalid,
+        message: say(text),
     });
     let links = ContactLinks(ContactLinksProps {
         email: site.contact.clone(),
@@ -31,24 +35,14 @@ pub fn Contact() -> impl IntoView {
     });
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
-            <div>
-                <h2 id="contact-title">{contact::TITLE}</h2>
-                <p class="lead">{say(contact::LEAD)}</p>
+            <div class="sheet">
+                <div>
+                    <h2 id="contact-title">{contact::TITLE}</h2>
+                    <p class="lead">{say(contact::LEAD)}</p>
+                </div>
+                <div id="waitlist"><ReactIsland island=form/></div>
             </div>
-            <div>
-                {page.reply.map(reply_notice)}
-                <ReactIsland island=form/>
-                <ReactIsland island=links/>
-            </div>
+            <ReactIsland island=links/>
         </section>
-    }
-}
-
-/// The form's island removes it, by this class, once it answers by toast.
-fn reply_notice(reply: Reply) -> impl IntoView {
-    view! {
-        <p class="reply" role="status" data-variant=if reply.ok { "default" } else { "destructive" }>
-            <b>{reply.title}</b>" "<span>{say(reply.text)}</span>
-        </p>
     }
 }

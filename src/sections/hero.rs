@@ -23,6 +23,7 @@ pub fn Hero() -> impl IntoView {
                             <a class="button" href="#contact">{hero::START}</a>
                             <a class="button quiet" href="#demo">{hero::WATCH}</a>
                         </p>
+                        <p class="note">{hero::NOTE}</p>
                     </div>
                     <Phone/>
                 </div>

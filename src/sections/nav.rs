@@ -12,9 +12,11 @@ pub fn Nav(
     /// elsewhere.
     base: &'static str,
 ) -> impl IntoView {
+    let start = format!("{base}#contact");
     view! {
         <header class="nav">
             <a class="nav-brand" href="/"><Mark/><span>{page().site.product.clone()}</span></a>
+            <a class="button nav-start above" href=start.clone()>{nav::START}</a>
             <nav aria-label=nav::LABEL>
                 <ul class="nav-links">
                     {nav::LINKS
@@ -24,7 +26,7 @@ pub fn Nav(
                         .collect_view()}
                 </ul>
             </nav>
-            <a class="button nav-start" href=format!("{base}#contact")>{nav::START}</a>
+            <a class="button nav-start beside" href=start>{nav::START}</a>
         </header>
     }
 }

@@ -178,6 +178,7 @@ fn site(config: &Config) -> Site {
         contact: config.contact.clone(),
         social: config.social.as_str().to_owned(),
         social_host: config.social.host().to_owned(),
+        count_from: config.count_from,
         privacy_url: url(&config.privacy_url),
         terms_url: url(&config.terms_url),
         support_url: url(&config.support_url),

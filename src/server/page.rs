@@ -10,7 +10,7 @@ use std::{
 use axum::{
     extract::{FromRequest, Request, State},
     http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -28,7 +28,12 @@ use crate::{
     copy::reply,
     page::{Page, Reply},
     waitlist::{Email, InvalidEmail},
+    wire::Outcome,
 };
+
+/// Where a form that posted itself is sent after a success: a reload there sends nothing again.
+const JOINED_URL: &str = "/?joined#waitlist";
+const JOINED_QUERY: &str = "joined";
 
 /// The landing page of this moment, and the not-found page.
 #[derive(Debug)]
@@ -42,8 +47,10 @@ pub(super) struct Pages {
 struct Landing {
     count: u64,
     page: Resource,
-    /// Says above the form that it failed. Kept, so that to turn a crowd away costs nothing.
+    /// Says in the form that it failed. Kept, so that to turn a crowd away costs nothing.
     failed: Resource,
+    /// Says in the form that it worked.
+    joined: Resource,
 }
 
 impl Pages {
@@ -68,16 +75,15 @@ impl Pages {
 impl Landing {
     fn new(page: Page, effort: Effort) -> Self {
         let count = page.count;
-        let failed = Page {
-            reply: Some(failure(reply::FAILED, String::new())),
-            ..page.clone()
-        };
-        let failed = Encodings::of(app::landing_page(failed), Effort::Answer);
+        let failed = failure(Outcome::Failed, reply::FAILED, String::new());
+        let failed = page_with(page.clone(), failed);
+        let joined = page_with(page.clone(), joined());
         let page = Encodings::of(app::landing_page(page), effort);
         Self {
             count,
             page: Resource::new(&HTML, REVALIDATE, page),
-            failed: Resource::new(&HTML, NOT_KEPT, failed),
+            failed,
+            joined,
         }
     }
 }
@@ -120,7 +126,22 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     } else {
         state.pages.landing()
     };
-    landing.page.respond(StatusCode::OK, request.headers())
+    let page = match request.uri().query() {
+        // Somebody who has just joined counts.
+        Some(JOINED_QUERY) if landing.count != state.list.count() => {
+            &page_with(state.page(), joined())
+        }
+        Some(JOINED_QUERY) => &landing.joined,
+        _ => &landing.page,
+    };
+    page.respond(StatusCode::OK, request.headers())
+}
+
+/// The landing page with the answer to a form that posted itself.
+fn page_with(page: Page, reply: Reply) -> Resource {
+    let reply = Some(reply);
+    let html = app::landing_page(Page { reply, ..page });
+    Resource::new(&HTML, NOT_KEPT, Encodings::of(html, Effort::Answer))
 }
 
 /// `GET` of a file of the site, 405 for other methods on it, and 404 for every other path.
@@ -139,26 +160,21 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
     }
 }
 
-/// `POST /`: the form posting itself, without JavaScript. The answer is the page, saying what
-/// happened, with the same status as the API's.
+/// `POST /`: the form posting itself, without JavaScript. A success leads to a page that says so. The
+/// answer to a failure is the page, saying what happened, with the same status as the API's.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
-    let (status, retry_after, reply) = match take_form(&state, request).await {
-        Ok(()) => (StatusCode::CREATED, None, joined()),
-        Err((error, email)) => {
-            error.log();
-            (error.status(), error.retry_after(), refusal(&error, email))
-        }
+    let (error, email) = match take_form(&state, request).await {
+        Ok(()) => return dress(Redirect::to(JOINED_URL).into_response(), None),
+        Err(failed) => failed,
     };
+    error.log();
+    let (status, retry_after) = (error.status(), error.retry_after());
+    let reply = refusal(&error, email);
     let answer = if reply.text == reply::FAILED && reply.email.is_empty() {
         state.pages.landing().failed.respond(status, &headers)
     } else {
-        let html = app::landing_page(Page {
-            reply: Some(reply),
-            ..state.page()
-        });
-        Resource::new(&HTML, NOT_KEPT, Encodings::of(html, Effort::Answer))
-            .respond(status, &headers)
+        page_with(state.page(), reply).respond(status, &headers)
     };
     dress(answer, retry_after)
 }
@@ -199,7 +215,7 @@ struct Form {
 
 fn joined() -> Reply {
     Reply {
-        ok: true,
+        outcome: Outcome::Joined,
         title: reply::JOINED_TITLE,
         text: reply::JOINED,
         email: String::new(),
@@ -208,18 +224,20 @@ fn joined() -> Reply {
 
 /// Spec §8's catalogue, for a page. `email`: what was typed, to be put right.
 fn refusal(error: &ApiError, email: String) -> Reply {
-    let text = match error {
-        ApiError::AlreadyListed => reply::ALREADY_LISTED,
-        ApiError::InvalidEmail(InvalidEmail::Empty) => reply::EMPTY_EMAIL,
-        ApiError::BadBody(_) | ApiError::InvalidEmail(_) => reply::INVALID_EMAIL,
-        _ => reply::FAILED,
+    let (outcome, text) = match error {
+        ApiError::AlreadyListed => (Outcome::Failed, reply::ALREADY_LISTED),
+        ApiError::InvalidEmail(InvalidEmail::Empty) => (Outcome::Invalid, reply::EMPTY_EMAIL),
+        ApiError::BadBody(_) | ApiError::InvalidEmail(_) => {
+            (Outcome::Invalid, reply::INVALID_EMAIL)
+        }
+        _ => (Outcome::Failed, reply::FAILED),
     };
-    failure(text, email)
+    failure(outcome, text, email)
 }
 
-fn failure(text: &'static str, email: String) -> Reply {
+fn failure(outcome: Outcome, text: &'static str, email: String) -> Reply {
     Reply {
-        ok: false,
+        outcome,
         title: reply::ERROR_TITLE,
         text,
         email,

@@ -201,6 +201,7 @@ fn an_island_uses_no_other_island_and_neither_boot_nor_registry() {
                     "mount",
                     "query",
                     "toast-store",
+                    "translation",
                     "visible",
                     "test/",
                 ];

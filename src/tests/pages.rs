@@ -170,41 +170,76 @@ async fn the_owners_settings_are_in_the_page_and_escaped() {
 async fn a_form_that_posts_itself_gets_the_page_saying_what_happened() {
     let site = Site::start().await;
     let cases = [
-        (
-            "email=ann%40example.com",
-            201,
-            "Success!",
-            "You've been added to the waitlist.",
-        ),
-        (
-            "email=Ann%40Example.com",
-            409,
-            "Error",
-            "Email already on waitlist",
-        ),
-        (
-            "email=nonsense",
-            400,
-            "Error",
-            "Please enter a valid email address",
-        ),
-        ("email=+", 400, "Error", "Please enter your email address"),
-        ("", 400, "Error", "Please enter your email address"),
+        ("email=Ann%40Example.com", 409, "Email already on waitlist"),
+        ("email=nonsense", 400, "Please enter a valid email address"),
+        ("email=+", 400, "Please enter your email address"),
+        ("", 400, "Please enter your email address"),
     ];
-    for (body, status, title, text) in cases {
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    for (body, status, text) in cases {
         let answer = post_form(&site, body).await;
         assert_eq!(answer.status(), status, "{body}");
         assert_eq!(header(&answer, "cache-control"), "no-store");
         let page = answer.text().await.expect("text");
-        let reply = page.split_once("role=\"status\"").expect("a reply").1;
+        let title = format!("<title>Error: {text} — Steward</title>");
+        assert!(page.contains(&title), "{body}");
+        let (id, invalid) = (described_by(&page), status == 400);
         assert!(
-            reply
+            page.contains(&format!("aria-invalid=\"{invalid}\"")),
+            "{body}"
+        );
+        let message = page.split_once(&format!("<p data-own id=\"{id}\""));
+        let message = message.expect("it describes the field").1;
+        assert!(
+            message
                 .split_once("</p>")
-                .is_some_and(|(reply, _)| { reply.contains(title) && reply.contains(text) }),
+                .is_some_and(|(message, _)| message.contains(text)),
             "{body}"
         );
     }
     assert_eq!(site.count().await, 1);
+}
+
+/// The id of what describes the field.
+fn described_by(page: &str) -> &str {
+    let (_, rest) = page
+        .split_once("aria-describedby=\"")
+        .expect("a description");
+    rest.split('"').next().expect("an id")
+}
+
+#[tokio::test]
+async fn a_form_that_was_taken_leads_to_a_page_that_says_so_and_can_be_loaded_again() {
+    let site = Site::start().await;
+    let answer = post_form(&site, "email=ann%40example.com").await;
+    assert_eq!(answer.status(), 303);
+    assert_eq!(header(&answer, "cache-control"), "no-store");
+    assert_eq!(header(&answer, "location"), "/?joined#waitlist");
+    for _ in 0..2 {
+        // Also before the page for everybody has the new count.
+        let answer = site.get("/?joined").send().await.expect("an answer");
+        assert_eq!(answer.status(), 200);
+        assert_eq!(header(&answer, "cache-control"), "no-store");
+        let page = answer.text().await.expect("text");
+        assert!(page.contains("<title>Success! — Steward</title>"));
+        assert!(page.contains("data-outcome=\"joined\""));
+        assert!(page.contains("1 entrepreneurs already on the list"));
+    }
+    assert_eq!(site.count().await, 1);
+    let page = site.page().await;
+    assert!(page.contains("data-outcome=\"\"") && !page.contains("<title>Success!"));
+}
+
+#[tokio::test]
+async fn the_count_is_hidden_below_the_number_that_the_owner_sets() {
+    let site = Site::with(&["--count-from=1"]).await;
+    assert!(site.page().await.contains("data-state=\"hidden\""));
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    while !site.page().await.contains("data-state=\"live\"") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let site = Site::start().await;
+    assert!(site.page().await.contains("data-state=\"empty\""));
 }
 
 #[tokio::test]
@@ -219,12 +254,12 @@ async fn a_form_that_failed_keeps_what_was_typed_and_one_that_worked_does_not() 
         page.contains("value=\"&lt;ann&gt;&quot;\""),
         "kept and escaped"
     );
-    let page = post_form(&site, "email=ann%40example.com")
-        .await
-        .text()
-        .await
-        .expect("text");
-    assert!(page.contains("value=\"\""));
+    assert_eq!(
+        post_form(&site, "email=ann%40example.com").await.status(),
+        303
+    );
+    let page = site.get("/?joined").send().await.expect("an answer");
+    assert!(page.text().await.expect("text").contains("value=\"\""));
 }
 
 #[tokio::test]

@@ -13,6 +13,12 @@ fn baseline(row: usize) -> f64 {
     ROW * row as f64 + 1.5
 }
 
+/// The class of a row that a phone leaves out (`style/features.css`).
+fn more(row: usize) -> Option<&'static str> {
+    const ROWS_ON_A_PHONE: usize = 3;
+    (row >= ROWS_ON_A_PHONE).then_some("more")
+}
+
 fn em(length: f64) -> String {
     format!("{length}em")
 }
@@ -25,13 +31,15 @@ pub(super) fn bucket() -> impl IntoView {
         .map(|(index, (name, size))| {
             let (line, text) = (em(ROW * (index + 1) as f64), em(baseline(index + 1)));
             view! {
-                <line x2="100%" y1=line.clone() y2=line/>
-                <text x="0" y=text.clone()>{*name}</text>
-                <text class="quiet" x="100%" y=text text-anchor="end">{*size}</text>
+                <g class=more(index + 1)>
+                    <line x2="100%" y1=line.clone() y2=line/>
+                    <text x="0" y=text.clone()>{*name}</text>
+                    <text class="quiet" x="100%" y=text text-anchor="end">{*size}</text>
+                </g>
             }
         });
     view! {
-        <svg class="scene" height=em(ROW * 6.0) aria-hidden="true">
+        <svg class="scene bucket" height=em(ROW * 6.0) aria-hidden="true">
             <text class="live" x="0" y=em(baseline(0))>{scenes::BUCKET}</text>
             {rows.collect_view()}
         </svg>
@@ -60,12 +68,14 @@ pub(super) fn tree() -> impl IntoView {
                 .is_some_and(|(next, _)| next > depth);
             let class = if folder { "" } else { "quiet" };
             view! {
-                {tie}
-                <text class=class x=em(INDENT * *depth as f64) y=em(baseline(index))>{*name}</text>
+                <g class=more(index)>
+                    {tie}
+                    <text class=class x=em(INDENT * *depth as f64) y=em(baseline(index))>{*name}</text>
+                </g>
             }
         });
     view! {
-        <svg class="scene" height=em(ROW * scenes::TREE.len() as f64) aria-hidden="true">
+        <svg class="scene tree" height=em(ROW * scenes::TREE.len() as f64) aria-hidden="true">
             {rows.collect_view()}
         </svg>
     }
@@ -86,23 +96,23 @@ pub(super) fn editor() -> impl IntoView {
     });
     let (top, left) = (ROW * row as f64, START + LETTER * column as f64);
     view! {
-        <svg class="scene" height=em(ROW * 4.5) aria-hidden="true">
+        <svg class="scene editor" height=em(ROW * 4.5) aria-hidden="true">
             <rect class="wash" width="100%" height=em(ROW) y=em(top)/>
             {rows.collect_view()}
             <rect class="caret" x=em(left) y=em(top + 0.45) width="0.15em" height="1.4em"/>
-            <text class="live" x="100%" y=em(ROW * 4.0) text-anchor="end">{scenes::SAVED}</text>
+            <text class="live more" x="100%" y=em(ROW * 4.0) text-anchor="end">{scenes::SAVED}</text>
         </svg>
     }
 }
 
-/// A key that stays on its device, and what leaves the device without it.
+/// A key, and the lock it opens on the same device.
 pub(super) fn key() -> impl IntoView {
     view! {
-        <svg class="scene drawn" viewBox="0 0 288 136" aria-hidden="true">
-            <path d="M18 12h136a8 8 0 0 1 8 8v82H10V20a8 8 0 0 1 8-8zM2 102h168v6a8 8 0 0 1-8 8H10a8 8 0 0 1-8-8z"/>
-            <path class="quiet" stroke-dasharray="2 6" d="M170 57h62"/>
-            <path class="quiet" d="M226 51l6 6-6 6M246 39h36v36h-36zM246 57h36M254 48h2M254 66h2"/>
-            <path class="live" d="M48 57a15 15 0 1 0 30 0a15 15 0 1 0-30 0M78 57h48v11M110 57v8"/>
+        <svg class="scene drawn" viewBox="0 0 192 126" aria-hidden="true">
+            <path d="M14 8h164a8 8 0 0 1 8 8v92H6V16a8 8 0 0 1 8-8zM2 108h188v8a8 8 0 0 1-8 8H10a8 8 0 0 1-8-8z"/>
+            <path class="quiet" stroke-dasharray="2 6" d="M112 58h18"/>
+            <path class="quiet" d="M136 54h30v24h-30zM142 54v-7a9 9 0 0 1 18 0v7M151 63v6"/>
+            <path class="live" d="M26 58a15 15 0 1 0 30 0a15 15 0 1 0-30 0M56 58h48v11M88 58v8"/>
         </svg>
     }
 }

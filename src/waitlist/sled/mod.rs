@@ -104,7 +104,7 @@ impl SledWaitlist {
             database,
             entries: entries.clone(),
             log_state,
-            overwrites: OverwriteMonitor::of(&[&log_path, &log_path.with_file_name(mark::FILE)]),
+            overwrites: OverwriteMonitor::of(&log_path),
             log,
             log_path,
             known: stock.known,

@@ -1,4 +1,4 @@
-//! Notices that another program has written to a file of the store, such as `cp -a backup/. data/`.
+//! Notices that another program has written to sled's log, such as `cp -a backup/. data/`.
 //!
 //! The length of a file says too little: sled extends its log in steps, so an older copy is often as long. Its
 //! times would say it, but a file whose times are asked for is slower to write (see [`FileState`]).
@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-/// Watches two files that this process keeps open. On systems without inotify, and when the user's limit of
-/// inotify instances is reached, it notices nothing.
+/// Watches the log. On systems without inotify, and when the user's limit of inotify instances is reached, it
+/// notices nothing.
 #[derive(Debug)]
 pub(super) struct OverwriteMonitor {
     #[cfg(target_os = "linux")]
@@ -17,15 +17,14 @@ pub(super) struct OverwriteMonitor {
 
 #[cfg(target_os = "linux")]
 impl OverwriteMonitor {
-    pub(super) fn of(files: &[&Path]) -> Self {
+    /// Starts to watch a log that sled has locked: who had it before has closed it.
+    pub(super) fn of(log: &Path) -> Self {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
         let watch = || {
             let events = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-            for file in files {
-                // This process does not close the files while it uses them, so each event is another's.
-                add_watch(&events, *file, WatchFlags::CLOSE_WRITE)?;
-            }
+            // sled does not close it while it uses it, so each event is another program's.
+            add_watch(&events, log, WatchFlags::CLOSE_WRITE)?;
             rustix::io::Result::Ok(events)
         };
         Self {
@@ -33,7 +32,7 @@ impl OverwriteMonitor {
         }
     }
 
-    /// Whether another program has written to one of the files and closed it.
+    /// Whether another program has had the log open for writing, and has closed it.
     pub(super) fn happened(&self) -> bool {
         let Some(events) = &self.events else {
             return false;
@@ -45,7 +44,7 @@ impl OverwriteMonitor {
 
 #[cfg(not(target_os = "linux"))]
 impl OverwriteMonitor {
-    pub(super) fn of(_: &[&Path]) -> Self {
+    pub(super) fn of(_: &Path) -> Self {
         Self {}
     }
 

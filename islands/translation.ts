@@ -1,0 +1,38 @@
+/**
+ * Texts that change, on a page that a translator may have changed before.
+ *
+ * React would write its own text over the translation, for good. So React renders the first text and never
+ * another, and these hooks change what is there.
+ */
+import { type RefObject, useLayoutEffect } from "react";
+
+/** Shows another text in an element as long as there is one, and then its own again, translated or not. The
+ * element keeps its width. */
+export function useOtherText(ref: RefObject<HTMLElement | null>, text: string | undefined): void {
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element || text === undefined) return;
+    const own = [...element.childNodes];
+    element.style.minInlineSize = `${element.getBoundingClientRect().width}px`;
+    element.replaceChildren(text);
+    return () => {
+      element.style.minInlineSize = "";
+      element.replaceChildren(...own);
+    };
+  }, [ref, text]);
+}
+
+/** Writes a number over the one in an element's text. */
+export function useNumber(ref: RefObject<HTMLElement | null>, number: number): void {
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode as Text;
+      const changed = text.data.replace(/\d+/, String(number));
+      // Also what is the same would be announced.
+      if (changed !== text.data) text.data = changed;
+    }
+  }, [ref, number]);
+}
