@@ -223,8 +223,9 @@ test.describe("the answer", { tag: "@once" }, () => {
       [1920, 1080],
     ] as const) {
       await page.setViewportSize({ width, height });
-      await page.goto("/#contact");
-      await landing.ready("toaster");
+      await landing.openForm();
+      const contact = landing.section("contact");
+      await contact.evaluate((section) => section.scrollIntoView({ behavior: "instant" }));
       await landing.submit.click();
       await landing.keepToast();
       await landing.stopMoving();
