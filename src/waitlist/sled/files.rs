@@ -127,3 +127,21 @@ impl From<fs::Metadata> for FileState {
         }
     }
 }
+
+/// Whether an open file is still the one at its path.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let open = FileState::of(file)?;
+    match FileState::at(path) {
+        Ok(there) => Ok(there.id == open.id),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there is nothing at a path.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,15 +1,15 @@
 //! One process uses a list at a time.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     process, thread,
     time::{Duration, Instant},
 };
 
-use super::OpenError;
+use super::{OpenError, files::is_at};
 
 /// Holds the id of the process that uses the data directory.
 const LOCK: &str = "lock";
@@ -133,25 +133,6 @@ fn lock_in_time(file: &File) -> io::Result<bool> {
 fn is_unsupported(error: &io::Error) -> bool {
     let bad_descriptor = rustix::io::Errno::BADF.raw_os_error();
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(bad_descriptor)
-}
-
-/// Whether an open file is still the one at its path.
-pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let open = identity(file.metadata()?);
-    match fs::metadata(path) {
-        Ok(there) => Ok(identity(there) == open),
-        Err(error) if is_missing(&error) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether there is nothing at a path.
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// The error that names the holder of a data directory, as far as it has left its id.

@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-use super::{files::FileState, lock::is_missing};
+use super::files::is_at;
 
 /// Its file, in the store's directory.
 pub(super) const FILE: &str = "mark";
@@ -87,13 +87,9 @@ impl Mark {
             .map_or(true, |progress| progress == self.written.get())
     }
 
-    /// Whether its file is the one at this path.
+    /// Whether its file is the one at this path, as far as that can be found out.
     pub(super) fn is_at(&self, path: &Path) -> bool {
-        match (FileState::of(&self.file), FileState::at(path)) {
-            (Ok(open), Ok(there)) => open.id == there.id,
-            (_, Err(error)) => !is_missing(&error),
-            (Err(_), _) => true,
-        }
+        is_at(&self.file, path).unwrap_or(true)
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

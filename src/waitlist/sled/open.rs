@@ -19,8 +19,8 @@ use std::{
 use super::{
     OpenError,
     deadline::{Problem, in_time},
-    files::{create_private, drop_from_page_cache, remove_tree, sync_ancestors, sync_tree},
-    lock::{LOCK_TIMEOUT, Locks, RETRY_INTERVAL, is_at, lock_log},
+    files::{create_private, drop_from_page_cache, is_at, remove_tree, sync_ancestors, sync_tree},
+    lock::{LOCK_TIMEOUT, Locks, RETRY_INTERVAL, lock_log},
     mark::Mark,
     stock::Stock,
     trial::{LOG, Trial},
