@@ -1,8 +1,14 @@
 //! The two pages: what stands in them, and the form that posts itself.
 
-use reqwest::Response;
+use std::time::Duration;
 
-use crate::support::{Site, header};
+use reqwest::Response;
+use tokio::time::timeout;
+
+use crate::{
+    running::A_WHILE,
+    support::{Site, header},
+};
 
 /// Posts the form as a browser without JavaScript does.
 async fn post_form(site: &Site, body: &'static str) -> Response {
@@ -235,9 +241,12 @@ async fn the_count_is_hidden_below_the_number_that_the_owner_sets() {
     let site = Site::with(&["--count-from=1"]).await;
     assert!(site.page().await.contains("data-state=\"hidden\""));
     assert_eq!(site.join("ann@example.com").await.status(), 201);
-    while !site.page().await.contains("data-state=\"live\"") {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let shown = async {
+        while !site.page().await.contains("data-state=\"live\"") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(A_WHILE, shown).await.expect("it is shown");
     let site = Site::start().await;
     assert!(site.page().await.contains("data-state=\"empty\""));
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     made::{parse, write_site},
-    running::{Place, Running},
+    running::{Place, Running, wait_until},
 };
 
 fn told(output: &Output) -> String {
@@ -195,9 +195,9 @@ fn sigterm_and_ctrl_c_finish_the_request_under_way_and_exit_0() {
         server.count();
         server.signal(signal);
         // It no longer listens, but finishes what is under way.
-        while TcpStream::connect(&server.addr).is_ok() {
-            std::thread::yield_now();
-        }
+        wait_until("it no longer listens", || {
+            TcpStream::connect(&server.addr).is_err()
+        });
         write!(half, "{}", &body[10..]).expect("it still reads");
         let answer = std::io::read_to_string(half).expect("it answers");
         assert!(answer.starts_with("HTTP/1.1 201"), "{signal}: {answer}");

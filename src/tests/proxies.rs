@@ -5,12 +5,11 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
-    thread,
 };
 
 use crate::{
     postgres::free_port,
-    running::{Place, Running},
+    running::{Place, Running, wait_until},
 };
 
 /// A running proxy.
@@ -21,11 +20,11 @@ impl Proxy {
     pub(crate) fn start(command: &mut Command, port: u16) -> Self {
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut proxy = Self(command.spawn().expect("the proxy starts"));
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        wait_until("the proxy listens", || {
             let ended = proxy.0.try_wait().expect("it runs");
             assert!(ended.is_none(), "the proxy has ended");
-            thread::yield_now();
-        }
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
         proxy
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use landing::wire::BUILD;
@@ -83,14 +83,14 @@ impl Running {
     /// A program that writes its log to a file.
     pub(crate) fn logging_to(mut command: Command, log: &Path) -> Self {
         let child = command.spawn().expect("it starts");
-        let addr = loop {
+        let mut addr = String::new();
+        wait_until("it serves", || {
             let text = fs::read_to_string(log).unwrap_or_default();
             let address = text.split_once("serving on http://").map(|(_, rest)| rest);
-            match address.and_then(|rest| rest.split_once(',')) {
-                Some((address, _)) => break address.to_owned(),
-                None => thread::sleep(Duration::from_millis(20)),
-            }
-        };
+            let address = address.and_then(|rest| rest.split_once(','));
+            addr = address.map_or("", |(address, _)| address).to_owned();
+            !addr.is_empty()
+        });
         Self {
             child,
             addr,
@@ -154,12 +154,7 @@ impl Running {
 
     /// Waits for its end and returns its exit code.
     pub(crate) fn ended(&mut self) -> Option<i32> {
-        self.child.wait().expect("it ends").code()
-    }
-
-    /// The same, but fails when the program does not end within a minute.
-    pub(crate) fn ended_soon(&mut self) -> Option<i32> {
-        ended_soon(&mut self.child)
+        ended(&mut self.child)
     }
 
     /// Waits for its end and returns what it said since it served.
@@ -184,16 +179,26 @@ impl Drop for Running {
     }
 }
 
-/// The exit code of a process, which must end within a minute.
-pub(crate) fn ended_soon(child: &mut Child) -> Option<i32> {
-    for _ in 0..600 {
-        if let Some(status) = child.try_wait().expect("it is ours") {
-            return status.code();
-        }
-        thread::sleep(Duration::from_millis(100));
+/// Longer than anything takes that is waited for.
+pub(crate) const A_WHILE: Duration = Duration::from_secs(60);
+
+/// Waits until something holds, and fails when it does not within [`A_WHILE`].
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < A_WHILE, "it took too long until {what}");
+        thread::sleep(Duration::from_millis(1));
     }
-    let _ = child.kill();
-    panic!("process {} does not end", child.id());
+}
+
+/// The exit code of a process, which must end within [`A_WHILE`].
+pub(crate) fn ended(child: &mut Child) -> Option<i32> {
+    let mut status = None;
+    wait_until("the process ends", || {
+        status = child.try_wait().expect("it is ours");
+        status.is_some()
+    });
+    status.and_then(|status| status.code())
 }
 
 /// Sends a process a signal.

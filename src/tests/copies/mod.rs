@@ -12,24 +12,20 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::{runtime::Runtime, task::JoinSet, time::sleep};
 
 use crate::{
     postgres::{Server, free_port},
-    running::{Place, Running},
+    running::{Place, Running, wait_until},
 };
 
 /// Who signs up all the while.
 const CLIENTS: usize = 16;
 /// Sign-ups that must come through before the next thing breaks.
 const BETWEEN: usize = 200;
-/// Longer than anything takes that is waited for.
-const A_WHILE: Duration = Duration::from_secs(60);
-
 /// A copy, in a place of its own.
 struct Copy {
     place: Place,
@@ -82,11 +78,9 @@ impl Copy {
 
     /// Waits until it answers so.
     fn wait_for(&self, path: &str, status: &str) {
-        let begun = Instant::now();
-        while self.status(path) != status {
-            assert!(begun.elapsed() < A_WHILE, "{path} is {}", self.status(path));
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("{path} is {status}"), || {
+            self.status(path) == status
+        });
     }
 
     fn status(&self, path: &str) -> String {
@@ -165,11 +159,10 @@ impl Clients {
                 .acknowledged
                 .len()
         };
-        let (begun, enough) = (Instant::now(), come_through() + BETWEEN);
-        while come_through() < enough {
-            assert!(begun.elapsed() < A_WHILE, "{what}: nobody comes through");
-            thread::sleep(Duration::from_millis(10));
-        }
+        let enough = come_through() + BETWEEN;
+        wait_until(&format!("people come through: {what}"), || {
+            come_through() >= enough
+        });
     }
 
     fn leave(self) -> Told {

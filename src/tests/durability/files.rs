@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::running::{Place, Running, ended_soon};
+use crate::running::{Place, Running, ended};
 
 fn served() -> (Place, Running) {
     let place = Place::new();
@@ -198,7 +198,7 @@ fn a_command_that_cannot_start_a_thread_ends_and_leaves_the_list_free() {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        ended_soon(&mut count);
+        ended(&mut count);
         assert!(
             owner(&place, &["count"]).status.success(),
             "thread {thread}"

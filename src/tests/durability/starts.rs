@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{recording::contents, strace::failing};
-use crate::running::{Place, Running, ended_soon, signal};
+use crate::running::{Place, Running, ended, signal};
 
 /// The calls with which a list is opened, and how often a thread makes each of them. strace counts for
 /// each thread alone.
@@ -108,7 +108,7 @@ fn told_to_stop_while_it_opens_the_list_it_leaves_it_whole_and_fails() {
     for (number, step) in (2..).zip(steps("TERM").skip(2)) {
         let mut start = failing(&place, &step);
         let mut start = start.stderr(Stdio::piped()).spawn().expect("it starts");
-        assert_eq!(ended_soon(&mut start), Some(1), "{step}");
+        assert_eq!(ended(&mut start), Some(1), "{step}");
         let told = read_to_string(start.stderr.take().expect("piped")).expect("text");
         assert!(told.contains("told to stop"), "{step}: {told}");
         look(&place, number, &step);

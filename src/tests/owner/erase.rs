@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{printed, told, with_three};
+use crate::running::wait_until;
 
 #[test]
 fn who_is_erased_is_gone_from_count_list_and_exports_and_stays_away() {
@@ -19,8 +20,7 @@ fn who_is_erased_is_gone_from_count_list_and_exports_and_stays_away() {
         assert!(!owner.printed(&["export"]).contains("ob@"));
         if let Some(server) = &owner.server {
             // In a database it is another one's doing, which the server looks for.
-            while owner.database.is_some() && server.count() != "{\"count\":1}" {}
-            assert_eq!(server.count(), "{\"count\":1}");
+            wait_until("one is left", || server.count() == "{\"count\":1}");
             assert_eq!(server.join("bob@example.com"), "201", "and may come back");
         }
     }

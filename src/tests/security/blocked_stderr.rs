@@ -13,7 +13,7 @@ use std::{
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 
-use crate::running::{Place, Running, ended_soon, signal};
+use crate::running::{Place, Running, ended, signal, wait_until};
 
 /// Sends requests until the server's standard error is full.
 fn fill(server: &Running, log: impl AsFd) {
@@ -73,7 +73,7 @@ fn a_store_that_fails_ends_the_program() {
     let (mut server, log) = Running::start_unread(place.called_by(strace));
     fill(&server, log.get_ref());
     assert_eq!(server.join("ann@example.com"), "", "it promises nothing");
-    assert_eq!(server.ended_soon(), Some(1));
+    assert_eq!(server.ended(), Some(1));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn sigterm_ends_the_program() {
     flood(&server);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
-    assert_eq!(server.ended_soon(), Some(0));
+    assert_eq!(server.ended(), Some(0));
     assert_eq!(place.serve().join("ann@example.com"), "409");
 }
 
@@ -100,7 +100,7 @@ fn a_start_that_fails_ends() {
         let command = command.args(arguments).env_clear();
         let command = command.current_dir(place.path()).stderr(full);
         let mut command = command.spawn().expect("it starts");
-        assert_eq!(ended_soon(&mut command), Some(code), "{arguments:?}");
+        assert_eq!(ended(&mut command), Some(code), "{arguments:?}");
     }
 }
 
@@ -126,11 +126,9 @@ fn an_export_that_is_interrupted_ends() {
     drop(server.accept().expect("it connects"));
     let (mut asked, _) = server.accept().expect("it asks");
     asked.write_all(b"{\"Ok\":3}\n").expect("it reads");
-    while !handles_sigterm(export.id()) {
-        thread::yield_now();
-    }
+    wait_until("it handles SIGTERM", || handles_sigterm(export.id()));
     signal(export.id(), "-TERM");
-    assert_eq!(ended_soon(&mut export), Some(1));
+    assert_eq!(ended(&mut export), Some(1));
 }
 
 #[test]
@@ -158,7 +156,7 @@ fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
                 lines += 1;
             }
         }
-        assert_eq!(server.ended_soon(), Some(0));
+        assert_eq!(server.ended(), Some(0));
         assert!(dropped > 0);
         // With those that filled it, 300 at a time, each request is a line or counted.
         let asked = lines + dropped;
@@ -189,9 +187,7 @@ fn counts_the_log_lines_that_a_full_disk_has_lost_once_there_is_room_again() {
     let file = File::options().write(true).open(&log).expect("ours");
     file.set_len(0).expect("ours");
     server.ask("GET", "/healthz", "");
-    while number_of(REPORT, &log) == 0 {
-        thread::yield_now();
-    }
+    wait_until("it reports", || number_of(REPORT, &log) > 0);
     let told = fs::read_to_string(&log).expect("readable");
     let report = told.split(REPORT).next().expect("a number");
     let number = report.rsplit(|c: char| !c.is_ascii_digit()).next();

@@ -12,11 +12,12 @@ use landing::{
     cli::log_panics,
     waitlist::{Answer, Entry, Joined, StoreError, Waitlist},
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 use tracing::subscriber::DefaultGuard;
 
 use crate::{
     made::{at_once, down, stand_in},
+    running::A_WHILE,
     support::{Site, TRUSTED, http2},
 };
 
@@ -149,7 +150,10 @@ async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
     let waiting = tokio::spawn(post.send());
     was_asked.recv().await.expect("it is asked");
     waiting.abort();
-    while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
-        tokio::task::yield_now().await;
-    }
+    let line = async {
+        while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(A_WHILE, line).await.expect("it has its line");
 }

@@ -12,7 +12,7 @@ use std::{
 
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
-use crate::running::{Place, Running};
+use crate::running::{Place, Running, wait_until};
 
 /// Keeps signing up over one connection, two requests ahead of the answers, until the server ends it.
 /// Returns who was told to be on the list, and counts itself when those are five.
@@ -76,9 +76,9 @@ fn under_full_load_nobody_who_was_answered_is_forgotten_or_reset() {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| scope.spawn(move || sign_up_until_it_ends(addr, client, answered)))
             .collect();
-        while answered.load(Ordering::Relaxed) < CLIENTS {
-            thread::yield_now();
-        }
+        wait_until("everybody is answered", || {
+            answered.load(Ordering::Relaxed) == CLIENTS
+        });
         server.signal("-TERM");
         let ended = clients
             .into_iter()
@@ -131,9 +131,9 @@ fn told_twice_it_waits_no_longer() {
     let (mut server, half, _place) = waiting_for_a_body(&["--shutdown-grace=3600"]);
     server.signal("-INT");
     // It no longer listens: the first was heard.
-    while TcpStream::connect(&server.addr).is_ok() {
-        thread::yield_now();
-    }
+    wait_until("it no longer listens", || {
+        TcpStream::connect(&server.addr).is_err()
+    });
     server.signal("-INT");
     assert_eq!(server.ended(), Some(0));
     drop(half);

@@ -20,9 +20,6 @@ use landing::waitlist::{DatabaseUrl, Email, Entry, Joined, Selection, SledWaitli
 use model::Model;
 use tempfile::TempDir;
 
-/// Longer than anything takes that is waited for.
-const A_WHILE: Duration = Duration::from_secs(60);
-
 /// Where a list is kept, so that it can be opened again.
 trait Place {
     fn open(&self) -> Box<dyn Waitlist>;

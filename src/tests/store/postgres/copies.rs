@@ -14,7 +14,8 @@ use tokio::{task::JoinSet, time::timeout};
 use super::open;
 use crate::{
     postgres::{self, SHARED, Server},
-    store::{A_WHILE, addresses, email, entries, entry, erase, join},
+    running::A_WHILE,
+    store::{addresses, email, entries, entry, erase, join},
 };
 
 fn three(url: &DatabaseUrl) -> [Arc<PostgresWaitlist>; 3] {
