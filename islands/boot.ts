@@ -19,6 +19,7 @@ interface Host {
 }
 
 async function boot() {
+  await parsed();
   const script = document.querySelector<HTMLElement>("script[data-host]");
   const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
   // From the page itself a browser would fetch it before the first paint, on a line of its own.
@@ -36,6 +37,12 @@ async function boot() {
     whenIdle(() => settled(mounted));
   };
   start({ mount }, document);
+}
+
+/** The whole page is there: this script may come before it. */
+async function parsed() {
+  if (document.readyState !== "loading") return;
+  await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
 }
 
 /** Whether it worked: if not, it may be tried again. */

@@ -84,9 +84,12 @@ fn render<V: IntoView>(
                         view! { <style inner_html=files.style.clone()></style> }.into_any()
                     }}
                     {lively.then(|| view! {
-                        // Nothing that is painted waits for it.
+                        // Nothing that is painted waits for it. `async`: a browser goes to the section
+                        // that an address names, and gives it the focus, when all other scripts have
+                        // come, which may be while somebody types.
                         <script
                             type="module"
+                            async
                             fetchpriority="low"
                             src=files.boot.clone()
                             data-host=files.host_js.clone()

@@ -53,11 +53,25 @@ test.describe("one script", { tag: "@once" }, () => {
       await landing.section("contact").scrollIntoViewIfNeeded();
       await landing.join(email);
       await expect(landing.message).toHaveText("Email already on waitlist");
-      letGo();
-      // Chromium jumps to the form's address only when the boot script has come.
       await expect(landing.message).toBeInViewport();
+      letGo();
     });
   }
+
+  test("a page opened at the form leaves the focus in the field when its scripts come", async ({
+    landing,
+    page,
+  }) => {
+    const letGo = [await landing.hold("**/islands/*"), await landing.hold("**/pkg/*")];
+    await page.goto("/#contact", { waitUntil: "commit" });
+    await expect(landing.email).toBeInViewport();
+    await landing.email.click();
+    await page.keyboard.type("ann@");
+    for (const release of letGo) release();
+    await landing.ready("waitlist-form");
+    await page.keyboard.type("example.com");
+    await expect(landing.email).toHaveValue("ann@example.com");
+  });
 
   test("a screen reader hears the outcome from the page when there is no toaster", async ({
     landing,

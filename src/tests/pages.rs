@@ -54,7 +54,7 @@ async fn the_page_ends_with_html_and_runs_one_script_from_a_file() {
     serde_json::from_str::<serde_json::Value>(data.expect("it ends").0).expect("JSON");
     let (attributes, rest) = script.split_once('>').expect("a tag");
     assert!(
-        attributes.starts_with("type=\"module\" fetchpriority=\"low\" src=\"/islands/boot-"),
+        attributes.starts_with("type=\"module\" async fetchpriority=\"low\" src=\"/islands/boot-"),
         "{attributes}"
     );
     assert!(rest.starts_with("</script>"), "nothing inside");
