@@ -59,25 +59,22 @@ pub mod hero {
     pub const TITLE: [&str; 2] = ["You have the idea.", "{product} runs the business."];
     /// What that means.
     pub const LEAD: &str = "{product} is an AI agent, not a chat window. It writes your business \
-        plan, launches your website, runs your marketing, and texts you when the sales come in.";
+        plan, launches your website, runs your marketing and texts you when sales come in.";
     /// Goes to the waitlist.
     pub const START: &str = "Launch Your AI Agent";
     /// Goes to the demo.
     pub const WATCH: &str = "Watch Demo";
     /// What the two lead to.
-    pub const NOTE: &str = "Join the waitlist by email. The demo takes eight seconds.";
+    pub const NOTE: &str = "Leave your email to join the waitlist, or watch the eight-second demo.";
     /// The picture of the phone it lies on: the hour, the sender's hour, the message.
     pub const PHONE: [&str; 3] = ["3:12", "now", "First customer! You earned $29.99"];
     /// What the agent does, step by step: name and sentence.
     pub const STEPS: [(&str, &str); 4] = [
         (
             "Plan",
-            "A business plan with a market, a price and your first hundred customers.",
+            "Your market, your price and a way to win your first hundred customers.",
         ),
-        (
-            "Launch",
-            "A website under your own name, live the same day.",
-        ),
+        ("Launch", "A website on your own domain, live the same day."),
         (
             "Market",
             "Campaigns written, scheduled, measured and improved.",
@@ -91,7 +88,7 @@ pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
-    pub const LEAD: &str = "Give both the same task. An hour later, compare what you have.";
+    pub const LEAD: &str = "Give both the same task, then compare the results an hour later.";
     /// Heads the first column: what both are asked for.
     pub const ASK: &str = "You ask for";
     /// The assistant and the agent.
@@ -101,7 +98,7 @@ pub mod comparison {
         (
             "A business plan",
             "An outline for you to fill in",
-            "A plan with costs, already under way",
+            "A costed plan, already being carried out",
         ),
         (
             "A website",
@@ -115,7 +112,7 @@ pub mod comparison {
         ),
         (
             "Sales alerts",
-            "None: it can't see your sales",
+            "None. It can't see your sales",
             "A text message with the amount",
         ),
         (
@@ -136,8 +133,8 @@ pub mod features {
     /// Heading.
     pub const TITLE: &str = "Open everything it makes";
     /// Below the heading.
-    pub const LEAD: &str = "An agent that works on its own should be easy to check. You can see \
-        every file, key and number it uses.";
+    pub const LEAD: &str = "An agent that works on its own should be easy to check. You can open \
+        every file it makes and check every number it reports.";
     /// Title and text of each card.
     pub const CARDS: [(&str, &str); 6] = [
         (
@@ -154,11 +151,11 @@ pub mod features {
         ),
         (
             "Local credentials",
-            "Your keys stay on your device. They are used there and never uploaded.",
+            "Your keys stay on your device and are never uploaded.",
         ),
         (
             "Analytics",
-            "See visits, orders and revenue together, so you know what the work earns.",
+            "See visits, orders and revenue side by side, so you know what is paying off.",
         ),
         (
             "24/7 operation",
@@ -253,8 +250,8 @@ pub mod contact {
     /// Heading.
     pub const TITLE: &str = "Be among the first";
     /// Below the heading.
-    pub const LEAD: &str = "{product} opens to a few entrepreneurs at a time. Join the waitlist to \
-        be next in line.";
+    pub const LEAD: &str = "We're letting in a few entrepreneurs at a time. Join the waitlist to save \
+        your place.";
 }
 
 /// The last lines.
