@@ -112,7 +112,7 @@ pub mod comparison {
         ),
         (
             "Sales alerts",
-            "None. It can't see your sales",
+            "None: it can't see your sales",
             "A text message with the amount",
         ),
         (

@@ -227,6 +227,11 @@ test.describe("the answer", { tag: "@once" }, () => {
           throw new Error("the field, the toast or the bar is not there");
         expect(field.y, `${block}: below the bar`).toBeGreaterThanOrEqual(bar.height);
         expect(field.y + field.height, `${block}: above the toast`).toBeLessThanOrEqual(toast.y);
+        // On the narrow one the button stands below the field.
+        if (width > 320) {
+          const button = await landing.submit.boundingBox();
+          expect(button?.y, `${block}: beside the field`).toBe(field.y);
+        }
       }
     });
   }

@@ -206,3 +206,28 @@ test.describe("a page that others have changed", { tag: "@once" }, () => {
     await page.close();
   });
 });
+
+test(
+  "a longer label of a button stays in it and in the window",
+  { tag: "@once" },
+  async ({ landing, page }) => {
+    await landing.open();
+    const starts = page.locator(".nav-start, .hero .button");
+    await starts.evaluateAll((buttons) => {
+      for (const button of buttons) button.textContent = "Jetzt kostenlos loslegen";
+    });
+    for (const width of [320, 390, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await landing.overflow(), `${width} px`).toBe(0);
+      const name = landing.bar.getByRole("link", { name: "Steward" });
+      await expect(name, `${width} px`).toBeInViewport({ ratio: 1 });
+      for (const start of await starts.filter({ visible: true }).all()) {
+        const hidden = await start.evaluate((it) => [
+          it.scrollWidth - it.clientWidth,
+          it.scrollHeight - it.clientHeight,
+        ]);
+        expect(hidden, `${width} px`).toEqual([0, 0]);
+      }
+    }
+  },
+);
