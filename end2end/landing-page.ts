@@ -136,7 +136,7 @@ export class LandingPage {
 
   /** Opens the tooltip of the link to write to us; scrolling would close it again. */
   async openTooltip(): Promise<void> {
-    const link = this.page.getByRole("link", { name: "Write to us" });
+    const link = this.page.getByRole("link", { name: "Email us" });
     await this.ready("contact-links");
     await this.submit.focus();
     await link.evaluate((node) => node.scrollIntoView({ block: "center", behavior: "instant" }));

@@ -22,7 +22,7 @@ pub fn fill(text: &str, product: &str) -> String {
     text.replace("{product}", product)
 }
 
-/// The document's head, and what stands for the page where it is not seen.
+/// Document head, link previews and `llms.txt`.
 pub mod head {
     /// Title of the landing page.
     pub const TITLE: &str = "{product} — the AI agent that runs your business";
@@ -30,8 +30,8 @@ pub mod head {
     pub const DESCRIPTION: &str = "{product} writes the business plan, launches the website, runs \
         the marketing and texts you when sales come in. Join the early-access waitlist.";
     /// The picture of a shared link, for those who can't see it.
-    pub const CARD_ALT: &str = "A terminal with a launch: the deploy command, the text message \
-        of the first sale, and the live site.";
+    pub const CARD_ALT: &str = "A terminal showing a launch: the deploy command, the first-sale \
+        text message and the live site's address.";
     /// Above the links of `/llms.txt`.
     pub const LINKS: &str = "Links";
 }
@@ -88,7 +88,7 @@ pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
-    pub const LEAD: &str = "Give both the same task, then compare the results an hour later.";
+    pub const LEAD: &str = "Give both the same task, then compare the results the next morning.";
     /// Heads the first column: what both are asked for.
     pub const ASK: &str = "You ask for";
     /// The assistant and the agent.
@@ -98,7 +98,7 @@ pub mod comparison {
         (
             "A business plan",
             "An outline for you to fill in",
-            "A costed plan, already being carried out",
+            "A costed plan, already under way",
         ),
         (
             "A website",
@@ -108,7 +108,7 @@ pub mod comparison {
         (
             "Marketing",
             "Ten campaign ideas",
-            "A campaign that runs and is measured",
+            "A live campaign, with results",
         ),
         (
             "Sales alerts",
@@ -122,7 +122,7 @@ pub mod comparison {
         ),
         (
             "Your data",
-            "Stays in a chat history",
+            "Sits in a chat history",
             "Stays in your own storage",
         ),
     ];
@@ -151,7 +151,7 @@ pub mod features {
         ),
         (
             "Local credentials",
-            "Your keys stay on your device and are never uploaded.",
+            "Your keys are stored on your device, never on our servers.",
         ),
         (
             "Analytics",
@@ -163,7 +163,7 @@ pub mod features {
         ),
     ];
 
-    /// What the drawn scenes beside the cards show. Pictures: nobody is read them aloud.
+    /// The text in the illustrations beside the cards. Decorative: hidden from screen readers.
     pub mod scenes {
         /// The bucket, and its objects with their sizes.
         pub const BUCKET: &str = "s3://hot-sauce";
@@ -173,7 +173,7 @@ pub mod features {
             ("media/label.webp", "88 KB"),
             ("plan/business-plan.pdf", "212 KB"),
             ("orders/week-1.csv", "6 KB"),
-            ("reports/week-1.md", "3 KB"),
+            ("invoices/0001.pdf", "3 KB"),
         ];
         /// Depth and name of each row of the file explorer.
         pub const TREE: [(usize, &str); 13] = [
@@ -195,12 +195,12 @@ pub mod features {
         pub const EDITOR: [&str; 3] = [
             "<h1>Heat, bottled</h1>",
             "<p>Small batches</p>",
-            "<b>$12.00</b>",
+            "<b>$29.99</b>",
         ];
         /// Row and column of the caret, counted from 0.
         pub const CARET: (usize, usize) = (2, 9);
         /// The editor's status.
-        pub const SAVED: &str = "Saved. Live.";
+        pub const SAVED: &str = "Saved and live";
         /// The chart's series: bars, dashes, line.
         pub const SERIES: [&str; 3] = ["visits", "orders", "revenue"];
         /// The hour the clock shows.
@@ -230,7 +230,7 @@ pub mod infrastructure {
         ),
         (
             "No platform shutdown",
-            "No single company can change the rules, close your account or go out of business on you.",
+            "No single company can change the rules, close your account or take you down with it.",
         ),
     ];
 }
@@ -240,7 +240,7 @@ pub mod demo {
     /// Heading.
     pub const TITLE: &str = "From one command to the first customer";
     /// Below the heading.
-    pub const LEAD: &str = "A complete launch, shortened to eight seconds.";
+    pub const LEAD: &str = "A complete launch, condensed into eight seconds.";
     /// Goes to the waitlist.
     pub const START: &str = "Start Your Agent Now";
 }
@@ -250,8 +250,8 @@ pub mod contact {
     /// Heading.
     pub const TITLE: &str = "Be among the first";
     /// Below the heading.
-    pub const LEAD: &str = "We're letting in a few entrepreneurs at a time. Join the waitlist to save \
-        your place.";
+    pub const LEAD: &str =
+        "{product} isn't open to everyone yet. Join the waitlist for early access.";
 }
 
 /// The last lines.
@@ -275,7 +275,7 @@ pub mod not_found {
     /// The picture: the routes there are, and the one that is missing.
     pub const ROUTES: [&str; 5] = ["/", "#features", "#comparison", "#demo", "#contact"];
     /// The way home.
-    pub const HOME: &str = "Go to the home page";
+    pub const HOME: &str = "Go to Home Page";
 }
 
 /// What the page says after the form posted itself (no JavaScript). The same words as the toasts

@@ -130,11 +130,11 @@ test("§4 a screen reader gets the nine lines once, as text", async ({ landing, 
     - list "A launch, line by line":
       - listitem: agent deploy --idea "small-batch hot sauce"
       - listitem: Business plan written
-      - listitem: Brand and product photos ready
+      - listitem: Logo and product photos ready
       - listitem: Website built
       - listitem: Payments connected
       - listitem: Launch campaign running
-      - listitem: Customer support on duty
+      - listitem: Customer support online
       - listitem: /SMS/
       - listitem: /Live at/
   `);

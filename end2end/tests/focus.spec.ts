@@ -15,7 +15,7 @@ const controlsAt = (width: number) => [
   "link: Start Your Agent Now",
   "textbox: Email address",
   "button: Join the Waitlist",
-  "link: Write to us",
+  "link: Email us",
   "link: Follow the launch",
 ];
 

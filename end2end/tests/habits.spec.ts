@@ -39,7 +39,7 @@ test.describe("keyboards", { tag: "@once" }, () => {
     const before = await page.evaluate(() => scrollY);
     await page.keyboard.press("Tab");
     await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(before);
-    await expect(page.getByRole("link", { name: "Write to us" })).toBeFocused();
+    await expect(page.getByRole("link", { name: "Email us" })).toBeFocused();
     await expect(page.getByRole("tooltip")).toHaveCount(1);
     await page.keyboard.press("Escape");
     await expect(page.getByRole("tooltip")).toHaveCount(0);

@@ -233,7 +233,7 @@ test.describe("hydration", () => {
   test("keeps the focus on a link that was reached before it", async ({ landing, page }) => {
     const letGo = await landing.hold("**/islands/contact-links-*");
     await landing.open();
-    const link = page.getByRole("link", { name: "Write to us" });
+    const link = page.getByRole("link", { name: "Email us" });
     await link.focus();
     letGo();
     await landing.ready("contact-links");

@@ -165,7 +165,7 @@ test.describe("the answer", { tag: "@once" }, () => {
     await expect(landing.email).toHaveAccessibleDescription("Email already on waitlist");
     await landing.email.press("End");
     await landing.email.press("x");
-    await expect(landing.message).toHaveText("We'll email you once, when Steward is ready.");
+    await expect(landing.message).toHaveText("We'll email you when Steward is ready.");
   });
 
   test("moves nothing when it comes", async ({ landing, page }) => {

@@ -24,7 +24,7 @@ test.describe("§2 landing page", { tag: "@everybody" }, () => {
       /business plan/i,
       /launches your website/i,
       /runs your marketing/i,
-      /texts you when the sales come in/i,
+      /texts you when sales come in/i,
       /chat assistant/i,
       /decentralized storage/i,
       /you own it/i,
@@ -98,7 +98,7 @@ test.describe("§2 landing page", { tag: "@everybody" }, () => {
 
   test("§2 contact has a mailto link and a social link", async ({ landing }) => {
     const contact = landing.section("contact");
-    await expect(contact.getByRole("link", { name: "Write to us" })).toHaveAttribute(
+    await expect(contact.getByRole("link", { name: "Email us" })).toHaveAttribute(
       "href",
       "mailto:hello@steward.example",
     );
@@ -193,7 +193,7 @@ test.describe("§2 any other path", { tag: "@everybody" }, () => {
     await expect(page).toHaveTitle("404 Page Not Found");
     await expect(page.getByText("Did you forget to add the page to the router?")).toBeVisible();
     expect(await landing.overflow()).toBe(0);
-    await page.getByRole("link", { name: "Go to the home page" }).click();
+    await page.getByRole("link", { name: "Go to Home Page" }).click();
     await expect(page).toHaveURL("/");
   });
 

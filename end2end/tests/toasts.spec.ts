@@ -80,7 +80,7 @@ test.describe("§9 tooltips", { tag: "@hover" }, () => {
   }) => {
     await page.clock.install();
     await landing.open();
-    const mail = page.getByRole("link", { name: "Write to us" });
+    const mail = page.getByRole("link", { name: "Email us" });
     const social = page.getByRole("link", { name: "Follow the launch" });
     const tooltip = page.getByRole("tooltip");
     await mail.scrollIntoViewIfNeeded();
@@ -115,7 +115,7 @@ test.describe("§9 tooltips", { tag: "@hover" }, () => {
     page,
   }) => {
     await landing.open();
-    const mail = page.getByRole("link", { name: "Write to us" });
+    const mail = page.getByRole("link", { name: "Email us" });
     await mail.scrollIntoViewIfNeeded();
     await landing.ready("contact-links");
     await landing.submit.focus();

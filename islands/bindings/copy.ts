@@ -2,7 +2,7 @@
 
 export const COPY = {
   "ALREADY_LISTED": "Email already on waitlist",
-  "CONTACT_LABEL": "Write to us",
+  "CONTACT_LABEL": "Email us",
   "CONTACT_TIP": "Opens your email app",
   "COUNT": "entrepreneurs already on the list",
   "DEMO_DIRECTORY": "~/hot-sauce",
@@ -18,7 +18,7 @@ export const COPY = {
     ],
     [
       "check",
-      "Brand and product photos ready"
+      "Logo and product photos ready"
     ],
     [
       "check",
@@ -34,7 +34,7 @@ export const COPY = {
     ],
     [
       "check",
-      "Customer support on duty"
+      "Customer support online"
     ],
     [
       "sms",
@@ -46,7 +46,7 @@ export const COPY = {
     ]
   ],
   "EMAIL_LABEL": "Email address",
-  "EMAIL_PLACEHOLDER": "you@company.com",
+  "EMAIL_PLACEHOLDER": "you@example.com",
   "EMPTY_EMAIL": "Please enter your email address",
   "ERROR_TITLE": "Error",
   "FAILED": "Failed to add to waitlist. Please try again.",
@@ -54,7 +54,7 @@ export const COPY = {
   "JOINED": "You've been added to the waitlist. We'll notify you when {product} is ready.",
   "JOINED_TITLE": "Success!",
   "LEAVE_EMPTY": "Leave this empty",
-  "PROMISE": "We'll email you once, when {product} is ready.",
+  "PROMISE": "We'll email you when {product} is ready.",
   "SOCIAL_LABEL": "Follow the launch",
   "SOCIAL_TIP": "Opens our social profile",
   "SUBMIT": "Join the Waitlist",

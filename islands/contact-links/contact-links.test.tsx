@@ -110,7 +110,7 @@ async function leave(user: UserEvent) {
 }
 
 function mail() {
-  return screen.getByRole("link", { name: "Write to us" });
+  return screen.getByRole("link", { name: "Email us" });
 }
 
 function profile() {

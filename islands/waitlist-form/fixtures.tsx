@@ -10,7 +10,7 @@ export const EMAIL = "ada@example.com";
 /** Also what `replace` would take for a pattern stands as it is. */
 export const PRODUCT = "Steward $& Co";
 export const PRERENDERED_COUNT = 41;
-export const PROMISE = "We'll email you once, when Steward $& Co is ready.";
+export const PROMISE = "We'll email you when Steward $& Co is ready.";
 
 export const count = vi.fn<() => Promise<Response>>();
 export const join = vi.fn<(entry: unknown) => Promise<Response>>();

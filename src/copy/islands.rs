@@ -8,11 +8,11 @@ pub type DemoLine = (&'static str, &'static str);
 pub const DEMO_LINES: [DemoLine; 9] = [
     ("command", "agent deploy --idea \"small-batch hot sauce\""),
     ("check", "Business plan written"),
-    ("check", "Brand and product photos ready"),
+    ("check", "Logo and product photos ready"),
     ("check", "Website built"),
     ("check", "Payments connected"),
     ("check", "Launch campaign running"),
-    ("check", "Customer support on duty"),
+    ("check", "Customer support online"),
     ("sms", "SMS: First customer! You earned $29.99"),
     ("result", "Live at https://hot-sauce.example"),
 ];
@@ -25,10 +25,10 @@ pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
 /// Label of the address field.
 pub const EMAIL_LABEL: &str = "Email address";
 /// Hint inside the empty field.
-pub const EMAIL_PLACEHOLDER: &str = "you@company.com";
-/// Below the field. The success toast says the same.
-pub const PROMISE: &str = "We'll email you once, when {product} is ready.";
-/// Label of the field that only programs meet.
+pub const EMAIL_PLACEHOLDER: &str = "you@example.com";
+/// Below the field. It promises what the success toast promises.
+pub const PROMISE: &str = "We'll email you when {product} is ready.";
+/// Label of the honeypot field, which only bots see.
 pub const LEAVE_EMPTY: &str = "Leave this empty";
 /// The button.
 pub const SUBMIT: &str = "Join the Waitlist";
@@ -54,7 +54,7 @@ pub const EMPTY_EMAIL: &str = "Please enter your email address";
 pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
 /// The mailto link.
-pub const CONTACT_LABEL: &str = "Write to us";
+pub const CONTACT_LABEL: &str = "Email us";
 /// Its tooltip.
 pub const CONTACT_TIP: &str = "Opens your email app";
 /// The social link.
