@@ -5,7 +5,7 @@
  */
 import { load } from "./registry";
 
-/** Longest wait for an idle moment, in milliseconds. */
+/** Longest wait for an idle moment, in milliseconds. Safari, which cannot report one, waits a tenth of it. */
 const PATIENCE = 2000;
 const TOUCHES = ["pointerover", "focusin"] as const;
 
@@ -22,7 +22,7 @@ async function boot() {
   await parsed();
   const script = document.querySelector<HTMLElement>("script[data-host]");
   const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
-  // From the page itself a browser would fetch it before the first paint, on a line of its own.
+  // In the HTML, the manifest would be fetched before the first paint, on its own connection.
   link("manifest", manifest);
   // The host will want these at once.
   for (const island of document.querySelectorAll<HTMLElement>("[data-start=visible]")) {
@@ -45,7 +45,7 @@ async function parsed() {
   await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
 }
 
-/** Whether it worked: if not, it may be tried again. */
+/** Returns whether it worked. If not, the host may try again. */
 async function hydrate(element: HTMLElement): Promise<boolean> {
   fetchModules(element);
   const { island = "", props = "" } = element.dataset;
@@ -54,13 +54,13 @@ async function hydrate(element: HTMLElement): Promise<boolean> {
     mount(element, island, component, JSON.parse(props));
     return true;
   } catch (error) {
-    tell(error);
+    reportOnce(error);
     return false;
   }
 }
 
-/** All modules of an island at once: each by itself would tell only when it comes which others it
- * needs. */
+/** Preloads all modules of an island in parallel. Otherwise the browser discovers nested imports one round
+ * trip at a time. */
 function fetchModules({ dataset: { modules = "" } }: HTMLElement) {
   for (const href of modules.split(" ")) link("modulepreload", href);
 }
@@ -69,9 +69,9 @@ function link(rel: string, href: string) {
   document.head.append(Object.assign(document.createElement("link"), { rel, href }));
 }
 
-/** Once: what keeps one script away keeps the others away too. */
-let tell = (error: unknown) => {
-  tell = () => {};
+/** Logs the first failure only: the others have the same cause. */
+let reportOnce = (error: unknown) => {
+  reportOnce = () => {};
   console.error("the islands failed to load:", error);
 };
 
@@ -80,7 +80,7 @@ function begin() {
   if (begun) return;
   begun = true;
   boot().catch((error: unknown) => {
-    tell(error);
+    reportOnce(error);
     // At the next touch once more: perhaps the network is back.
     begun = false;
   });
@@ -100,7 +100,6 @@ afterFirstPaint(() => whenIdle(begin));
 if (document.activeElement?.closest("[data-island]")) begin();
 
 function whenIdle(then: () => void) {
-  // Safari has no requestIdleCallback.
   if ("requestIdleCallback" in globalThis) requestIdleCallback(then, { timeout: PATIENCE });
   else setTimeout(then, PATIENCE / 10);
 }

@@ -42,8 +42,8 @@ async function throwUnlessOk(response: Response) {
   throw new Error(`${response.status}: ${(await response.text()) || response.statusText}`);
 }
 
-/** One cache for all islands. `networkMode`: a call made offline fails and says so; TanStack would
- * rather hold it back, and the form would wait in silence. */
+/** `networkMode`: a call made offline fails at once. By default TanStack would hold it back, and the form
+ * would wait in silence. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {

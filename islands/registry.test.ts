@@ -12,5 +12,5 @@ test.each(NAMES)("loads the component of %s, and what hydrates it", async (name)
 });
 
 test.each(["", "no-such-island", "constructor", "__proto__"])("has no island %j", async (name) => {
-  await expect(load(name)).rejects.toThrow("there is no island");
+  await expect(load(name)).rejects.toThrow("unknown island");
 });

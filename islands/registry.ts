@@ -7,8 +7,7 @@ import type { mount } from "./mount";
 /** Every island with the properties the server gives it, which `wire.rs` declares. */
 export type Island = ComponentType<never>;
 
-/** Each module brings along what hydrates it: React is then in the one chunk that all of them share,
- * and no request of its own. */
+/** Each module re-exports `mount`, so that React is in the one chunk that all of them share. */
 interface Module {
   readonly default: Island;
   readonly mount: typeof mount;
@@ -22,7 +21,7 @@ const REGISTRY: Record<IslandName, () => Promise<Module>> = {
 };
 
 export async function load(name: string): Promise<Module> {
-  if (!isIsland(name)) throw new Error(`there is no island ${name}`);
+  if (!isIsland(name)) throw new Error(`unknown island "${name}"`);
   return REGISTRY[name]();
 }
 

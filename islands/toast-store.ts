@@ -14,24 +14,27 @@ const LIMIT = 1;
 /** From a toast's dismissal to its removal, in milliseconds (spec §9). */
 const REMOVAL_DELAY = 1_000_000;
 /** How long a toast waits for a toaster that is still loading, in milliseconds. */
-const GRACE = 1000;
+const TOASTER_TIMEOUT = 1000;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-/** Shows a toast; it takes the place of the one that is shown. With `unseen`, a toast that no toaster
- * shows is taken back, and `unseen` is called, to say it elsewhere. */
-export function toast(shown: Pick<Toast, "title" | "text" | "variant">, unseen?: () => void): void {
+/** Shows a toast in place of the current one. If no toaster subscribes within a second, the toast is removed
+ * and `onUnseen` is called. */
+export function toast(
+  shown: Pick<Toast, "title" | "text" | "variant">,
+  onUnseen?: () => void,
+): void {
   lastId += 1;
   const id = lastId;
   change([{ ...shown, id, open: true }, ...toasts].slice(0, LIMIT));
-  if (!unseen || listeners.size > 0) return;
+  if (!onUnseen || listeners.size > 0) return;
   setTimeout(() => {
     if (listeners.size > 0 || id !== lastId) return;
     change(toasts.filter((toast) => toast.id !== id));
-    unseen();
-  }, GRACE);
+    onUnseen();
+  }, TOASTER_TIMEOUT);
 }
 
 /** Closes a toast. It stays for its way out, and is removed later. */

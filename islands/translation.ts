@@ -6,9 +6,12 @@
  */
 import { type RefObject, useLayoutEffect } from "react";
 
-/** Shows another text in an element as long as there is one, and then its own again, translated or not. The
- * element keeps its width. */
-export function useOtherText(ref: RefObject<HTMLElement | null>, text: string | undefined): void {
+/** Shows `text` instead of an element's own text while `text` is defined. The element's own text, translated
+ * or not, comes back afterwards. The element keeps its width. */
+export function useTemporaryText(
+  ref: RefObject<HTMLElement | null>,
+  text: string | undefined,
+): void {
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element || text === undefined) return;
@@ -31,7 +34,7 @@ export function useNumber(ref: RefObject<HTMLElement | null>, number: number): v
     while (texts.nextNode()) {
       const text = texts.currentNode as Text;
       const changed = text.data.replace(/\d+/, String(number));
-      // Also what is the same would be announced.
+      // Writing an unchanged value would still be announced.
       if (changed !== text.data) text.data = changed;
     }
   }, [ref, number]);

@@ -1,8 +1,8 @@
 /** How much of an element is in view. */
 import { type RefObject, useEffect } from "react";
 
-/** Fine enough to notice half of a section on any screen, and that a section of up to five windows
- * fills the window: one step of it is then at most the 5 % that may be missing. */
+/** Steps of 1 %. In a section of up to five windows, a step is at most the 5 % of the window that may be
+ * missing when it counts as filled. */
 const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
 
 /**

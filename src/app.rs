@@ -44,11 +44,11 @@ pub fn not_found_page(page: Page) -> String {
     )
 }
 
-/// `lively`: the page has islands, and search engines may list it.
+/// `is_landing`: the page has islands, and search engines may list it.
 fn render<V: IntoView>(
     page: Page,
     title: &str,
-    lively: bool,
+    is_landing: bool,
     sections: impl FnOnce() -> V,
 ) -> String {
     let owner = Owner::new();
@@ -68,7 +68,7 @@ fn render<V: IntoView>(
                         content="width=device-width, initial-scale=1, viewport-fit=cover"
                     />
                     <title>{title}</title>
-                    {if lively {
+                    {if is_landing {
                         view! { <Preview/> }.into_any()
                     } else {
                         view! { <meta name="robots" content="noindex"/> }.into_any()
@@ -79,14 +79,12 @@ fn render<V: IntoView>(
                         // As a file, which can be exchanged while the page is open.
                         view! { <link rel="stylesheet" href=files.css.clone()/> }.into_any()
                     } else {
-                        // In the page, which is small enough: nothing has to come before it is
-                        // painted.
+                        // Inlined: no request delays the first paint.
                         view! { <style inner_html=files.style.clone()></style> }.into_any()
                     }}
-                    {lively.then(|| view! {
-                        // Nothing that is painted waits for it. `async`: a browser goes to the section
-                        // that an address names, and gives it the focus, when all other scripts have
-                        // come, which may be while somebody types.
+                    {is_landing.then(|| view! {
+                        // Nothing that is painted waits for it. `async`: otherwise the jump to `#contact`
+                        // waits for this script, and takes the focus from somebody who types.
                         <script
                             type="module"
                             async
@@ -101,16 +99,16 @@ fn render<V: IntoView>(
                 </head>
                 <body>
                     <a class="skip" href="#main">{copy::nav::SKIP}</a>
-                    <Nav base=if lively { "" } else { "/" }/>
+                    <Nav base=if is_landing { "" } else { "/" }/>
                     <main id="main" tabindex="-1">{sections()}</main>
                     <Footer/>
-                    {lively.then(|| view! { <ReactIsland island=Toaster/> })}
+                    {is_landing.then(|| view! { <ReactIsland island=Toaster/> })}
                 </body>
             </html>
         }
         .to_html()
-        // Markers for a Leptos that would hydrate; to a browser they are malformed comments. Text
-        // is escaped, so nothing else reads like this.
+        // Removes Leptos's hydration markers, which are malformed comments. Text is escaped, so
+        // nothing else looks like them.
         .replace("<!>", "")
     })
 }

@@ -40,7 +40,7 @@ extern "C" {
     fn mount(this: &Islands, element: &Element, settled: &JsValue);
 }
 
-/// The mark of the build this host belongs to.
+/// The build mark. Never called: the server searches the file for it (`server/assets.rs`).
 #[wasm_bindgen]
 pub fn build() -> JsValue {
     BUILD.into()
@@ -106,7 +106,7 @@ impl Host {
         Ok(())
     }
 
-    /// Mounts an island unless that has begun; after the form those that add to it.
+    /// Mounts an island unless it was started. When the form is settled, mounts the [`Start::AfterForm`] islands.
     fn mount(self: Rc<Self>, island: &Element) {
         if island.has_attribute(STARTED) || island.set_attribute(STARTED, "").is_err() {
             return;

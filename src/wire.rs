@@ -65,8 +65,8 @@ impl IslandName {
 pub enum Start {
     /// When it is in view or about to be.
     Visible,
-    /// In an idle moment after the form has come to life: it adds to the form, and must take neither
-    /// the line nor the processor from it.
+    /// In an idle moment after the form was mounted, or could not be: it must take neither bandwidth nor
+    /// processor from the form.
     AfterForm,
 }
 
@@ -97,7 +97,7 @@ pub struct NoProps {}
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WaitlistFormProps {
-    /// The product's name, for the success toast.
+    /// The product's name, for the promise and the success toast.
     pub product: String,
     /// People on the list when the page was made.
     #[cfg_attr(test, ts(type = "number"))]
@@ -167,7 +167,7 @@ pub struct ContactLinksProps {
     pub email: String,
     /// URL of the social profile.
     pub social: String,
-    /// Its host, for the tooltip.
+    /// Its host, shown beside the link.
     pub social_host: String,
 }
 

@@ -28,7 +28,7 @@ export type Outcome = "" | "joined" | "invalid" | "failed";
 
 export type WaitlistFormProps = { 
 /**
- * The product's name, for the success toast.
+ * The product's name, for the promise and the success toast.
  */
 product: string, 
 /**
@@ -70,6 +70,6 @@ email: string,
  */
 social: string, 
 /**
- * Its host, for the tooltip.
+ * Its host, shown beside the link.
  */
 social_host: string, };

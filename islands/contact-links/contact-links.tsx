@@ -21,7 +21,7 @@ export default function ContactLinks({ email, social, social_host }: ContactLink
               {COPY.CONTACT_LABEL}
             </a>
           </Hinted>
-          {/* For those whom no tooltip tells, and to be copied. */}
+          {/* Visible, for touch screens and for copying. */}
           <span suppressHydrationWarning>{email}</span>
         </li>
         <li>

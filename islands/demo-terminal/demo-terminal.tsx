@@ -16,7 +16,7 @@ const LINES = COPY.DEMO_LINES;
 
 export default function DemoTerminal() {
   const ref = useRef<HTMLOListElement>(null);
-  const revealed = useRun(ref);
+  const revealed = useReveal(ref);
   return (
     <div className="terminal">
       <p className="terminal-bar" aria-hidden="true" suppressHydrationWarning>
@@ -34,7 +34,7 @@ export default function DemoTerminal() {
 }
 
 /** How many lines are revealed. One run at a time; coming into view after the end starts another. */
-function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
+function useReveal(ref: React.RefObject<HTMLOListElement | null>): number {
   const [revealed, setRevealed] = useState<number>(LINES.length);
   const inView = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -49,7 +49,7 @@ function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
     (share: number) => {
       const cameIntoView = share >= THRESHOLD && !inView.current;
       inView.current = share >= THRESHOLD;
-      if (!cameIntoView || timer.current !== undefined || prefersStillness()) return;
+      if (!cameIntoView || timer.current !== undefined || prefersReducedMotion()) return;
       timer.current = setTimeout(reveal, START_DELAY, 1);
     },
     [reveal],
@@ -57,10 +57,10 @@ function useRun(ref: React.RefObject<HTMLOListElement | null>): number {
 
   useSectionInView(ref, onChange);
   useEffect(() => {
-    if (!prefersStillness()) setRevealed(0);
+    if (!prefersReducedMotion()) setRevealed(0);
     return () => clearTimeout(timer.current);
   }, []);
   return revealed;
 }
 
-const prefersStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -23,20 +23,21 @@ export default function Toaster() {
     () => undefined,
   );
   // Where the focus was before it came to the toasts.
-  const origin = useRef<Element | null>(null);
+  const previousFocus = useRef<Element | null>(null);
   if (windowHasFocus === undefined) return null;
   const isOpen = toasts.some(({ open }) => open);
 
-  function rememberOrigin({ currentTarget, relatedTarget }: FocusEvent) {
+  function rememberFocus({ currentTarget, relatedTarget }: FocusEvent) {
     // Radix has its own stops for the Tab key around the list, in the same region.
     const region = currentTarget.parentElement;
-    if (!region?.contains(relatedTarget)) origin.current = relatedTarget;
+    if (!region?.contains(relatedTarget)) previousFocus.current = relatedTarget;
   }
 
   function close(id: number) {
     const active = document.activeElement;
     if (active?.closest(".toasts")) {
-      if (origin.current instanceof HTMLElement) origin.current.focus({ preventScroll: true });
+      if (previousFocus.current instanceof HTMLElement)
+        previousFocus.current.focus({ preventScroll: true });
       else if (active instanceof HTMLElement) active.blur();
     }
     dismiss(id);
@@ -44,8 +45,8 @@ export default function Toaster() {
 
   return (
     <Radix.Provider
-      // Anew for each toast: Radix pauses under pointer and focus, stays paused when the toast is
-      // closed there, and the next would not close by itself (radix-ui/primitives#2233).
+      // Remounted for each toast: Radix pauses under pointer and focus, and after a close there it stays
+      // paused, so that the next toast would not close (radix-ui/primitives#2233).
       key={toasts[0]?.id}
       // A toast waits for a visitor who is in another window.
       duration={windowHasFocus ? DURATION : Number.POSITIVE_INFINITY}
@@ -78,7 +79,7 @@ export default function Toaster() {
         className="toasts"
         hotkey={isOpen ? HOTKEY : NO_HOTKEY}
         label={COPY.TOASTS_LABEL}
-        onFocus={rememberOrigin}
+        onFocus={rememberFocus}
       />
     </Radix.Provider>
   );

@@ -6,7 +6,7 @@ import { COPY } from "../bindings/copy";
 import type { Count, CountState, Entry, WaitlistFormProps } from "../bindings/wire";
 import { hasStatus, queryClient, request } from "../query";
 import { toast } from "../toast-store";
-import { useNumber, useOtherText } from "../translation";
+import { useNumber, useTemporaryText } from "../translation";
 import { useSectionInView } from "../visible";
 
 export { mount } from "../mount";
@@ -16,7 +16,7 @@ const COUNT = [WAITLIST, "count"];
 /** Longest wait for the answer to a sign-up, in milliseconds. */
 const TIMEOUT = 60_000;
 
-/** What became of the last try, and the words for it next to the field. */
+/** The outcome of the last submit, and the message below the field. */
 type Reply = Pick<WaitlistFormProps, "outcome" | "invalid" | "message">;
 
 export default function WaitlistForm(props: WaitlistFormProps) {
@@ -30,23 +30,23 @@ export default function WaitlistForm(props: WaitlistFormProps) {
 function Form({ product, email, count, count_from, count_state, ...initial }: WaitlistFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const trap = useRef<HTMLInputElement>(null);
+  const honeypot = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const label = useRef<HTMLSpanElement>(null);
   const line = useRef<HTMLParagraphElement>(null);
   const fieldId = useId();
   const messageId = useId();
-  const people = usePeople(form, count);
+  const waitlistCount = useWaitlistCount(form, count);
   // Until something else is typed.
   const [reply, setReply] = useState<Reply>(initial);
-  // What a screen reader is told when no toast tells it.
+  // For screen readers, when no toaster can announce the outcome.
   const [announcement, setAnnouncement] = useState("");
   const signUp = useMutation({
-    // Nothing in the answer is used, but what is not JSON is not an answer of the API.
+    // The body is not used, but parsing it rejects a proxy's HTML.
     mutationFn: async (entry: Entry): Promise<unknown> => {
-      const topic = trap.current?.value;
+      const topic = honeypot.current?.value;
       const signal = AbortSignal.timeout(TIMEOUT);
-      // The server's own form takes care of such.
+      // Posted like the form without JavaScript: the server handles bots there.
       if (topic) {
         const body = new URLSearchParams({ ...entry, topic });
         return fetch("/", { method: "POST", body, signal });
@@ -55,15 +55,15 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     },
     onSuccess: () => {
       if (input.current) input.current.value = "";
-      tell("joined", fill(COPY.JOINED));
-      void people.refresh();
+      showOutcome("joined", fill(COPY.JOINED));
+      void waitlistCount.refresh();
     },
-    onError: (error) => tell(hasStatus(error, 400) ? "invalid" : "failed", failure(error)),
+    onError: (error) => showOutcome(hasStatus(error, 400) ? "invalid" : "failed", failure(error)),
   });
   const fill = (text: string) => text.replace("{product}", () => product);
 
-  /** Says next to the field and by toast what became of a try. */
-  function tell(outcome: "joined" | "invalid" | "failed", text: string) {
+  /** Shows the outcome below the field and as a toast. */
+  function showOutcome(outcome: "joined" | "invalid" | "failed", text: string) {
     const joined = outcome === "joined";
     setReply({ outcome, invalid: outcome === "invalid", message: text });
     toast(
@@ -76,16 +76,16 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     );
   }
 
-  function forget() {
+  function resetOutcome() {
     setReply({ outcome: "", invalid: false, message: fill(COPY.PROMISE) });
     setAnnouncement("");
   }
 
-  // What was disabled has lost the focus. It goes to the field after a failure, and after a success
-  // to the button: in the field it would open a phone's keyboard over the toast.
   const { status, error, isPending } = signUp;
-  useOtherText(label, isPending ? COPY.SUBMITTING : undefined);
-  useNumber(line, people.count);
+  useTemporaryText(label, isPending ? COPY.SUBMITTING : undefined);
+  useNumber(line, waitlistCount.count);
+  // Disabling the controls has lost the focus. It goes to the field after a failure, and to the button
+  // after a success: in the field it would open a phone's keyboard over the toast.
   useEffect(() => {
     const active = document.activeElement;
     // In Safari a button that is clicked takes no focus: an element around the form has it.
@@ -107,13 +107,13 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     event.preventDefault();
     const email = input.current?.value.trim() ?? "";
     if (email === "") {
-      tell("invalid", COPY.EMPTY_EMAIL);
+      showOutcome("invalid", COPY.EMPTY_EMAIL);
       focusField();
       return;
     }
     // Not `isPending`: that is of the last render, and two submits can come before the next.
     if (queryClient.isMutating() > 0) return;
-    forget();
+    resetOutcome();
     signUp.mutate({ email });
   }
 
@@ -124,7 +124,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       method="post"
       action="/#waitlist"
       onSubmit={submit}
-      onInput={forget}
+      onInput={resetOutcome}
       aria-busy={isPending}
       data-outcome={reply.outcome}
     >
@@ -146,17 +146,16 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
         aria-describedby={messageId}
       />
       <p id={messageId} className="waitlist-message">
-        {/* Another one for other words: nothing moves, something else is there. */}
+        {/* A new span for each message, because a translator may have altered the old one. */}
         <span key={reply.message} suppressHydrationWarning>
           {reply.message}
         </span>
       </p>
-      {/* People neither see it nor come to it, and browsers know nothing to fill in (an address or
-          a name they would). What fills in every field of a form is no person: the server tells it
-          that it has joined. */}
+      {/* A honeypot: hidden from people, and named so that browsers fill in nothing. Bots fill in
+          every field. The server tells them that they joined, and adds nobody. */}
       <label hidden>
         <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
-        <input ref={trap} type="text" name="topic" tabIndex={-1} autoComplete="off" />
+        <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
       </label>
       <button ref={button} type="submit" className="button" disabled={isPending}>
         <span ref={label} suppressHydrationWarning>
@@ -169,7 +168,9 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       <p
         ref={line}
         className="waitlist-count"
-        data-state={people.isAsked ? countState(people.count, count_from) : count_state}
+        data-state={
+          waitlistCount.isLoaded ? countState(waitlistCount.count, count_from) : count_state
+        }
         aria-live="polite"
         aria-atomic="true"
         suppressHydrationWarning
@@ -181,7 +182,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
 }
 
 /** The number of people on the list: the server's until the section shows, then asked for. */
-function usePeople(form: React.RefObject<HTMLElement | null>, initial: number) {
+function useWaitlistCount(form: React.RefObject<HTMLElement | null>, initial: number) {
   const [seen, setSeen] = useState(false);
   const onChange = useCallback((share: number) => setSeen((before) => before || share > 0), []);
   useSectionInView(form, onChange);
@@ -192,7 +193,7 @@ function usePeople(form: React.RefObject<HTMLElement | null>, initial: number) {
     await refetch();
   }
   const count = data ? (data.count ?? 0) : initial;
-  return { count, isAsked: data !== undefined, refresh };
+  return { count, isLoaded: data !== undefined, refresh };
 }
 
 function isInView(element: Element): boolean {
