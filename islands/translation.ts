@@ -25,6 +25,9 @@ export function useTemporaryText(
   }, [ref, text]);
 }
 
+/** A number as a translator may write it: 1234, 1.234, 1 234. */
+const NUMBER = /\p{Nd}+(?:[.,'’\s]\p{Nd}{3})*/u;
+
 /** Writes a number over the one in an element's text. */
 export function useNumber(ref: RefObject<HTMLElement | null>, number: number): void {
   useLayoutEffect(() => {
@@ -33,7 +36,7 @@ export function useNumber(ref: RefObject<HTMLElement | null>, number: number): v
     const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const text = texts.currentNode as Text;
-      const changed = text.data.replace(/\d+/, String(number));
+      const changed = text.data.replace(NUMBER, String(number));
       // Writing an unchanged value would still be announced.
       if (changed !== text.data) text.data = changed;
     }

@@ -1,6 +1,6 @@
 /** The toasts (spec §4, §9): Radix Toast over the shared store. */
 import * as Radix from "@radix-ui/react-toast";
-import { type FocusEvent, useRef, useSyncExternalStore } from "react";
+import { useCallback, useRef, useSyncExternalStore } from "react";
 import { COPY } from "../bindings/copy";
 import { dismiss, snapshot, subscribe, type Toast } from "../toast-store";
 
@@ -22,16 +22,18 @@ export default function Toaster() {
     () => document.hasFocus(),
     () => undefined,
   );
-  // Where the focus was before it came to the toasts.
-  const previousFocus = useRef<Element | null>(null);
+  // Where the focus was before it came to the toasts. By the browser's event: React's comes neither from
+  // Radix's own stops for the Tab key, which stand around the list, nor from the toasts, which are in a portal.
+  const previousFocus = useRef<EventTarget | null>(null);
+  const watchFocus = useCallback((list: HTMLElement | null) => {
+    const region = list?.parentElement;
+    region?.addEventListener("focusin", ({ relatedTarget }) => {
+      const isInside = relatedTarget instanceof Node && region.contains(relatedTarget);
+      if (!isInside) previousFocus.current = relatedTarget;
+    });
+  }, []);
   if (windowHasFocus === undefined) return null;
   const isOpen = toasts.some(({ open }) => open);
-
-  function rememberFocus({ currentTarget, relatedTarget }: FocusEvent) {
-    // Radix has its own stops for the Tab key around the list, in the same region.
-    const region = currentTarget.parentElement;
-    if (!region?.contains(relatedTarget)) previousFocus.current = relatedTarget;
-  }
 
   function close(id: number) {
     const active = document.activeElement;
@@ -79,7 +81,7 @@ export default function Toaster() {
         className="toasts"
         hotkey={isOpen ? HOTKEY : NO_HOTKEY}
         label={COPY.TOASTS_LABEL}
-        onFocus={rememberFocus}
+        ref={watchFocus}
       />
     </Radix.Provider>
   );

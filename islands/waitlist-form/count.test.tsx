@@ -25,6 +25,18 @@ describe("the count", () => {
     expect(count).toHaveBeenCalledOnce();
   });
 
+  test.each([
+    ["1.234 Unternehmer stehen auf der Liste", "42 Unternehmer stehen auf der Liste"],
+    ["1 234 entrepreneurs", "42 entrepreneurs"],
+    ["۱۲۳ کارآفرین", "42 کارآفرین"],
+  ])("takes the place of the number in %s", async (translated, expected) => {
+    setup();
+    const line = countLine();
+    line?.replaceChildren(translated);
+    scrollTo(1);
+    await waitFor(() => expect(line?.textContent).toBe(expected));
+  });
+
   test("is hidden below the number that the owner has set, and its dot lives above 0", async () => {
     count.mockImplementation(async () => Response.json({ count: 4 }));
     setup({ countFrom: 5 });

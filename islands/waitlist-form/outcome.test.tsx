@@ -1,4 +1,4 @@
-import { act, screen, waitFor } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor } from "@testing-library/react";
 import { describe, expect, test, vi } from "vitest";
 import { subscribe } from "../toast-store";
 import {
@@ -100,6 +100,48 @@ describe("what became of the last try", () => {
       expect(screen.getByRole("status").textContent).toBe("Email already on waitlist"),
     );
     expect(openToasts()).toEqual([]);
+  });
+
+  test("a second click does not turn a success into an error", async () => {
+    const user = await submit();
+    await waitForToast("Success!");
+    await waitFor(() => expect(button().disabled).toBe(false));
+    await user.click(button());
+    expect(message()).toMatch(/^You've been added/);
+    expect(form().dataset["outcome"]).toBe("joined");
+    expect(join).toHaveBeenCalledOnce();
+  });
+
+  test("an address that the browser refuses is marked, with the reason", async () => {
+    setup();
+    field().dispatchEvent(new Event("invalid", { cancelable: true }));
+    await waitFor(() => expect(message()).toBe("Please enter a valid email address"));
+    expect(field().getAttribute("aria-invalid")).toBe("true");
+  });
+
+  test("stays when a password manager tells of input that changes nothing", async () => {
+    join.mockResolvedValueOnce(new Response("taken", { status: 409 }));
+    await submit();
+    await waitForToast("Error");
+    fireEvent.input(field());
+    expect(message()).toBe("Email already on waitlist");
+  });
+
+  test("is shown also where a translator has put its own text below the field", async () => {
+    const user = setup();
+    const line = document.querySelector(".waitlist-message");
+    await user.click(button());
+    line?.replaceChildren(Object.assign(document.createElement("font"), { textContent: "Fehler" }));
+    await user.type(field(), EMAIL);
+    await user.click(button());
+    await waitFor(() => expect(message()).toMatch(/^You've been added/));
+    expect(line?.isConnected).toBe(true);
+  });
+
+  test("a browser without AbortSignal.timeout can join", async () => {
+    vi.stubGlobal("AbortSignal", {});
+    await submit();
+    await waitForToast("Success!");
   });
 
   test("a sign-up that is not answered ends after 60 seconds like any other failure", async () => {

@@ -15,6 +15,8 @@ const WAITLIST = "/api/waitlist";
 const COUNT = [WAITLIST, "count"];
 /** Longest wait for the answer to a sign-up, in milliseconds. */
 const TIMEOUT = 60_000;
+/** Longest time between two clicks of a double click, and then some, in milliseconds. */
+const REPEAT = 1000;
 
 /** The outcome of the last submit, and the message below the field. */
 type Reply = Pick<WaitlistFormProps, "outcome" | "invalid" | "message">;
@@ -33,7 +35,12 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   const honeypot = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const label = useRef<HTMLSpanElement>(null);
+  const message = useRef<HTMLParagraphElement>(null);
   const line = useRef<HTMLParagraphElement>(null);
+  // The field's value that the reply is about.
+  const judged = useRef(email);
+  // When this visitor last joined, until something is typed.
+  const joinedAt = useRef(0);
   const fieldId = useId();
   const messageId = useId();
   const waitlistCount = useWaitlistCount(form, count);
@@ -45,7 +52,8 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     // The body is not used, but parsing it rejects a proxy's HTML.
     mutationFn: async (entry: Entry): Promise<unknown> => {
       const topic = honeypot.current?.value;
-      const signal = AbortSignal.timeout(TIMEOUT);
+      // Safari 15 has none.
+      const signal = AbortSignal.timeout?.(TIMEOUT) ?? null;
       // Posted like the form without JavaScript: the server handles bots there.
       if (topic) {
         const body = new URLSearchParams({ ...entry, topic });
@@ -55,6 +63,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     },
     onSuccess: () => {
       if (input.current) input.current.value = "";
+      joinedAt.current = Date.now();
       showOutcome("joined", fill(COPY.JOINED));
       void waitlistCount.refresh();
     },
@@ -65,6 +74,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   /** Shows the outcome below the field and as a toast. */
   function showOutcome(outcome: "joined" | "invalid" | "failed", text: string) {
     const joined = outcome === "joined";
+    judged.current = input.current?.value ?? "";
     setReply({ outcome, invalid: outcome === "invalid", message: text });
     toast(
       {
@@ -76,6 +86,11 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     );
   }
 
+  /** The browser itself refuses the address, and shows why, but only for a moment. */
+  function showInvalid() {
+    setReply({ outcome: "invalid", invalid: true, message: COPY.INVALID_EMAIL });
+  }
+
   function resetOutcome() {
     setReply({ outcome: "", invalid: false, message: fill(COPY.PROMISE) });
     setAnnouncement("");
@@ -83,6 +98,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
 
   const { status, error, isPending } = signUp;
   useTemporaryText(label, isPending ? COPY.SUBMITTING : undefined);
+  useTemporaryText(message, reply.message === initial.message ? undefined : reply.message);
   useNumber(line, waitlistCount.count);
   // Disabling the controls has lost the focus. It goes to the field after a failure, and to the button
   // after a success: in the field it would open a phone's keyboard over the toast.
@@ -96,16 +112,26 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     // Each failure is an error of its own, also when the second follows the first in one render.
   }, [status, error]);
 
+  // A success that came by a post of the page itself: a link to it would tell others that they joined.
+  useEffect(() => {
+    if (initial.outcome === "joined") history.replaceState(null, "", "/#waitlist");
+  }, [initial.outcome]);
+
   function focusField() {
     const field = input.current;
     field?.focus({ preventScroll: true });
     // Clear of the toast. Somebody who has scrolled on is not pulled back.
-    if (field && isInView(field)) field.scrollIntoView({ block: "nearest" });
+    if (field && form.current && isInView(form.current)) field.scrollIntoView({ block: "nearest" });
   }
 
   function submit(event: FormEvent) {
     event.preventDefault();
     const email = input.current?.value.trim() ?? "";
+    // The second click of two, or a key held down: the first has joined and emptied the field.
+    if (email === "" && Date.now() - joinedAt.current < REPEAT) {
+      joinedAt.current = Date.now();
+      return;
+    }
     if (email === "") {
       showOutcome("invalid", COPY.EMPTY_EMAIL);
       focusField();
@@ -124,7 +150,11 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       method="post"
       action="/#waitlist"
       onSubmit={submit}
-      onInput={resetOutcome}
+      onInput={() => {
+        joinedAt.current = 0;
+        // Password managers tell of input that has changed nothing.
+        if (input.current?.value !== judged.current) resetOutcome();
+      }}
       aria-busy={isPending}
       data-outcome={reply.outcome}
     >
@@ -144,12 +174,10 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
         disabled={isPending}
         aria-invalid={reply.invalid}
         aria-describedby={messageId}
+        onInvalid={showInvalid}
       />
-      <p id={messageId} className="waitlist-message">
-        {/* A new span for each message, because a translator may have altered the old one. */}
-        <span key={reply.message} suppressHydrationWarning>
-          {reply.message}
-        </span>
+      <p ref={message} id={messageId} className="waitlist-message" suppressHydrationWarning>
+        {initial.message}
       </p>
       {/* A honeypot: hidden from people, and named so that browsers fill in nothing. Bots fill in
           every field. The server tells them that they joined, and adds nobody. */}
