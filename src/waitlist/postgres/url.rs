@@ -38,14 +38,18 @@ impl FromStr for DatabaseUrl {
         if !Self::is_one(text) {
             return Err("a database's URL begins with postgres://".into());
         }
-        let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        let (credentials, place, query) = parts(text);
+        if place.contains('@') {
+            return Err("its user or password has an @ or a /: write them as %40 and %2F".into());
+        }
         let mut tls = Tls::default();
         let (mut mode, mut others, mut by_root) = (None, Vec::new(), Trust::Anybody);
         for option in query.split('&').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
+            let key = percent_decode_str(key).decode_utf8_lossy();
             let value = percent_decode_str(value).decode_utf8_lossy();
             // What the driver does not know. The rest is its business.
-            match key {
+            match &*key {
                 "sslmode" => mode = Some(value.into_owned()),
                 "sslrootcert" if value == "system" => by_root = Trust::Host,
                 "sslrootcert" => {
@@ -54,17 +58,14 @@ impl FromStr for DatabaseUrl {
                 }
                 "sslcert" => tls.certificate = Some(PathBuf::from(&*value)),
                 "sslkey" => tls.key = Some(PathBuf::from(&*value)),
-                _ => others.push(option),
+                // The driver would take an @ for the end of the credentials.
+                _ => others.push(option.replace('@', "%40")),
             }
         }
-        let url = format!("{place}?{}", others.join("&"));
+        let url = format!("{credentials}{place}?{}", others.join("&"));
         let mut config: Config = url.parse().map_err(|error| told(&error))?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err("it names no host: write postgres://user@host/database".into());
-        }
-        let is_split = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
-        if config.get_hosts().iter().any(is_split) {
-            return Err("its password has an @: write that as %40".into());
         }
 
         // As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust,
@@ -113,6 +114,22 @@ impl FromStr for DatabaseUrl {
         }
         Ok(Self { config, tls })
     }
+}
+
+/// The scheme with the credentials and their `@`, the hosts with the database, and the options. As libpq
+/// does it, credentials end at the first `@` before any `/`. They may have a `?`, which begins no options.
+fn parts(url: &str) -> (&str, &str, &str) {
+    let scheme = url.find("://").map_or(0, |at| at + 3);
+    let end = url[scheme..].find(['@', '/']);
+    let end = end.map_or(scheme, |at| scheme + at);
+    let end = if url[end..].starts_with('@') {
+        end + 1
+    } else {
+        scheme
+    };
+    let (credentials, rest) = url.split_at(end);
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    (credentials, place, query)
 }
 
 /// The driver's words, which name options and no values.

@@ -50,6 +50,11 @@ fn what_is_wrong_with_a_url_is_told_by_its_name() {
             "its sslmode is none",
         ),
         ("postgres://owner:se@cret@host/list", "%40"),
+        ("postgres://owner:se/cret@host/list?sslmode=require", "%2F"),
+        (
+            "postgres://owner:se/c?ret@host/list?sslmode=require",
+            "port",
+        ),
         (
             "postgres://owner:secret@host/list?sslrootcert=system&sslmode=require",
             "verify-full",
@@ -70,6 +75,24 @@ fn what_is_wrong_with_a_url_is_told_by_its_name() {
     ] {
         let told = refusal(url);
         assert!(told.contains(named), "{url}: {told}");
+    }
+}
+
+/// The server of the tests has no TLS.
+#[test]
+fn tls_is_required_also_when_the_password_or_an_option_has_unusual_characters() {
+    let port = SHARED.port;
+    for url in [
+        format!("postgres://owner:a?secret@127.0.0.1:{port}/list?sslmode=require"),
+        format!("postgres://owner:a?sslmode=disable&secret@127.0.0.1:{port}/list?sslmode=require"),
+        format!("postgres://127.0.0.1:{port}/list?sslmode=require&application_name=a@b"),
+        format!("postgres://owner:secret@127.0.0.1:{port}/list?ssl%6Dode=require"),
+    ] {
+        let told = refusal(&url);
+        assert!(
+            told.contains("server does not support TLS"),
+            "{url}: {told}"
+        );
     }
 }
 
