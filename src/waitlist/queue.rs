@@ -91,7 +91,7 @@ pub(super) fn take_batch(
 }
 
 /// The end of the queue that people stand at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Queue {
     requests: mpsc::Sender<Request>,
     batch_max: usize,

@@ -14,7 +14,9 @@ use uuid::Uuid;
 
 use super::super::{Joined, queue::Request};
 
-/// Whose keys are there stays as they are. The count is changed last, and only when there is a change.
+/// Whose keys are there stays as they are. The count is changed last, and only when there is a change. Where
+/// the row of the slot is missing, the statement divides by zero and does nothing: else people would be kept
+/// and never counted ([`Failure::NoSlot`](super::pool::Failure)).
 const JOIN: &str = "
     WITH fresh AS (
         INSERT INTO waitlist_entries (key, email, joined_at, id)
@@ -26,7 +28,7 @@ const JOIN: &str = "
         WHERE slot = $5 AND EXISTS (SELECT 1 FROM fresh)
         RETURNING entries
     )
-    SELECT id, (SELECT entries FROM counted) FROM fresh";
+    SELECT id, (SELECT entries FROM counted), 1 / (SELECT count(*) FROM counted) FROM fresh";
 
 /// By the ids too: when it comes late, after it was given up and done by another connection, who has joined
 /// again meanwhile stays.
@@ -40,7 +42,7 @@ const ERASE: &str = "
         WHERE slot = $2 AND EXISTS (SELECT 1 FROM gone)
         RETURNING entries
     )
-    SELECT entries FROM counted";
+    SELECT (SELECT entries FROM counted), 1 / (SELECT count(*) FROM counted) FROM gone LIMIT 1";
 
 /// Which of these sign-ups are the ones on the list.
 const OURS: &str =

@@ -15,6 +15,7 @@ use super::{
     super::queue::{Request, of_the_store, take_batch},
     batch::{self, Batch, Done},
     pool::{Failure, TRY_PATIENCE, connection, settle, write},
+    schema,
     state::State,
 };
 
@@ -75,7 +76,11 @@ impl Committer {
                 }
                 Err(failure) => {
                     *written = None;
-                    if let Failure::Trouble(why) = failure {
+                    let failure = match failure {
+                        Failure::NoSlot => self.make_slot().await.err(),
+                        failure => Some(failure),
+                    };
+                    if let Some(Failure::Trouble(why)) = failure {
                         self.state.is_in_trouble(why);
                     }
                 }
@@ -83,6 +88,14 @@ impl Committer {
             sleep(pause).await;
             pause = longest.min(pause * 2);
         }
+    }
+
+    /// Somebody has deleted it, and with it what it counted.
+    async fn make_slot(&self) -> Result<(), Failure> {
+        let slot = self.state.slot;
+        let client = connection(&self.pool, slot).await?;
+        let done = timeout(TRY_PATIENCE, schema::make_slot(&client, slot)).await;
+        settle(client, done).map(|_| ())
     }
 
     /// `written`: when something was written, if no trouble came after it. What was done, and whether
@@ -93,16 +106,17 @@ impl Committer {
         written: Option<Instant>,
     ) -> Result<(Done, bool), Failure> {
         let slot = self.state.slot;
-        let client = connection(&self.pool, slot).await?;
+        let mut client = connection(&self.pool, slot).await?;
         let must_write = match written {
             Some(at) => !batch.changes() && at.elapsed() > WRITTEN_LATELY,
             // Since this list was opened, or since the trouble.
             None => true,
         };
+        if must_write {
+            let done = timeout(TRY_PATIENCE, write(&client, slot)).await;
+            (client, ()) = settle(client, done)?;
+        }
         let work = async {
-            if must_write {
-                write(&client, slot).await?;
-            }
             let mut done = batch.commit(&client, slot).await?;
             let is_written = must_write || done.counted.is_some();
             if done.counted.is_none() && must_write {
@@ -112,7 +126,7 @@ impl Committer {
             Ok((done, is_written))
         };
         let done = timeout(TRY_PATIENCE, work).await;
-        settle(client, done)
+        settle(client, done).map(|(_, done)| done)
     }
 }
 

@@ -130,7 +130,7 @@ impl Reader {
             let patience = "SET LOCAL statement_timeout = 0";
             reading.batch_execute(patience).await?;
             // With this the moment has come that the list is of.
-            let count = "SELECT sum(entries)::bigint FROM waitlist_count";
+            let count = "SELECT coalesce(sum(entries), 0)::bigint FROM waitlist_count";
             let count = reading.query_typed_one(count, &[]).await?.try_get(0)?;
             Ok::<_, Stop>((reading, count))
         };

@@ -58,7 +58,9 @@ impl PostgresWaitlist {
     }
 
     fn look(url: &DatabaseUrl, runtime: &Handle, make: bool) -> Result<Self, DatabaseError> {
-        let pool = pool::pool(url).map_err(DatabaseError::Settings)?;
+        let pool = |connections| pool::pool(url, connections).map_err(DatabaseError::Settings);
+        // Apart, so that nobody who reads can take the connection from those who join.
+        let (writing, pool) = (pool(1)?, pool(pool::READERS)?);
         let state = Arc::new(State::new(schema::any_slot()));
         let (tell, told) = mpsc::channel();
         {
@@ -73,11 +75,15 @@ impl PostgresWaitlist {
         opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer {
-            pool: pool.clone(),
+            pool: writing,
             state: Arc::clone(&state),
         };
         let committer = of_the_store(committer.run(requests));
-        let watch = of_the_store(state::watch(pool.clone(), Arc::clone(&state)));
+        let watch = of_the_store(state::watch(
+            pool.clone(),
+            Arc::clone(&state),
+            queue.clone(),
+        ));
         Ok(Self {
             queue,
             pool,

@@ -8,14 +8,15 @@ use deadpool_postgres::{
 };
 use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Error, error::SqlState};
+use uuid::Uuid;
 
 use super::{
     DatabaseUrl,
     error::{words, words_of_the_pool},
 };
 
-/// Connections of a process: one that writes, one that looks, and those of the owner's commands.
-const CONNECTIONS: usize = 4;
+/// Connections of a process that read: one for the count, and those of the owner's commands.
+pub(super) const READERS: usize = 3;
 
 /// How long a connection, or a statement, may take. It is then given up for a new one, perhaps to another
 /// host: more than one try must fit into the time that an answer may take.
@@ -25,15 +26,17 @@ pub(super) const TRY_PATIENCE: Duration = Duration::from_secs(3);
 pub(super) enum Failure {
     /// Others were at the same rows.
     Conflict,
+    /// The row in which this copy counts is missing.
+    NoSlot,
     /// In words for the owner.
     Trouble(String),
 }
 
-/// Connections to a database; none is made yet.
+/// At most so many connections to a database; none is made yet.
 ///
 /// # Errors
 /// A sentence for the owner: what is wrong with the settings of TLS.
-pub(super) fn pool(url: &DatabaseUrl) -> Result<Pool, String> {
+pub(super) fn pool(url: &DatabaseUrl, connections: usize) -> Result<Pool, String> {
     // A statement that nobody waits for any more must not keep the next one waiting; and an answer is a
     // promise, which without this setting the next crash may break.
     let session = format!(
@@ -56,7 +59,7 @@ pub(super) fn pool(url: &DatabaseUrl) -> Result<Pool, String> {
     };
     let manager = Manager::from_config(url.config.clone(), url.tls.connector()?, manager);
     let pool = Pool::builder(manager)
-        .max_size(CONNECTIONS)
+        .max_size(connections)
         .runtime(Runtime::Tokio1)
         .create_timeout(Some(TRY_PATIENCE))
         .wait_timeout(Some(TRY_PATIENCE))
@@ -86,23 +89,31 @@ pub(super) async fn connection(pool: &Pool, slot: i64) -> Result<Object, Failure
     Err(failure(failed))
 }
 
-/// Changes nothing, but has the database keep that as it would keep a sign-up.
+/// Inserts an entry, deletes it, and counts nobody. This changes nothing, but the database keeps it as it would
+/// keep a sign-up, and refuses it where it would refuse one: with the entries locked, for example, or without
+/// the right to insert.
 pub(super) async fn write(client: &Client, slot: i64) -> Result<(), Error> {
-    let write = "UPDATE waitlist_count SET entries = entries WHERE slot = $1";
-    let statement = client.prepare_cached(write).await?;
-    client.execute(&statement, &[&slot]).await?;
-    Ok(())
+    // No address has such a key. The statements are one message, so they are one transaction.
+    let key = format!("decode('00{slot:02x}', 'hex')");
+    let id = Uuid::now_v7();
+    let write = format!(
+        "INSERT INTO waitlist_entries (key, email, joined_at, id) VALUES ({key}, '', now(), '{id}')
+         ON CONFLICT (key) DO NOTHING;
+         DELETE FROM waitlist_entries WHERE key = {key};
+         UPDATE waitlist_count SET entries = entries WHERE slot = {slot}"
+    );
+    client.batch_execute(&write).await
 }
 
-/// What came of a try. A connection that failed is not used again: what it still waits for, or whether it
+/// What came of a try, and its connection. A connection that failed is not used again: what it still waits for, or whether it
 /// leads to a host that can write, nobody knows. It is closed, and no statement on it cancelled: to a commit
 /// that waits for its standby that would mean not to wait.
 pub(super) fn settle<T>(
     client: Object,
     done: Result<Result<T, Error>, Elapsed>,
-) -> Result<T, Failure> {
+) -> Result<(Object, T), Failure> {
     let failure = match done {
-        Ok(Ok(done)) => return Ok(done),
+        Ok(Ok(done)) => return Ok((client, done)),
         Ok(Err(error)) => failure(Some(error)),
         Err(_) => failure(None),
     };
@@ -116,6 +127,7 @@ pub(super) fn settle<T>(
 fn failure(error: Option<Error>) -> Failure {
     match error {
         Some(error) if is_conflict(&error) => Failure::Conflict,
+        Some(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => Failure::NoSlot,
         Some(error) => Failure::Trouble(words(&error)),
         None => Failure::Trouble(format!("no answer in {} seconds", TRY_PATIENCE.as_secs())),
     }

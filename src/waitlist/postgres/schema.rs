@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use tokio_postgres::{Client, Error, error::SqlState};
+use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 /// The formats of the list, each made from the one before it by statements that do nothing when they were
@@ -62,6 +62,14 @@ pub(super) fn any_slot() -> i64 {
     // Random, but for the bits of its version.
     let (_, random) = Uuid::now_v7().as_u64_pair();
     (random % SLOTS as u64) as i64
+}
+
+/// Makes the row of a slot, if it is missing.
+pub(super) async fn make_slot(client: &Client, slot: i64) -> Result<(), Error> {
+    let make =
+        "INSERT INTO waitlist_count (slot, entries) VALUES ($1, 0) ON CONFLICT (slot) DO NOTHING";
+    client.execute_typed(make, &[(&slot, Type::INT8)]).await?;
+    Ok(())
 }
 
 /// The format of the list that is there, if one is.

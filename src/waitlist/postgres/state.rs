@@ -12,7 +12,10 @@ use tokio::{
 };
 use tokio_postgres::{Client, Error, types::Type};
 
-use super::pool::{Failure, TRY_PATIENCE, connection, settle, write};
+use super::{
+    super::queue::Queue,
+    pool::{Failure, TRY_PATIENCE, connection, settle},
+};
 
 /// How often the count is read, which other copies change too.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -106,7 +109,7 @@ impl State {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something was written, or could be.
+    /// An entry was written, or could be.
     pub(super) fn is_well(&self) {
         let trouble = |trouble: &mut Option<Trouble>| trouble.take().is_some();
         self.trouble.send_if_modified(trouble);
@@ -124,30 +127,24 @@ impl State {
     }
 }
 
-/// Looks at the count again and again, also while others wait for a commit; and, when there is trouble,
-/// whether it is over.
-pub(super) async fn watch(pool: Pool, state: Arc<State>) {
+/// Reads the count again and again, also while others wait for a commit. That it can be read does not say
+/// that people can join, and that it can't does not say that they can't: the committer's writes alone raise
+/// and clear [`Trouble`]. It is asked for one when the count can't be read, and while there is trouble.
+pub(super) async fn watch(pool: Pool, state: Arc<State>, committer: Queue) {
     let mut is_due = interval(PERIOD);
     is_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         is_due.tick().await;
-        if let Err(Failure::Trouble(why)) = look(&pool, &state).await {
-            state.is_in_trouble(why);
+        let looked = look(&pool, &state).await;
+        if matches!(looked, Err(Failure::Trouble(_))) || state.trouble.borrow().is_some() {
+            // What came of it is in the state.
+            let _ = committer.ready().await;
         }
     }
 }
 
 async fn look(pool: &Pool, state: &State) -> Result<(), Failure> {
     let client = connection(pool, state.slot).await?;
-    let work = async {
-        state.look(&client).await?;
-        // That it can be read does not say that it can be written.
-        if state.trouble.borrow().is_some() {
-            write(&client, state.slot).await?;
-            state.is_well();
-        }
-        Ok(())
-    };
-    let done = timeout(TRY_PATIENCE, work).await;
-    settle(client, done)
+    let done = timeout(TRY_PATIENCE, state.look(&client)).await;
+    settle(client, done).map(|_| ())
 }

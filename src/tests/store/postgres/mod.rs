@@ -3,6 +3,7 @@
 mod copies;
 mod cut;
 mod open;
+mod outage;
 mod reading;
 mod wire;
 
