@@ -100,6 +100,9 @@ impl Store {
                     Err(DatabaseError::Unreachable(..)) if is_early() => sleep(PAUSE),
                     opened => {
                         let list = opened.map_err(told)?;
+                        if let Some(warning) = list.warning() {
+                            tracing::warn!("{warning}");
+                        }
                         break Held {
                             trouble: Some(list.trouble()),
                             list: Arc::new(list),

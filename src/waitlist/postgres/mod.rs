@@ -36,6 +36,7 @@ pub struct PostgresWaitlist {
     pool: Pool,
     state: Arc<State>,
     runtime: Handle,
+    warning: Option<String>,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -72,7 +73,7 @@ impl PostgresWaitlist {
             });
         }
         let opened = told.recv();
-        opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
+        let warning = opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer {
             pool: writing,
@@ -90,7 +91,13 @@ impl PostgresWaitlist {
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(watch)].map(AbortOnDropHandle::new),
             runtime: runtime.clone(),
+            warning,
         })
+    }
+
+    /// A setting of the database that puts the list at risk, in words for the owner.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// What is wrong with the database, for whoever waits for it to change.

@@ -17,13 +17,13 @@ use super::{
 /// How long tables may take to be made, or changed.
 const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// Looks at what is there, and makes what is to be made.
+/// Looks at what is there, and makes what is to be made. Returns a warning for the owner, if there is one.
 pub(super) async fn open(
     url: &DatabaseUrl,
     pool: &Pool,
     state: &State,
     make: bool,
-) -> Result<(), DatabaseError> {
+) -> Result<Option<String>, DatabaseError> {
     let place = url.to_string();
     let told = |error: Error| refusal(&place, &error);
     let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
@@ -57,6 +57,19 @@ pub(super) async fn open(
     }
     let client = pool.get().await;
     let client = client.map_err(|error| no_connection(&place, &error))?;
-    let looked = timeout(TRY_PATIENCE, state.look(&client)).await;
-    looked.map_err(slow)?.map_err(told)
+    let look = async {
+        state.look(&client).await?;
+        // NULL in databases that are not PostgreSQL.
+        let fsync = "SELECT current_setting('fsync', true)";
+        let fsync = client.query_typed_one(fsync, &[]).await?;
+        fsync.try_get::<_, Option<String>>(0)
+    };
+    let fsync = timeout(TRY_PATIENCE, look).await;
+    let fsync = fsync.map_err(slow)?.map_err(told)?;
+    Ok((fsync.as_deref() == Some("off")).then(|| {
+        format!(
+            "{place} has fsync = off: a power cut can lose sign-ups that were acknowledged, or the whole \
+             database. Set fsync = on in its postgresql.conf"
+        )
+    }))
 }

@@ -207,6 +207,15 @@ async fn an_answer_waits_for_the_disk_also_where_the_database_would_not() {
     assert_eq!(server.sql("list0", listed), "20");
 }
 
+#[test]
+fn warns_of_a_database_that_does_not_sync() {
+    let server = Server::with(&["fsync = off"]);
+    let list = open(&server.database().parse().expect("a URL"));
+    let warning = list.warning().expect("a warning");
+    assert!(warning.contains("fsync = off"), "{warning}");
+    assert_eq!(open(&postgres::database()).warning(), None);
+}
+
 /// Makes keys and certificates with openssl: an authority's, and one for localhost of it.
 fn certificates(server: &Server) {
     let folder = server.folder();
