@@ -39,7 +39,7 @@ async function boot() {
   start({ mount }, document);
 }
 
-/** The whole page is there: this script may come before it. */
+/** Waits until the page is parsed: an async script may run before that. */
 async function parsed() {
   if (document.readyState !== "loading") return;
   await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));

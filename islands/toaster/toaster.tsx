@@ -22,8 +22,8 @@ export default function Toaster() {
     () => document.hasFocus(),
     () => undefined,
   );
-  // Where the focus was before it came to the toasts. By the browser's event: React's comes neither from
-  // Radix's own stops for the Tab key, which stand around the list, nor from the toasts, which are in a portal.
+  // The element that had the focus before the toasts. The listener is native: React's onFocus misses Radix's
+  // Tab stops around the list, and the toasts, which are in a portal.
   const previousFocus = useRef<EventTarget | null>(null);
   const watchFocus = useCallback((list: HTMLElement | null) => {
     const region = list?.parentElement;

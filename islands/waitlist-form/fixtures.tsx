@@ -1,4 +1,4 @@
-/** What the tests of the form share: the form, a server that they answer for, and what is to be seen. */
+/** Shared by the form's tests: the rendered form, a stub server, and queries for what is shown. */
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, vi } from "vitest";

@@ -119,6 +119,16 @@ describe("what became of the last try", () => {
     expect(field().getAttribute("aria-invalid")).toBe("true");
   });
 
+  test("an address that the browser refuses is no longer marked when it is deleted at once", async () => {
+    setup();
+    fireEvent.change(field(), { target: { value: "abc" } });
+    fireEvent.invalid(field());
+    await waitFor(() => expect(message()).toBe("Please enter a valid email address"));
+    field().value = "";
+    fireEvent.input(field());
+    await waitFor(() => expect(message()).toBe(PROMISE));
+  });
+
   test("stays when a password manager tells of input that changes nothing", async () => {
     join.mockResolvedValueOnce(new Response("taken", { status: 409 }));
     await submit();

@@ -15,7 +15,7 @@ const WAITLIST = "/api/waitlist";
 const COUNT = [WAITLIST, "count"];
 /** Longest wait for the answer to a sign-up, in milliseconds. */
 const TIMEOUT = 60_000;
-/** Longest time between two clicks of a double click, and then some, in milliseconds. */
+/** An empty submit this soon after a success repeats the same click or key, in milliseconds. */
 const REPEAT = 1000;
 
 /** The outcome of the last submit, and the message below the field. */
@@ -37,7 +37,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   const label = useRef<HTMLSpanElement>(null);
   const message = useRef<HTMLParagraphElement>(null);
   const line = useRef<HTMLParagraphElement>(null);
-  // The field's value that the reply is about.
+  // The field's value when the reply was shown.
   const judged = useRef(email);
   // When this visitor last joined, until something is typed.
   const joinedAt = useRef(0);
@@ -86,8 +86,9 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     );
   }
 
-  /** The browser itself refuses the address, and shows why, but only for a moment. */
+  /** Shows the reason when the browser rejects the address: its own bubble soon disappears. */
   function showInvalid() {
+    judged.current = input.current?.value ?? "";
     setReply({ outcome: "invalid", invalid: true, message: COPY.INVALID_EMAIL });
   }
 
@@ -112,7 +113,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     // Each failure is an error of its own, also when the second follows the first in one render.
   }, [status, error]);
 
-  // A success that came by a post of the page itself: a link to it would tell others that they joined.
+  // After a native post the URL itself says "joined". A shared link must not say it to others.
   useEffect(() => {
     if (initial.outcome === "joined") history.replaceState(null, "", "/#waitlist");
   }, [initial.outcome]);
@@ -152,7 +153,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       onSubmit={submit}
       onInput={() => {
         joinedAt.current = 0;
-        // Password managers tell of input that has changed nothing.
+        // Password managers dispatch input events without a change.
         if (input.current?.value !== judged.current) resetOutcome();
       }}
       aria-busy={isPending}
