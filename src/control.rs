@@ -96,13 +96,15 @@ impl Ask {
 
 /// What the owner is told when the list has no answer.
 pub fn advice(error: StoreError) -> String {
-    let advice = match error {
+    let advice = match &error {
         StoreError::Busy => "run this again in a moment",
         StoreError::TimedOut => "it may be done all the same: see to the store, and run this again",
         StoreError::Stopped => "run this again",
         StoreError::Unreachable => {
             "it may be done all the same: see that the database runs, and run this again"
         }
+        StoreError::Refused(_) => "fix that in the database, and run this again",
+        StoreError::ReaderTimedOut => "run this again, and write the output to a file",
         StoreError::Unreadable => {
             "see to the disk, and take a copy of the data directory; of a database, see to its log"
         }

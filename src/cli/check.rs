@@ -18,14 +18,24 @@ use crate::waitlist::{Email, Selection};
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
 pub(super) struct Check {
+    /// Correct the count first, if it is not the number of entries. Nothing else is changed
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
+pub(super) fn run(
+    Check {
+        repair,
+        place,
+        output,
+    }: &Check,
+) -> Result<(), String> {
     let list = place.store().open()?;
+    let corrected = if *repair { Some(list.recount()?) } else { None };
     // A server of an earlier version does not know.
     let erased_before = list.erasures().unwrap_or_default();
     let Checked {
@@ -43,8 +53,16 @@ pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
     if read > counted || counted - read > erased {
         faults.push(format!("{read} entries are counted as {counted}"));
     }
-    let json = json!({ "entries": read, "faults": faults });
+    let mut json = json!({ "entries": read, "faults": faults });
+    if let Some(corrected) = corrected {
+        json["count_corrected_by"] = corrected.into();
+    }
     output.print(&json, |out| {
+        match corrected {
+            Some(0) => writeln!(out, "the count was correct, nothing was changed")?,
+            Some(corrected) => writeln!(out, "the count was corrected by {corrected:+}")?,
+            None => {}
+        }
         for fault in &faults {
             writeln!(out, "{fault}")?;
         }
@@ -57,7 +75,8 @@ pub(super) fn run(Check { place, output }: &Check) -> Result<(), String> {
         0 => Ok(()),
         faults => Err(format!(
             "{faults} things are wrong with the {read} on the list, see above: erase who should not be there, \
-             or import an export of before with --store into a new directory"
+             correct a wrong count with --repair, or import an export of before with --store into a new \
+             directory"
         )),
     }
 }

@@ -95,21 +95,17 @@ impl Store {
                     }
                 }
             },
-            Self::Database(url) => loop {
-                match PostgresWaitlist::open_or_make(url, runtime) {
-                    Err(DatabaseError::Unreachable(..)) if is_early() => sleep(PAUSE),
-                    opened => {
-                        let list = opened.map_err(told)?;
-                        if let Some(warning) = list.warning() {
-                            tracing::warn!("{warning}");
-                        }
-                        break Held {
-                            trouble: Some(list.trouble()),
-                            list: Arc::new(list),
-                        };
-                    }
+            Self::Database(url) => {
+                let open = || PostgresWaitlist::open_or_make(url, runtime);
+                let list = retry(open, is_early, |why| tracing::warn!("{why}"))?;
+                if let Some(warning) = list.warning() {
+                    tracing::warn!("{warning}");
                 }
-            },
+                Held {
+                    trouble: Some(list.trouble()),
+                    list: Arc::new(list),
+                }
+            }
         };
         stop_if_the_store_panics();
         if let Self::Directory(data) = self
@@ -129,17 +125,47 @@ impl Store {
             Self::Directory(data) => look_in(self, data, make),
             Self::Database(url) => {
                 let runtime = runtime(runtime::Builder::new_multi_thread())?;
-                let opened = if make {
-                    PostgresWaitlist::open_or_make(url, runtime.handle())
-                } else {
-                    PostgresWaitlist::open(url, runtime.handle())
+                let open = || {
+                    let opened = if make {
+                        PostgresWaitlist::open_or_make(url, runtime.handle())
+                    } else {
+                        PostgresWaitlist::open(url, runtime.handle())
+                    };
+                    match opened {
+                        Err(DatabaseError::NoList(_)) => Ok(None),
+                        opened => opened.map(Some),
+                    }
                 };
-                match opened {
-                    Ok(list) => Ok(Some(List::here(list, runtime))),
-                    Err(DatabaseError::NoList(_)) => Ok(None),
-                    Err(error) => Err(told(error)),
-                }
+                let begun = Instant::now();
+                let is_early = || begun.elapsed() < PATIENCE;
+                let list = retry(open, is_early, |why| eprintln!("landing: {why}"))?;
+                Ok(list.map(|list| List::here(list, runtime)))
             }
+        }
+    }
+}
+
+/// Opens a database, again and again while that may help. Says so the first time.
+fn retry<T>(
+    open: impl Fn() -> Result<T, DatabaseError>,
+    is_early: impl Fn() -> bool,
+    say: impl Fn(&str),
+) -> Result<T, String> {
+    let mut has_said = false;
+    loop {
+        match open() {
+            Err(error @ (DatabaseError::Unreachable(..) | DatabaseError::Unavailable(..)))
+                if is_early() =>
+            {
+                if !std::mem::replace(&mut has_said, true) {
+                    say(&format!(
+                        "{error}. Trying for {} seconds",
+                        PATIENCE.as_secs()
+                    ));
+                }
+                sleep(PAUSE);
+            }
+            opened => return opened.map_err(told),
         }
     }
 }
@@ -238,6 +264,14 @@ impl List {
         match self {
             Self::Here(list, runtime) => runtime.block_on(list.erasures()).map_err(advice),
             Self::Served(remote) => remote.erasures(),
+        }
+    }
+
+    /// Corrects the count, see [`Waitlist::recount`]. A server that runs counts what it has read.
+    pub(super) fn recount(&self) -> Result<i64, String> {
+        match self {
+            Self::Here(list, runtime) => runtime.block_on(list.recount()).map_err(advice),
+            Self::Served(_) => Ok(0),
         }
     }
 

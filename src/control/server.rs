@@ -171,7 +171,7 @@ fn send_entries(
             entry
                 .as_ref()
                 .map(Person::from)
-                .map_err(|error| advice(*error))
+                .map_err(|error| advice(error.clone()))
         });
         let people: Reply<Vec<_>> = people.collect();
         out.write_all(&to_line(&people))?;

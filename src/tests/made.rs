@@ -87,5 +87,9 @@ where
 /// A store that has no answer.
 #[allow(dead_code, reason = "a fuzzer needs one that has")]
 pub(crate) fn down(why: StoreError) -> impl Waitlist {
-    stand_in(move |_| at_once(Err(why)), move || at_once(Err(why)))
+    let again = why.clone();
+    stand_in(
+        move |_| at_once(Err(why.clone())),
+        move || at_once(Err(again.clone())),
+    )
 }

@@ -2,9 +2,10 @@
 //! another one.
 
 use std::{
-    fs,
+    env, fs,
     io::Write,
     net::TcpListener,
+    ops::Deref,
     os::unix::{
         fs::{PermissionsExt, chown},
         process::CommandExt,
@@ -20,11 +21,12 @@ use std::{
 use landing::waitlist::DatabaseUrl;
 use rand::RngExt;
 use tempfile::TempDir;
+use uuid::Uuid;
 
 /// One for all tests that do it no harm. It goes with this process.
 pub(crate) static SHARED: LazyLock<Server> = LazyLock::new(Server::start);
 
-const PASSWORD: &str = "secret-of-the-tests";
+pub(crate) const PASSWORD: &str = "secret-of-the-tests";
 
 /// A server that listens on this machine alone. It is gone with its files when this is, or when this
 /// process ends in whatever way.
@@ -43,7 +45,7 @@ impl Server {
 
     /// A server with settings, a line each.
     pub(crate) fn with(settings: &[&str]) -> Self {
-        Self::in_folder(&std::env::temp_dir(), settings)
+        Self::in_folder(&env::temp_dir(), settings)
     }
 
     /// A server on the disk of a folder.
@@ -69,7 +71,13 @@ impl Server {
 
     /// One that copies all that another one does.
     pub(crate) fn standby_of(first: &Self) -> Self {
-        let server = Self::without_data(&std::env::temp_dir());
+        Self::standby_in(&env::temp_dir(), free_port(), first)
+    }
+
+    /// One on the disk of a folder, and on a port, that copies all that another one does.
+    pub(crate) fn standby_in(folder: &Path, port: u16, first: &Self) -> Self {
+        let mut server = Self::without_data(folder);
+        server.port = port;
         let from = first.url("postgres");
         succeeded(&server.run(
             "pg_basebackup",
@@ -142,6 +150,12 @@ impl Server {
     pub(crate) fn up(&self) {
         let done = self.run("pg_ctl", &["start", "-w", "-D", "data", "-l", "log"]);
         assert!(done.status.success(), "{}", self.read("log"));
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.run("pg_ctl", &["status", "-D", "data"])
+            .status
+            .success()
     }
 
     /// Stops it: `smart`, `fast` or `immediate`.
@@ -227,9 +241,51 @@ const KEEPER: &str = r#"
     rm -rf "$2"
 "#;
 
-/// A new database of the shared server.
-pub(crate) fn database() -> DatabaseUrl {
-    SHARED.database().parse().expect("a URL")
+/// A new, empty database of the shared server. With `CONFORMANCE_STORE`, which names a database of somebody's,
+/// a new schema in that one, which is gone with this.
+pub(crate) fn database() -> Database {
+    let Some(store) = env::var("CONFORMANCE_STORE").ok() else {
+        let url = SHARED.database().parse().expect("a URL");
+        return Database { url, schema: None };
+    };
+    let schema = format!("landing_test_{}", Uuid::now_v7().simple());
+    run_there(&store, &format!("CREATE SCHEMA {schema}"));
+    let separator = if store.contains('?') { '&' } else { '?' };
+    let url = format!("{store}{separator}options=-csearch_path%3D{schema}");
+    Database {
+        url: url.parse().expect("a URL"),
+        schema: Some((store, schema)),
+    }
+}
+
+pub(crate) struct Database {
+    url: DatabaseUrl,
+    /// Where it is, and its name.
+    schema: Option<(String, String)>,
+}
+
+impl Deref for Database {
+    type Target = DatabaseUrl;
+
+    fn deref(&self) -> &DatabaseUrl {
+        &self.url
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some((store, schema)) = &self.schema {
+            run_there(store, &format!("DROP SCHEMA {schema} CASCADE"));
+        }
+    }
+}
+
+fn run_there(store: &str, statement: &str) {
+    let done = Command::new(binaries().join("psql"))
+        .args(["-X", "-q", "-c", statement, store])
+        .env("PGOPTIONS", "-c client_min_messages=warning")
+        .output();
+    succeeded(&done.expect("psql runs"));
 }
 
 /// The newest server's programs: where Debian has them, or on the PATH.
@@ -239,8 +295,8 @@ fn binaries() -> PathBuf {
     versions.retain(|folder| folder.join("initdb").exists());
     versions.sort();
     let on_path = || {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).find(|folder| folder.join("initdb").exists())
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&path).find(|folder| folder.join("initdb").exists())
     };
     versions
         .pop()
@@ -264,7 +320,7 @@ fn unprivileged() -> Option<(u32, u32)> {
     Some(ids("nobody").expect("every system has one"))
 }
 
-fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(crate) fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     if let Some((user, group)) = unprivileged() {
         command.uid(user).gid(group);

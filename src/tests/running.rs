@@ -82,10 +82,12 @@ impl Running {
 
     /// A program that writes its log to a file.
     pub(crate) fn logging_to(mut command: Command, log: &Path) -> Self {
+        let before = fs::metadata(log).map_or(0, |log| log.len() as usize);
         let child = command.spawn().expect("it starts");
         let mut addr = String::new();
         wait_until("it serves", || {
             let text = fs::read_to_string(log).unwrap_or_default();
+            let text = text.get(before..).unwrap_or_default();
             let address = text.split_once("serving on http://").map(|(_, rest)| rest);
             let address = address.and_then(|rest| rest.split_once(','));
             addr = address.map_or("", |(address, _)| address).to_owned();

@@ -6,7 +6,7 @@ mod queue;
 mod sled;
 mod stop;
 
-use std::{fmt, future::ready, pin::Pin, time::SystemTime};
+use std::{fmt, future::ready, pin::Pin, sync::Arc, time::SystemTime};
 
 use tokio::sync::watch;
 
@@ -75,6 +75,15 @@ pub trait Waitlist: Send + Sync + 'static {
         Box::pin(ready(Ok(0)))
     }
 
+    /// Makes [`count`](Self::count) the number of entries, and returns by how much it has changed. A store that
+    /// counts its entries whenever it is opened has nothing to correct.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join); asking again is safe.
+    fn recount(&self) -> Answer<'_, i64> {
+        Box::pin(ready(Ok(0)))
+    }
+
     /// Whether somebody could join now.
     ///
     /// # Errors
@@ -91,7 +100,8 @@ pub trait Waitlist: Send + Sync + 'static {
     /// missing. It reads the disk, so it is for a thread that may wait.
     ///
     /// # Errors
-    /// [`StoreError::Unreadable`] and [`StoreError::Unreachable`], also in the middle.
+    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Refused`] and
+    /// [`StoreError::ReaderTimedOut`], also in the middle.
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError>;
 }
 
@@ -142,7 +152,7 @@ impl Iterator for Entries {
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Why a running store has no answer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum StoreError {
     /// More sign-ups are waiting than the queue holds. Ask again in a moment.
     Busy,
@@ -152,13 +162,19 @@ pub enum StoreError {
     Stopped,
     /// What it holds can't be read.
     Unreadable,
-    /// The database that it is in does not answer, or refuses.
+    /// The database that it is in does not answer.
     Unreachable,
+    /// The database answers with an error, in its words. They have nobody's address.
+    Refused(Arc<str>),
+    /// Whoever reads the list has paused for too long.
+    ReaderTimedOut,
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Refused(why) => return write!(f, "the database refuses: {why}"),
+            Self::ReaderTimedOut => "reading was paused for too long",
             Self::Busy => "the queue of sign-ups is full",
             Self::TimedOut => "the store takes too long to answer",
             Self::Stopped => "the store has stopped",

@@ -23,14 +23,17 @@ pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a store may take to say that it is ready: who asks would rather know soon that it is not.
 const READY_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Where a committer answers.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
 /// What is asked of a committer, and who waits for the answer.
 pub(super) enum Request {
-    Join(Entry, oneshot::Sender<Joined>),
+    Join(Entry, Reply<Joined>),
     /// At most as many as a batch may have.
-    JoinAll(Vec<Entry>, oneshot::Sender<Vec<Joined>>),
-    Erase(Erasure, oneshot::Sender<Vec<bool>>),
+    JoinAll(Vec<Entry>, Reply<Vec<Joined>>),
+    Erase(Erasure, Reply<Vec<bool>>),
     /// Nothing but the answer.
-    Ready(oneshot::Sender<()>),
+    Ready(Reply<()>),
 }
 
 /// Addresses that are to be taken off the list.
@@ -163,7 +166,7 @@ impl Queue {
     fn ask<T: Send + 'static>(
         &self,
         patience: Duration,
-        request: impl FnOnce(oneshot::Sender<T>) -> Request,
+        request: impl FnOnce(Reply<T>) -> Request,
     ) -> Answer<'static, T> {
         let (answer, answered) = oneshot::channel();
         let sent = self.requests.try_send(request(answer));
@@ -184,10 +187,13 @@ impl Queue {
     }
 }
 
-async fn in_time<T>(patience: Duration, answered: oneshot::Receiver<T>) -> Result<T, StoreError> {
+async fn in_time<T>(
+    patience: Duration,
+    answered: oneshot::Receiver<Result<T, StoreError>>,
+) -> Result<T, StoreError> {
     let answered = timeout(patience, answered).await;
     let answered = answered.map_err(|_| StoreError::TimedOut)?;
-    answered.map_err(|_| StoreError::Stopped)
+    answered.map_err(|_| StoreError::Stopped)?
 }
 
 /// The name of a store's thread.

@@ -7,10 +7,11 @@ mod moving;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
     process::Command,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -59,7 +60,20 @@ impl Copy {
                 "0",
             ])
             .env("DATABASE_URL", &self.database);
-        self.running = Some(Running::start(command));
+        let log = self.place.path().join("log");
+        let file = File::options().create(true).append(true).open(&log);
+        command.stderr(file.expect("writable"));
+        self.running = Some(Running::logging_to(command, &log));
+    }
+
+    /// How often its log says that the database is lost, and that it is back.
+    fn outages(&self) -> (usize, usize) {
+        let log = fs::read_to_string(self.place.path().join("log")).expect("readable");
+        let count = |words| log.lines().filter(|line| line.contains(words)).count();
+        (
+            count("Nobody can sign up until it is back"),
+            count("the database is back"),
+        )
     }
 
     fn running(&self) -> &Running {
@@ -99,7 +113,9 @@ struct Clients {
 
 /// What they share.
 struct Asking {
-    origin: Mutex<String>,
+    /// The sites they ask, in turns.
+    origins: Mutex<Vec<String>>,
+    turn: AtomicUsize,
     told: Mutex<Told>,
     is_over: AtomicBool,
 }
@@ -112,13 +128,21 @@ struct Told {
     asked: BTreeSet<String>,
     /// Who was told to be on the list.
     acknowledged: BTreeSet<String>,
+    /// Who was erased since, or perhaps was.
+    erased: BTreeSet<String>,
 }
 
 impl Clients {
     /// Begins to ask a site.
     fn come(origin: String) -> Self {
+        Self::come_to_all(vec![origin])
+    }
+
+    /// Begins to ask several.
+    fn come_to_all(origins: Vec<String>) -> Self {
         let asking = Arc::new(Asking {
-            origin: Mutex::new(origin),
+            origins: Mutex::new(origins),
+            turn: AtomicUsize::new(0),
             told: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
@@ -140,7 +164,7 @@ impl Clients {
 
     /// From now on they ask another one.
     fn go_to(&self, origin: String) {
-        *self.asking.origin.lock().expect("no panic") = origin;
+        *self.asking.origins.lock().expect("no panic") = vec![origin];
     }
 
     fn get(&self, path: &str) -> String {
@@ -165,6 +189,17 @@ impl Clients {
         });
     }
 
+    /// Somebody who is on the list.
+    fn anybody(&self) -> Option<String> {
+        let told = self.asking.told.lock().expect("no panic");
+        told.acknowledged.difference(&told.erased).next().cloned()
+    }
+
+    fn note_erased(&self, address: String) {
+        let mut told = self.asking.told.lock().expect("no panic");
+        told.erased.insert(address);
+    }
+
     fn leave(self) -> Told {
         self.asking.is_over.store(true, Ordering::SeqCst);
         self.runtime.block_on(self.signing_up.join_all());
@@ -174,7 +209,9 @@ impl Clients {
 
 impl Asking {
     fn url(&self, path: &str) -> String {
-        self.origin.lock().expect("no panic").clone() + path
+        let origins = self.origins.lock().expect("no panic");
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        origins[turn % origins.len()].clone() + path
     }
 
     async fn sign_up(&self, client: usize) {
@@ -213,7 +250,8 @@ impl Told {
         let listed = server.sql(database, "SELECT email FROM waitlist_entries");
         let people: BTreeSet<_> = listed.lines().map(str::to_owned).collect();
         assert_eq!(listed.lines().count(), people.len(), "nobody is doubled");
-        let lost: Vec<_> = self.acknowledged.difference(&people).collect();
+        let lost = self.acknowledged.difference(&people);
+        let lost: Vec<_> = lost.filter(|it| !self.erased.contains(*it)).collect();
         assert!(lost.is_empty(), "lost: {lost:?}");
         assert!(people.is_subset(&self.asked));
         let counted = server.sql(database, "SELECT sum(entries) FROM waitlist_count");

@@ -16,9 +16,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{DatabaseUrl, Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
 use model::Model;
 use tempfile::TempDir;
+
+use crate::postgres::Database;
 
 /// Where a list is kept, so that it can be opened again.
 trait Place {
@@ -54,18 +56,15 @@ impl Place for Directory {
     }
 }
 
-/// A database.
-struct Database(DatabaseUrl);
-
 impl Default for Database {
     fn default() -> Self {
-        Self(crate::postgres::database())
+        crate::postgres::database()
     }
 }
 
 impl Place for Database {
     fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(postgres::open(&self.0))
+        Box::new(postgres::open(self))
     }
 }
 

@@ -1,80 +1,54 @@
-//! What those want who wait at the same time, in as few statements as it takes.
+//! What those want who wait at the same time, in as few statements as possible.
 //!
 //! People join by one statement, which is a transaction of its own: in one round trip it inserts them and
-//! counts them, so that nothing is locked while the database waits for a copy.
+//! counts them, so that nothing is locked while the database waits for an instance.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
+    ops::Range,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use deadpool_postgres::Client;
 use tokio_postgres::{Error, Row, types::FromSql};
 use uuid::Uuid;
 
-use super::super::{Joined, queue::Request};
+use super::{
+    super::{Joined, StoreError, queue::Request},
+    error::Failure,
+    sql,
+    writer::Writer,
+};
 
-/// Whose keys are there stays as they are. The count is changed last, and only when there is a change. Where
-/// the row of the slot is missing, the statement divides by zero and does nothing: else people would be kept
-/// and never counted ([`Failure::NoSlot`](super::pool::Failure)).
-const JOIN: &str = "
-    WITH fresh AS (
-        INSERT INTO waitlist_entries (key, email, joined_at, id)
-        SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[])
-        ON CONFLICT (key) DO NOTHING
-        RETURNING id
-    ), counted AS (
-        UPDATE waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-        WHERE slot = $5 AND EXISTS (SELECT 1 FROM fresh)
-        RETURNING entries
-    )
-    SELECT id, (SELECT entries FROM counted), 1 / (SELECT count(*) FROM counted) FROM fresh";
-
-/// By the ids too: when it comes late, after it was given up and done by another connection, who has joined
-/// again meanwhile stays.
-const ERASE: &str = "
-    WITH gone AS (
-        DELETE FROM waitlist_entries
-        WHERE key = ANY($1::bytea[]) AND id = ANY($3::uuid[])
-        RETURNING id
-    ), counted AS (
-        UPDATE waitlist_count SET entries = entries - (SELECT count(*) FROM gone)
-        WHERE slot = $2 AND EXISTS (SELECT 1 FROM gone)
-        RETURNING entries
-    )
-    SELECT (SELECT entries FROM counted), 1 / (SELECT count(*) FROM counted) FROM gone LIMIT 1";
-
-/// Which of these sign-ups are the ones on the list.
-const OURS: &str =
-    "SELECT id FROM waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])";
-
-const COUNTED: &str = "SELECT entries FROM waitlist_count WHERE slot = $1";
-
-const PRESENT: &str = "SELECT key, id FROM waitlist_entries WHERE key = ANY($1::bytea[])";
+/// Somebody may sign up again and again while they are erased.
+const ERASURES_MAX: usize = 3;
 
 /// Requests, and what has become of them so far.
 pub(super) struct Batch {
     requests: Vec<Request>,
     /// Who wants to join, in the order of the requests.
     people: Vec<Person>,
+    /// Of each address the first who has it, by key: sorted, so that instances with the same ones wait for each
+    /// other, and not in a circle.
+    firsts: Vec<usize>,
+    /// Ranges of `firsts` that are not done; the last one is next.
+    remaining: Vec<Range<usize>>,
+    /// What became of `people`, where they are the first who have their address.
+    outcomes: Vec<Result<Joined, StoreError>>,
     /// Addresses to be erased that were there when they were looked for.
     present: HashSet<String>,
-    /// Whether it was tried before, and what came of it is not known.
-    is_again: bool,
+    /// Whether an erasure was committed.
+    has_erased: bool,
+    /// Whether an earlier attempt may have had an effect that is not known.
+    is_uncertain: bool,
 }
 
 struct Person {
+    /// The position of the first one in the batch who has this address.
+    first: usize,
     key: String,
     email: String,
     joined_at: SystemTime,
     id: Uuid,
-}
-
-/// What was done.
-pub(super) struct Done {
-    joined: Vec<Joined>,
-    /// What the slot counts, if that has changed.
-    pub(super) counted: Option<i64>,
 }
 
 impl Batch {
@@ -88,17 +62,27 @@ impl Batch {
                 Request::Erase(..) | Request::Ready(_) => &[],
             };
             people.extend(entries.iter().map(|entry| Person {
+                first: 0,
                 key: entry.email.key(),
                 email: entry.email.as_typed().to_owned(),
                 joined_at: to_the_millisecond(entry.joined_at),
                 id: Uuid::now_v7(),
             }));
         }
+        let mut firsts = BTreeMap::new();
+        for (at, person) in people.iter_mut().enumerate() {
+            person.first = *firsts.entry(person.key.clone()).or_insert(at);
+        }
+        let firsts: Vec<_> = firsts.into_values().collect();
         Self {
             requests,
+            remaining: std::iter::once(0..firsts.len()).collect(),
+            firsts,
+            outcomes: vec![Err(StoreError::Stopped); people.len()],
             people,
             present: HashSet::new(),
-            is_again: false,
+            has_erased: false,
+            is_uncertain: false,
         }
     }
 
@@ -107,118 +91,179 @@ impl Batch {
         self.requests.iter().all(Request::is_abandoned)
     }
 
-    /// Whether somebody wants more than to know that it could be done.
-    pub(super) fn changes(&self) -> bool {
+    /// Whether somebody wants to know if people can join.
+    pub(super) fn asks_if_ready(&self) -> bool {
         let is_question = |request: &Request| matches!(request, Request::Ready(_));
-        !self.requests.iter().all(is_question)
+        self.requests.iter().any(is_question)
     }
 
-    /// Does all of it, and counts it in a slot. What fails may be done all the same, so it is done again
-    /// with the same ids.
-    pub(super) async fn commit(&mut self, client: &Client, slot: i64) -> Result<Done, Error> {
-        let is_again = std::mem::replace(&mut self.is_again, true);
-        let mut done = self.join(client, slot, is_again).await?;
-        done.counted = self.erase(client, slot).await?.or(done.counted);
-        Ok(done)
+    /// Does all of it. What fails may be done all the same, so it is done again with the same ids. Returns
+    /// whether an entry was inserted. A statement lists at most `limit` people, which becomes less when it
+    /// takes too long.
+    pub(super) async fn commit(
+        &mut self,
+        writer: &mut Writer,
+        limit: &mut usize,
+    ) -> Result<bool, Failure> {
+        let done = self.try_to_commit(writer, limit).await;
+        if matches!(done, Err(Failure::Outage(_))) {
+            self.is_uncertain = true;
+        }
+        done
     }
 
-    async fn join(&self, client: &Client, slot: i64, is_again: bool) -> Result<Done, Error> {
-        let (mut joined, mut counted) = (Vec::new(), None);
-        if self.people.is_empty() {
-            return Ok(Done { joined, counted });
+    async fn try_to_commit(
+        &mut self,
+        writer: &mut Writer,
+        limit: &mut usize,
+    ) -> Result<bool, Failure> {
+        let mut has_inserted = false;
+        while let Some(range) = self.remaining.pop() {
+            if range.is_empty() {
+                continue;
+            }
+            let end = range.end.min(range.start + *limit);
+            let (chunk, rest) = (range.start..end, end..range.end);
+            // In this order, because the last one is next.
+            self.remaining.push(rest);
+            match self.join(writer, chunk.clone()).await {
+                Ok(inserted) => has_inserted |= inserted,
+                Err(Failure::Rejected(why)) if chunk.len() == 1 => {
+                    let at = self.firsts[chunk.start];
+                    self.outcomes[at] = Err(StoreError::Refused(why.into()));
+                }
+                Err(Failure::Rejected(_)) => {
+                    // One of them is wrong, and the others are not to wait for it.
+                    let middle = usize::midpoint(chunk.start, chunk.end);
+                    self.remaining.push(middle..chunk.end);
+                    self.remaining.push(chunk.start..middle);
+                }
+                Err(failure) => {
+                    if failure.is_slow() {
+                        *limit = (chunk.len() / 2).max(1);
+                    }
+                    self.remaining.push(chunk);
+                    return Err(failure);
+                }
+            }
         }
-        // Each address once, the first who has it. Sorted, so that copies with the same ones wait for each
-        // other, and not in a circle.
-        let mut firsts = BTreeMap::new();
-        for person in &self.people {
-            firsts.entry(person.key.as_bytes()).or_insert(person);
-        }
-        let keys: Vec<_> = firsts.keys().copied().collect();
-        let emails: Vec<_> = firsts.values().map(|it| it.email.as_str()).collect();
-        let times: Vec<_> = firsts.values().map(|it| it.joined_at).collect();
-        let ids: Vec<_> = firsts.values().map(|it| it.id).collect();
-        let statement = client.prepare_cached(JOIN).await?;
-        let fresh = client
-            .query(&statement, &[&keys, &emails, &times, &ids, &slot])
-            .await?;
-        let mut ours = HashSet::new();
-        for row in fresh {
-            ours.insert(row.try_get(0)?);
-            counted = row.try_get(1)?;
-        }
-        if is_again {
-            // An earlier try that was cut off has them on the list. By now it is over: the insertion waits
-            // for one that has the same keys.
-            let statement = client.prepare_cached(OURS).await?;
-            let rows = client.query(&statement, &[&keys, &ids]).await?;
+        self.erase(writer).await?;
+        Ok(has_inserted)
+    }
+
+    /// Returns whether somebody was inserted.
+    async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
+        let firsts = &self.firsts[range];
+        let people: Vec<_> = firsts.iter().map(|at| &self.people[*at]).collect();
+        let keys: Vec<_> = people.iter().map(|it| it.key.as_bytes()).collect();
+        let emails: Vec<_> = people.iter().map(|it| it.email.as_str()).collect();
+        let times: Vec<_> = people.iter().map(|it| it.joined_at).collect();
+        let ids: Vec<_> = people.iter().map(|it| it.id).collect();
+        let fresh = writer.join(&keys, &emails, &times, &ids).await?;
+        let mut ours: HashSet<_> = fresh.iter().copied().collect();
+        if self.is_uncertain && ours.len() < ids.len() {
+            // An earlier attempt has listed them, or the people are others'. It is over: the insertion waits for
+            // one that has the same keys.
+            let rows = writer.query(sql::OURS, &[&keys, &ids]).await?;
             ours.extend(column::<Uuid>(&rows, 0)?);
         }
-        joined.extend(self.people.iter().map(|person| {
-            if ours.contains(&person.id) {
+        for (at, id) in firsts.iter().zip(ids) {
+            self.outcomes[*at] = Ok(if ours.contains(&id) {
                 Joined::New
             } else {
                 Joined::AlreadyListed
-            }
-        }));
-        Ok(Done { joined, counted })
+            });
+        }
+        Ok(!fresh.is_empty())
     }
 
-    /// What the slot counts afterwards, if that has changed.
-    async fn erase(&mut self, client: &Client, slot: i64) -> Result<Option<i64>, Error> {
+    /// What became of somebody: of several who have one address, the first one joins.
+    fn outcome(&self, at: usize) -> Result<Joined, StoreError> {
+        let first = self.people[at].first;
+        let outcome = self.outcomes[first].clone();
+        outcome.map(|joined| {
+            if at == first {
+                joined
+            } else {
+                Joined::AlreadyListed
+            }
+        })
+    }
+
+    async fn erase(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let keys = self.requests.iter().filter_map(|request| match request {
             Request::Erase(erasure, _) => Some(&erasure.keys),
             _ => None,
         });
         let keys: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
         if keys.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let keys: Vec<_> = keys.into_iter().collect();
-        // Before anything is done, because a try that was cut off does not tell.
-        let statement = client.prepare_cached(PRESENT).await?;
-        let present = client.query(&statement, &[&keys]).await?;
-        if present.is_empty() {
-            return Ok(None);
+        for _ in 0..ERASURES_MAX {
+            // First, because an attempt that is cut off does not say whom it has erased.
+            let rows = writer.query(sql::PRESENT, &[&keys]).await?;
+            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
+            let is_last = ids.is_empty() && self.has_erased;
+            if is_last {
+                break;
+            }
+            let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
+            self.present.extend(addresses);
+            // Also when nobody is there. After it, no sign-up that was sent before it lists anybody; and who is
+            // there then has come meanwhile.
+            writer.erase(&keys, &ids).await?;
+            self.has_erased = true;
         }
-        let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&present, 0)?, column(&present, 1)?);
-        let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
-        self.present.extend(addresses);
-        let statement = client.prepare_cached(ERASE).await?;
-        let counted = client.query_opt(&statement, &[&keys, &slot, &ids]).await?;
-        counted.map(|row| row.try_get(0)).transpose()
+        Ok(())
     }
 
-    /// Tells everybody.
-    pub(super) fn answer(mut self, done: Done) {
-        let mut joined = done.joined.into_iter();
+    /// Answers those who need not wait until a lasting fault is fixed: whoever asks if the list is ready, and
+    /// the owner. Visitors wait, because it may be fixed in time; and the owner waits with them, which does not
+    /// happen, as a command has a batch of its own.
+    pub(super) fn give_up(&mut self, error: &StoreError) {
+        let has_visitors = self
+            .requests
+            .iter()
+            .any(|request| matches!(request, Request::Join(..)));
+        let gives_up =
+            |request: &mut Request| matches!(request, Request::Ready(_)) || !has_visitors;
+        for request in self.requests.extract_if(.., gives_up) {
+            // Whoever has left needs no answer.
+            match request {
+                Request::Join(_, answer) => drop(answer.send(Err(error.clone()))),
+                Request::JoinAll(_, answer) => drop(answer.send(Err(error.clone()))),
+                Request::Erase(_, answer) => drop(answer.send(Err(error.clone()))),
+                Request::Ready(answer) => drop(answer.send(Err(error.clone()))),
+            }
+        }
+    }
+
+    /// Answers everybody.
+    pub(super) fn answer(mut self) {
+        let outcomes: Vec<_> = (0..self.people.len()).map(|at| self.outcome(at)).collect();
+        let mut outcomes = outcomes.into_iter();
         for request in self.requests {
-            // Who has gone meanwhile needs no answer.
+            // Whoever has left needs no answer.
             match request {
                 Request::Join(_, answer) => {
-                    if let Some(joined) = joined.next() {
-                        let _ = answer.send(joined);
+                    if let Some(outcome) = outcomes.next() {
+                        let _ = answer.send(outcome);
                     }
                 }
                 Request::JoinAll(entries, answer) => {
-                    let _ = answer.send(joined.by_ref().take(entries.len()).collect());
+                    let _ = answer.send(outcomes.by_ref().take(entries.len()).collect());
                 }
                 Request::Erase(erasure, answer) => {
                     let was_there = |key| self.present.remove(key);
-                    let _ = answer.send(erasure.keys.iter().map(was_there).collect());
+                    let _ = answer.send(Ok(erasure.keys.iter().map(was_there).collect()));
                 }
                 Request::Ready(answer) => {
-                    let _ = answer.send(());
+                    let _ = answer.send(Ok(()));
                 }
             }
         }
     }
-}
-
-/// What a slot counts.
-pub(super) async fn counted(client: &Client, slot: i64) -> Result<Option<i64>, Error> {
-    let statement = client.prepare_cached(COUNTED).await?;
-    let row = client.query_opt(&statement, &[&slot]).await?;
-    row.map(|row| row.try_get(0)).transpose()
 }
 
 /// As every store keeps it. A time before 1970 is none of a sign-up.
@@ -229,6 +274,7 @@ fn to_the_millisecond(time: SystemTime) -> SystemTime {
 }
 
 /// A column of every row.
-fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Error> {
-    rows.iter().map(|row| row.try_get(index)).collect()
+fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
+    let column: Result<_, Error> = rows.iter().map(|row| row.try_get(index)).collect();
+    column.map_err(|error| Failure::from(&error))
 }

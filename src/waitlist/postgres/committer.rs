@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::Pool;
 use tokio::{
     sync::mpsc,
     time::{sleep, timeout},
@@ -13,37 +12,59 @@ use tokio::{
 
 use super::{
     super::queue::{Request, of_the_store, take_batch},
-    batch::{self, Batch, Done},
-    pool::{Failure, TRY_PATIENCE, connection, settle, write},
+    batch::Batch,
+    connector::Connector,
+    error::{Failure, Outage, OutageKind},
     schema,
     state::State,
+    writer::Writer,
 };
 
-/// Entries that share a transaction.
+/// Maximum number of entries in a statement.
 pub(super) const BATCH_MAX: usize = 512;
 /// A batch waits until it has as many requests as came during the last one, or so many, for a millisecond or
 /// two. A transaction costs the database as much as twenty people in it, and those who sign up at the same
-/// pace would else take turns in two halves: with three copies and 16 clients the database worked 70 % more
-/// for each of them, and a fifth fewer came through. For whoever comes alone nobody is waited for.
+/// pace would else take turns in two halves: with three instances and 16 clients the database worked 70 % more
+/// for each of them, and a fifth fewer came through. A lone request is not delayed.
 const COMPANY_MAX: usize = 16;
-const COMPANY_PATIENCE: Duration = Duration::from_millis(1);
-/// Between two tries, at first and at most.
+const COMPANY_TIMEOUT: Duration = Duration::from_millis(1);
+/// Between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
-/// How long ago it may be that something was written, when it is asked whether something could be. Who asks
-/// may be a stranger, so each can't have a write of theirs.
-const WRITTEN_LATELY: Duration = Duration::from_secs(1);
+/// What is over sooner is no outage: a connection that breaks, a database that starts anew. Visitors wait longer.
+const OUTAGE_MIN: Duration = Duration::from_secs(1);
+/// For so long an inserted entry shows that people can join. Strangers may ask, so each cannot have a write.
+const PROOF_VALIDITY: Duration = Duration::from_secs(1);
 
-/// Owns every write of this process but the watcher's.
+/// Owns every write of this process.
 pub(super) struct Committer {
-    pub(super) pool: Pool,
-    pub(super) state: Arc<State>,
+    connector: Arc<Connector>,
+    state: Arc<State>,
+    /// Where this instance counts.
+    slot: i64,
+    /// Maximum number of entries in a statement, for now.
+    limit: usize,
+    /// When an entry was inserted last, if nothing failed since.
+    proven: Option<Instant>,
+    /// When the first attempt began that failed, if none has succeeded since.
+    failing_since: Option<Instant>,
 }
 
 impl Committer {
+    pub(super) fn new(connector: Arc<Connector>, state: Arc<State>) -> Self {
+        Self {
+            connector,
+            state,
+            slot: schema::any_slot(None),
+            limit: BATCH_MAX,
+            proven: None,
+            failing_since: None,
+        }
+    }
+
     /// Commits until the queue is closed and empty.
-    pub(super) async fn run(self, mut queue: mpsc::Receiver<Request>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Request>) {
+        let mut writer = None;
         let mut requests = Vec::with_capacity(BATCH_MAX);
-        let mut written = None;
         let mut company = 0;
         while queue.recv_many(&mut requests, BATCH_MAX).await > 0 {
             wait_for_company(company.min(COMPANY_MAX), &mut queue, &mut requests).await;
@@ -51,38 +72,28 @@ impl Committer {
             requests.retain(|request| !request.is_abandoned());
             while !requests.is_empty() {
                 let batch = Batch::new(take_batch(&mut requests, BATCH_MAX));
-                self.commit(batch, &mut written).await;
+                self.commit(batch, &mut writer).await;
             }
             company += queue.len();
         }
     }
 
     /// Tries until it is done, or nobody waits for it any more.
-    async fn commit(&self, mut batch: Batch, written: &mut Option<Instant>) {
+    async fn commit(&mut self, mut batch: Batch, writer: &mut Option<Writer>) {
         let [mut pause, longest] = PAUSES;
         while !batch.is_abandoned() {
-            match self.try_to_commit(&mut batch, *written).await {
-                Ok((done, is_written)) => {
-                    if is_written {
-                        self.state.is_well();
-                        *written = Some(Instant::now());
-                    }
-                    if let Some(counted) = done.counted {
-                        self.state.counts(counted);
-                    }
+            let begun = Instant::now();
+            match self.try_to_commit(&mut batch, writer).await {
+                Ok(()) => {
+                    self.failing_since = None;
+                    self.limit = BATCH_MAX.min(self.limit * 2);
                     // By a task of its own: the next batch is on its way before this one is told.
-                    tokio::spawn(of_the_store(async { batch.answer(done) }));
+                    tokio::spawn(of_the_store(async { batch.answer() }));
                     return;
                 }
                 Err(failure) => {
-                    *written = None;
-                    let failure = match failure {
-                        Failure::NoSlot => self.make_slot().await.err(),
-                        failure => Some(failure),
-                    };
-                    if let Some(Failure::Trouble(why)) = failure {
-                        self.state.is_in_trouble(why);
-                    }
+                    self.failing_since.get_or_insert(begun);
+                    self.note(failure, &mut batch);
                 }
             }
             sleep(pause).await;
@@ -90,43 +101,74 @@ impl Committer {
         }
     }
 
-    /// Somebody has deleted it, and with it what it counted.
-    async fn make_slot(&self) -> Result<(), Failure> {
-        let slot = self.state.slot;
-        let client = connection(&self.pool, slot).await?;
-        let done = timeout(TRY_PATIENCE, schema::make_slot(&client, slot)).await;
-        settle(client, done).map(|_| ())
+    async fn try_to_commit(
+        &mut self,
+        batch: &mut Batch,
+        connected: &mut Option<Writer>,
+    ) -> Result<(), Failure> {
+        let usable = match connected.take().filter(Writer::is_usable) {
+            Some(usable) => usable,
+            None => Writer::connect(&self.connector, &self.state, self.slot).await?,
+        };
+        let writer = connected.insert(usable);
+        let is_proven = self.proven.is_some_and(|at| at.elapsed() < PROOF_VALIDITY);
+        if batch.asks_if_ready() && !is_proven {
+            writer.probe().await?;
+            self.has_inserted();
+        }
+        match batch.commit(writer, &mut self.limit).await {
+            Ok(has_inserted) => {
+                if has_inserted {
+                    self.has_inserted();
+                }
+                Ok(())
+            }
+            Err(Failure::Slot) => {
+                if !writer.refresh().await? {
+                    // The next one creates the row.
+                    *connected = None;
+                }
+                Err(Failure::Conflict)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
-    /// `written`: when something was written, if no trouble came after it. What was done, and whether
-    /// something was written.
-    async fn try_to_commit(
-        &self,
-        batch: &mut Batch,
-        written: Option<Instant>,
-    ) -> Result<(Done, bool), Failure> {
-        let slot = self.state.slot;
-        let mut client = connection(&self.pool, slot).await?;
-        let must_write = match written {
-            Some(at) => !batch.changes() && at.elapsed() > WRITTEN_LATELY,
-            // Since this list was opened, or since the trouble.
-            None => true,
-        };
-        if must_write {
-            let done = timeout(TRY_PATIENCE, write(&client, slot)).await;
-            (client, ()) = settle(client, done)?;
+    fn has_inserted(&mut self) {
+        self.proven = Some(Instant::now());
+        self.state.end_outage();
+    }
+
+    /// After a failure: what is to be different at the next attempt, and who is told.
+    fn note(&mut self, failure: Failure, batch: &mut Batch) {
+        self.proven = None;
+        if failure.may_concern_the_slot() {
+            self.slot = schema::any_slot(Some(self.slot));
         }
-        let work = async {
-            let mut done = batch.commit(&client, slot).await?;
-            let is_written = must_write || done.counted.is_some();
-            if done.counted.is_none() && must_write {
-                // An earlier try that was cut off may have changed it.
-                done.counted = batch::counted(&client, slot).await?;
-            }
-            Ok((done, is_written))
+        let outage = match failure {
+            Failure::Conflict => return,
+            Failure::Slot => Outage {
+                why: "rows of waitlist_count are missing, and this user may not create them".into(),
+                kind: OutageKind::Unavailable,
+            },
+            Failure::Rejected(why) => Outage {
+                why,
+                kind: OutageKind::Refused,
+            },
+            Failure::Outage(outage) => outage,
         };
-        let done = timeout(TRY_PATIENCE, work).await;
-        settle(client, done).map(|(_, done)| done)
+        let is_lasting = outage.kind == OutageKind::Refused;
+        let is_brief = self
+            .failing_since
+            .is_some_and(|since| since.elapsed() < OUTAGE_MIN);
+        if is_brief && !is_lasting {
+            return;
+        }
+        self.state.begin_outage(outage);
+        let trouble = self.state.trouble.borrow();
+        if is_lasting && let Some(trouble) = trouble.as_ref() {
+            batch.give_up(&trouble.error());
+        }
     }
 }
 
@@ -145,5 +187,5 @@ async fn wait_for_company(
         }
     };
     // Fewer will do.
-    let _ = timeout(COMPANY_PATIENCE, come).await;
+    let _ = timeout(COMPANY_TIMEOUT, come).await;
 }

@@ -2,10 +2,10 @@
 
 use std::{
     pin::pin,
+    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
-use deadpool_postgres::{Object, Pool};
 use futures_util::StreamExt;
 use tokio::{
     runtime::Handle,
@@ -16,7 +16,10 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
     super::{Email, Entries, Entry, Selection, StoreError, queue::of_the_store},
-    pool::{TRY_PATIENCE, is_conflict},
+    connection::{Connection, RESPONSE_TIMEOUT},
+    connector::Connector,
+    error::Failure,
+    sql,
 };
 
 /// Entries that are handed on together, and how many such blocks may wait for who reads them.
@@ -28,8 +31,11 @@ const LAST: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<Entry>, StoreError>;
 
-/// How long the database may take to put them in order.
-const SORT_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Maximum time in which the database sorts them.
+const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// Maximum time that a reader may pause. Meanwhile the database keeps everything that is erased or updated.
+const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a reading that others' writing has made impossible is begun again.
 const TRIES: usize = 5;
@@ -40,13 +46,13 @@ const TRIES: usize = 5;
 /// [`StoreError`], also in the middle.
 pub(super) fn entries(
     runtime: &Handle,
-    pool: Pool,
+    connector: Arc<Connector>,
     selection: Selection,
 ) -> Result<Entries, StoreError> {
     let (tell, told) = oneshot::channel();
     let (send, mut blocks) = mpsc::channel(BLOCKS);
     let mut reader = Reader {
-        pool,
+        connector,
         selection,
         tell: Some(tell),
         send,
@@ -96,20 +102,23 @@ impl From<Elapsed> for Stop {
     }
 }
 
-impl From<tokio_postgres::Error> for Stop {
-    fn from(error: tokio_postgres::Error) -> Self {
-        if is_conflict(&error) {
-            Self::Conflict
-        } else if error.as_db_error().is_some() {
-            Self::Trouble(StoreError::Unreadable)
-        } else {
-            Self::Trouble(StoreError::Unreachable)
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Conflict => Self::Conflict,
+            failure => Self::Trouble(failure.into()),
         }
     }
 }
 
+impl From<tokio_postgres::Error> for Stop {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Failure::from(&error).into()
+    }
+}
+
 struct Reader {
-    pool: Pool,
+    connector: Arc<Connector>,
     selection: Selection,
     /// Whom the count is to be told, or why there is none, until it is.
     tell: Option<oneshot::Sender<Result<u64, StoreError>>>,
@@ -118,42 +127,37 @@ struct Reader {
 
 impl Reader {
     async fn read(&mut self) -> Result<(), Stop> {
-        let client = self.pool.get().await;
-        let client = client.map_err(|_| Stop::Trouble(StoreError::Unreachable))?;
-        // Closed at the end: who goes away early leaves the rest of the list in it.
-        let mut client = Object::take(client);
+        let mut connection = self.connector.connect().await?;
+        let read = self.read_by(&mut connection).await;
+        // Whoever leaves early leaves the rest of the list in it.
+        connection.close();
+        read
+    }
+
+    async fn read_by(&mut self, connection: &mut Connection) -> Result<(), Stop> {
+        let listed = connection.named(sql::LISTED);
+        let statement = connection.named(&sql::entries(self.selection.newest_first));
         let begin = async {
+            let client = connection.client();
+            client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
             let reading = client.build_transaction();
             let reading = reading.isolation_level(IsolationLevel::RepeatableRead);
             let reading = reading.read_only(true).start().await?;
-            // It may take its time, and whoever reads it theirs.
-            let patience = "SET LOCAL statement_timeout = 0";
-            reading.batch_execute(patience).await?;
             // With this the moment has come that the list is of.
-            let count = "SELECT coalesce(sum(entries), 0)::bigint FROM waitlist_count";
-            let count = reading.query_typed_one(count, &[]).await?.try_get(0)?;
+            let count = reading.query_typed_one(&listed, &[]).await?.try_get(0)?;
             Ok::<_, Stop>((reading, count))
         };
-        let (reading, count) = timeout(TRY_PATIENCE, begin).await??;
+        let (reading, count) = timeout(RESPONSE_TIMEOUT, begin).await??;
 
-        let Selection {
-            since,
-            until,
-            newest_first,
-        } = self.selection;
-        let order = if newest_first { "DESC" } else { "ASC" };
-        let statement = format!(
-            "SELECT email, joined_at FROM waitlist_entries WHERE joined_at >= $1 AND joined_at < $2 \
-             ORDER BY joined_at {order}, id {order}"
-        );
+        let Selection { since, until, .. } = self.selection;
         let period = [
             since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
             until.unwrap_or(UNIX_EPOCH + LAST),
         ];
         let rows = reading.query_raw(&statement, period);
-        let mut rows = pin!(timeout(SORT_PATIENCE, rows).await??);
+        let mut rows = pin!(timeout(SORT_TIMEOUT, rows).await??);
         let mut block = Vec::with_capacity(BLOCK);
-        while let Some(row) = timeout(SORT_PATIENCE, rows.next()).await? {
+        while let Some(row) = timeout(SORT_TIMEOUT, rows.next()).await? {
             block.push(entry(&row?)?);
             if block.len() == BLOCK {
                 self.hand_on(count, std::mem::take(&mut block)).await?;
@@ -176,7 +180,9 @@ impl Reader {
             let told = tell.send(Ok(u64::try_from(count).unwrap_or(0)));
             told.map_err(|_| Stop::Gone)?;
         }
-        self.send.send(Ok(block)).await.map_err(|_| Stop::Gone)
+        let sent = timeout(READER_TIMEOUT, self.send.send(Ok(block))).await;
+        let sent = sent.map_err(|_| Stop::Trouble(StoreError::ReaderTimedOut))?;
+        sent.map_err(|_| Stop::Gone)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::{error::Error as _, fmt};
 
-use deadpool_postgres::{HookError, PoolError};
 use tokio_postgres::{Error, error::SqlState};
 
-use super::{pool::TRY_PATIENCE, schema};
+use super::schema;
 
 /// Why a list is not opened. Its words are for the owner; nothing was changed.
 #[derive(Debug)]
@@ -14,31 +13,49 @@ pub enum DatabaseError {
     Settings(String),
     /// Nobody answers there (where, why). Later somebody may.
     Unreachable(String, String),
+    /// It answers, but not now (where, why). Later it may.
+    Unavailable(String, String),
     /// It answers, and refuses (where, why).
     Refused(String, String),
     /// There is no list (where).
     NoList(String),
+    /// The list is of an older format, which a server or an import would update (where, which).
+    Older(String, i64),
     /// It is of a newer format (where, which).
     Newer(String, i64),
+    /// There are several lists (where, in which schemas).
+    Several(String, Vec<String>),
     /// It can't keep every address as typed (where, in which encoding).
     Encoding(String, String),
+    /// A connection pooler gives each transaction another session (where).
+    Pooler(String),
 }
 
 impl fmt::Display for DatabaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Settings(why) => write!(f, "the database can't be connected to: {why}"),
+            Self::Settings(why) => write!(f, "cannot connect to the database: {why}"),
             Self::Unreachable(place, why) => write!(
                 f,
-                "{place} does not answer: {why}; see that it runs and that this machine may reach it"
+                "{place} does not answer: {why}; check that it runs and that this machine may reach it"
+            ),
+            Self::Unavailable(place, why) => write!(
+                f,
+                "{place} answers, but cannot be used now: {why}; fix that in the database, or try again"
             ),
             Self::Refused(place, why) => write!(
                 f,
-                "{place} refuses: {why}; see to the URL, and to what this user may do there"
+                "{place} answers, but refuses: {why}; check the URL and the privileges of this user"
             ),
             Self::NoList(place) => write!(
                 f,
                 "there is no waitlist in {place}; name its place with --store"
+            ),
+            Self::Older(place, format) => write!(
+                f,
+                "{place} has a waitlist of format {format}, and this program reads format {}: start the \
+                 server once as the user who owns the tables, which updates them",
+                schema::FORMAT
             ),
             Self::Newer(place, format) => write!(
                 f,
@@ -46,10 +63,23 @@ impl fmt::Display for DatabaseError {
                  program that made it, or a newer one",
                 schema::FORMAT
             ),
+            Self::Several(place, schemas) => write!(
+                f,
+                "{place} has waitlists in several schemas ({}): add the one that is meant to the URL, as in \
+                 ?options=-csearch_path%3D{}",
+                schemas.join(", "),
+                schemas.first().map_or("", |schema| schema)
+            ),
             Self::Encoding(place, encoding) => write!(
                 f,
-                "{place} keeps text as {encoding}, which not every address can be written in: make a \
+                "{place} stores text as {encoding}, which cannot represent every address: create a \
                  database with ENCODING 'UTF8'"
+            ),
+            Self::Pooler(place) => write!(
+                f,
+                "{place} is a connection pooler that gives each transaction another session, as PgBouncer does \
+                 with pool_mode = transaction: set pool_mode = session for this database, or connect to \
+                 PostgreSQL directly"
             ),
         }
     }
@@ -57,54 +87,142 @@ impl fmt::Display for DatabaseError {
 
 impl std::error::Error for DatabaseError {}
 
-/// Why a list is not opened, when there is no connection.
-pub(super) fn no_connection(place: &str, error: &PoolError) -> DatabaseError {
-    match error {
-        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-            refusal(place, error)
+impl DatabaseError {
+    /// Why a list is not opened, when a connection or a statement failed.
+    pub(super) fn of(place: &str, failure: Failure) -> Self {
+        let place = place.to_owned();
+        match failure {
+            Failure::Conflict => Self::Unavailable(place, "others change the same rows".into()),
+            Failure::Slot => Self::Unavailable(place, "a row of the count is missing".into()),
+            Failure::Rejected(why) => Self::Refused(place, why),
+            Failure::Outage(Outage { why, kind }) => match kind {
+                OutageKind::Refused => Self::Refused(place, why),
+                OutageKind::Cancelled | OutageKind::Unavailable => Self::Unavailable(place, why),
+                OutageKind::NoResponse | OutageKind::Broken => Self::Unreachable(place, why),
+            },
         }
-        other => DatabaseError::Unreachable(place.to_owned(), words_of_the_pool(other)),
     }
 }
 
-/// Why a list is not opened, when a statement failed.
-pub(super) fn refusal(place: &str, error: &Error) -> DatabaseError {
-    let (place, why) = (place.to_owned(), words(error));
-    // Who logs in, to which database, and what may be done there. All else may pass.
-    let is_refused = |code: &SqlState| is_of_class(code.code(), &["0A", "28", "3D", "42"]);
-    match error.code() {
-        Some(code) if is_refused(code) => DatabaseError::Refused(place, why),
-        _ => DatabaseError::Unreachable(place, why),
+/// Why an attempt failed.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// Others changed the same rows: try again.
+    Conflict,
+    /// The row in which this instance counts is missing, or its epoch has changed.
+    Slot,
+    /// The database rejects a row, in words.
+    Rejected(String),
+    Outage(Outage),
+}
+
+impl Failure {
+    /// A statement took too long. Fewer rows at a time may help.
+    pub(super) fn is_slow(&self) -> bool {
+        let Self::Outage(Outage { kind, .. }) = self else {
+            return false;
+        };
+        matches!(kind, OutageKind::NoResponse | OutageKind::Cancelled)
+    }
+
+    /// Somebody may hold the row of the slot, or have deleted it: another one may do.
+    pub(super) fn may_concern_the_slot(&self) -> bool {
+        matches!(self, Self::Slot) || self.is_slow()
     }
 }
 
-/// Why there is no connection, in words for the owner.
-pub(super) fn words_of_the_pool(error: &PoolError) -> String {
-    match error {
-        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-            words(error)
-        }
-        PoolError::Timeout(_) => {
-            format!("no connection in {} seconds", TRY_PATIENCE.as_secs())
-        }
-        other => other.to_string(),
+/// The database cannot be used.
+#[derive(Clone, Debug)]
+pub(super) struct Outage {
+    /// In words for the owner, without anybody's address.
+    pub(super) why: String,
+    pub(super) kind: OutageKind,
+}
+
+/// From what may pass by itself to what lasts.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum OutageKind {
+    /// There is no connection, or it broke.
+    Broken,
+    /// There was no response in time.
+    NoResponse,
+    /// The database has cancelled a statement that took too long.
+    Cancelled,
+    /// It answers with an error that may pass.
+    Unavailable,
+    /// It answers with an error that lasts until somebody fixes it.
+    Refused,
+}
+
+impl OutageKind {
+    /// Whether the database has said what is wrong.
+    pub(super) fn is_answer(self) -> bool {
+        self >= Self::Cancelled
     }
 }
 
-/// What happened, in words for the owner. An address never appears in a log, so what may quote one (data,
-/// and CockroachDB's insides, which name keys) is told by its number.
-pub(super) fn words(error: &Error) -> String {
+pub(super) fn outage(kind: OutageKind, why: String) -> Failure {
+    Failure::Outage(Outage { why, kind })
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let outage = |kind| outage(kind, describe(error));
+        let Some(code) = error.code() else {
+            return outage(OutageKind::Broken);
+        };
+        if is_conflict(error) {
+            Self::Conflict
+        } else if *code == SqlState::DIVISION_BY_ZERO {
+            Self::Slot
+        } else if is_of_class(code.code(), &["22", "23", "44", "P0"]) {
+            Self::Rejected(describe(error))
+        } else if is_lasting(code) {
+            outage(OutageKind::Refused)
+        } else if *code == SqlState::QUERY_CANCELED {
+            outage(OutageKind::Cancelled)
+        } else {
+            outage(OutageKind::Unavailable)
+        }
+    }
+}
+
+/// Who logs in, to which database, what may be done there, and whether there is room.
+fn is_lasting(code: &SqlState) -> bool {
+    *code == SqlState::DISK_FULL || is_of_class(code.code(), &["0A", "25", "28", "3D", "3F", "42"])
+}
+
+/// To be tried again as it is, and no outage.
+pub(super) fn is_conflict(error: &Error) -> bool {
+    let conflicts = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ];
+    error.code().is_some_and(|code| conflicts.contains(code))
+}
+
+/// Describes an error for the owner. An address never appears in a log, so an error that may quote one (data,
+/// and CockroachDB's insides, which name keys) is described by its number.
+pub(super) fn describe(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
         let why = error.source().map(|why| format!(": {why}"));
         return format!("{error}{}", why.unwrap_or_default());
     };
     let code = error.code().code();
-    // Connections, states, logging in, names, privileges, resources, operators.
-    let quotes_nothing = ["08", "25", "28", "3D", "42", "53", "57"];
+    // Connections, constraints, states, logging in, names, privileges, resources, states of objects, operators,
+    // and the system. Constraints are named; the values are in another field.
+    let quotes_nothing = [
+        "08", "23", "25", "28", "3D", "3F", "42", "53", "55", "57", "58",
+    ];
     if is_of_class(code, &quotes_nothing) {
-        format!("{} ({code})", error.message())
+        let hint = if *error.code() == SqlState::QUERY_CANCELED {
+            ": a lock on a table or a row, or a slow disk, holds it up"
+        } else {
+            ""
+        };
+        format!("{} ({code}){hint}", error.message())
     } else {
-        format!("error {code}, which its own log tells more of")
+        format!("error {code}, described in the log of the database")
     }
 }
 

@@ -1,20 +1,22 @@
-//! The list in PostgreSQL, or what speaks its protocol: for several copies of the site, each of which has
-//! one of these.
+//! The list in PostgreSQL, or what speaks its protocol: for several instances of the site.
 
 mod batch;
 mod committer;
+mod connection;
+mod connector;
 mod entries;
 mod error;
 mod open;
-mod pool;
+mod recount;
 mod schema;
+mod sql;
 mod state;
 mod tls;
 mod url;
+mod writer;
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 
-use deadpool_postgres::Pool;
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -23,17 +25,23 @@ use super::{
     queue::{ANSWER_PATIENCE, Erasure, Queue, of_the_store},
 };
 use committer::{BATCH_MAX, Committer};
+use connector::Connector;
 use state::State;
 
 pub use error::DatabaseError;
 pub use state::Trouble;
 pub use url::DatabaseUrl;
 
+/// Maximum number of connections of a process: one that writes, and those that still wait for an answer to a
+/// statement that was given up; one that reads the count, and those of the owner's commands.
+const WRITING_MAX: usize = 4;
+const READING_MAX: usize = 4;
+
 /// The list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
     queue: Queue,
-    pool: Pool,
+    reading: Arc<Connector>,
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
@@ -59,39 +67,43 @@ impl PostgresWaitlist {
     }
 
     fn look(url: &DatabaseUrl, runtime: &Handle, make: bool) -> Result<Self, DatabaseError> {
-        let pool = |connections| pool::pool(url, connections).map_err(DatabaseError::Settings);
+        let schema = Arc::new(OnceLock::new());
+        let connector = |connections| {
+            let connector = Connector::new(url, Arc::clone(&schema), connections);
+            connector.map(Arc::new).map_err(DatabaseError::Settings)
+        };
         // Apart, so that nobody who reads can take the connection from those who join.
-        let (writing, pool) = (pool(1)?, pool(pool::READERS)?);
-        let state = Arc::new(State::new(schema::any_slot()));
+        let (writing, reading) = (connector(WRITING_MAX)?, connector(READING_MAX)?);
+        let state = Arc::new(State::new());
         let (tell, told) = mpsc::channel();
         {
-            let (url, pool, state) = (url.clone(), pool.clone(), Arc::clone(&state));
+            let (url, schema) = (url.clone(), Arc::clone(&schema));
+            let (reading, state) = (Arc::clone(&reading), Arc::clone(&state));
             runtime.spawn(async move {
-                let opened = open::open(&url, &pool, &state, make).await;
+                let opened = open::open(&url, &reading, &schema, &state, make).await;
                 // Who asked waits.
                 let _ = tell.send(opened);
             });
         }
         let opened = told.recv();
-        let warning = opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
+        let (warning, connection) =
+            opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
         let (queue, requests) = Queue::new(BATCH_MAX);
-        let committer = Committer {
-            pool: writing,
-            state: Arc::clone(&state),
-        };
+        let committer = Committer::new(writing, Arc::clone(&state));
         let committer = of_the_store(committer.run(requests));
         let watch = of_the_store(state::watch(
-            pool.clone(),
+            Arc::clone(&reading),
+            Some(connection),
             Arc::clone(&state),
             queue.clone(),
         ));
         Ok(Self {
             queue,
-            pool,
+            reading,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(watch)].map(AbortOnDropHandle::new),
             runtime: runtime.clone(),
-            warning,
+            warning: warning.map(|warning| format!("{url} has {warning}")),
         })
     }
 
@@ -107,27 +119,28 @@ impl PostgresWaitlist {
 
     /// Nobody is kept waiting for a database that nobody could wait for. Whether it is back is looked at
     /// several times a second.
-    fn is_lost(&self) -> bool {
-        let trouble = self.state.trouble.borrow();
-        let since = trouble.as_ref().map(|trouble| trouble.since);
-        since.is_some_and(|since| since.elapsed() > ANSWER_PATIENCE)
-    }
-
     fn unless_lost<'a, T: 'a + Send>(
         &'a self,
         answer: impl FnOnce(&'a Queue) -> Answer<'a, T>,
     ) -> Answer<'a, T> {
-        if self.is_lost() {
-            return Box::pin(std::future::ready(Err(StoreError::Unreachable)));
+        let lost = {
+            let trouble = self.state.trouble.borrow();
+            let lost = trouble.as_ref();
+            let lost = lost.filter(|trouble| trouble.since.elapsed() > ANSWER_PATIENCE);
+            lost.map(Trouble::error)
+        };
+        if let Some(lost) = lost {
+            return Box::pin(std::future::ready(Err(lost)));
         }
         let answer = answer(&self.queue);
         Box::pin(async move {
-            answer.await.map_err(|error| match error {
-                // It was not slow.
-                StoreError::TimedOut if self.state.trouble.borrow().is_some() => {
-                    StoreError::Unreachable
+            answer.await.map_err(|error| {
+                let trouble = self.state.trouble.borrow();
+                match (error, trouble.as_ref()) {
+                    // It was not slow.
+                    (StoreError::TimedOut, Some(trouble)) => trouble.error(),
+                    (error, _) => error,
                 }
-                error => error,
             })
         })
     }
@@ -147,8 +160,8 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn ready(&self) -> Answer<'_, ()> {
-        if self.state.trouble.borrow().is_some() {
-            return Box::pin(std::future::ready(Err(StoreError::Unreachable)));
+        if let Some(trouble) = self.state.trouble.borrow().as_ref() {
+            return Box::pin(std::future::ready(Err(trouble.error())));
         }
         self.unless_lost(Queue::ready)
     }
@@ -162,7 +175,11 @@ impl Waitlist for PostgresWaitlist {
         self.state.count.subscribe()
     }
 
+    fn recount(&self) -> Answer<'_, i64> {
+        Box::pin(recount::recount(&self.reading))
+    }
+
     fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
-        entries::entries(&self.runtime, self.pool.clone(), selection)
+        entries::entries(&self.runtime, Arc::clone(&self.reading), selection)
     }
 }

@@ -1,75 +1,198 @@
 //! What is there when a list is opened.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
-use deadpool_postgres::{Object, Pool};
 use tokio::time::timeout;
-use tokio_postgres::Error;
+use tokio_postgres::{Client, Error, error::SqlState, types::Type};
+use uuid::Uuid;
 
 use super::{
     DatabaseError, DatabaseUrl,
-    error::{no_connection, refusal},
-    pool::TRY_PATIENCE,
+    connection::{Connection, RESPONSE_TIMEOUT},
+    connector::Connector,
+    error::{Failure, describe},
     schema,
+    sql::{self, Schema},
     state::State,
 };
 
-/// How long tables may take to be made, or changed.
-const MIGRATION_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Maximum time to create tables, or to change them.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Looks at what is there, and makes what is to be made. Returns a warning for the owner, if there is one.
+/// How often two sessions are compared: a pooler may by chance give each its own.
+const COMPARISONS: usize = 3;
+
+/// Finds the list, and creates or updates it if `make`. Tells the state its count. Returns a warning for the
+/// owner, if there is one, and the connection.
 pub(super) async fn open(
     url: &DatabaseUrl,
-    pool: &Pool,
+    connector: &Connector,
+    schema: &OnceLock<Schema>,
     state: &State,
     make: bool,
-) -> Result<Option<String>, DatabaseError> {
-    let place = url.to_string();
-    let told = |error: Error| refusal(&place, &error);
-    let slow = |_| DatabaseError::Unreachable(place.clone(), "no answer in time".into());
-    let client = pool.get().await;
-    let client = client.map_err(|error| no_connection(&place, &error))?;
-    let look = async {
-        let encoding = client.query_typed_one("SHOW server_encoding", &[]).await?;
-        Ok((
-            encoding.try_get::<_, String>(0)?,
-            schema::format(&client).await?,
-        ))
-    };
-    let (encoding, mut format) = timeout(TRY_PATIENCE, look)
-        .await
-        .map_err(slow)?
-        .map_err(told)?;
-    if !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
-        return Err(DatabaseError::Encoding(place, encoding));
+) -> Result<(Option<String>, Connection), DatabaseError> {
+    let place = &url.to_string();
+    let told = |failure| DatabaseError::of(place, failure);
+    let mut connection = connector.connect().await.map_err(told)?;
+    detect_pooler(connector, &mut connection, place).await?;
+    let settings = look(place, settings(connection.client())).await?;
+    if let Some(encoding) = settings.encoding
+        && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
+    {
+        return Err(DatabaseError::Encoding(place.clone(), encoding));
     }
+    let found = find(&mut connection, place).await?;
+    let (mut format, known) = match found {
+        Some((name, format)) => (format, Some(name)),
+        None => (None, None),
+    };
+    let known = match known {
+        Some(known) => known,
+        None if make => {
+            let current = look(place, schema::current(connection.client())).await?;
+            let current = current.ok_or_else(|| {
+                let why = "the search_path names no schema that exists";
+                DatabaseError::Refused(place.clone(), why.into())
+            })?;
+            Schema::new(&current)
+        }
+        None => return Err(DatabaseError::NoList(place.clone())),
+    };
     if make && format.is_none_or(|format| format < schema::FORMAT) {
-        // With a connection of its own, that has another patience.
-        let client = Object::take(client);
-        let migrated = timeout(MIGRATION_PATIENCE, schema::migrate(&client)).await;
-        format = Some(migrated.map_err(slow)?.map_err(told)?);
+        let migrated = schema::migrate(connection.client(), &known);
+        let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
+        format = Some(migrated.map_err(|_| slow(place))?.map_err(failed(place))?);
+        // With the limits of a session.
+        connection = connector.connect().await.map_err(told)?;
     }
-    if let Some(newer) = format.filter(|format| *format > schema::FORMAT) {
-        return Err(DatabaseError::Newer(place, newer));
+    match format {
+        Some(schema::FORMAT) => {}
+        Some(newer) if newer > schema::FORMAT => {
+            return Err(DatabaseError::Newer(place.clone(), newer));
+        }
+        Some(older) => return Err(DatabaseError::Older(place.clone(), older)),
+        None => return Err(DatabaseError::NoList(place.clone())),
     }
-    if format != Some(schema::FORMAT) {
-        return Err(DatabaseError::NoList(place));
+    if make {
+        look(place, schema::make_slots(connection.client(), &known)).await?;
     }
-    let client = pool.get().await;
-    let client = client.map_err(|error| no_connection(&place, &error))?;
-    let look = async {
-        state.look(&client).await?;
-        // NULL in databases that are not PostgreSQL.
-        let fsync = "SELECT current_setting('fsync', true)";
-        let fsync = client.query_typed_one(fsync, &[]).await?;
-        fsync.try_get::<_, Option<String>>(0)
+    let _ = schema.set(known);
+    state.look(&mut connection).await.map_err(told)?;
+    Ok((settings.warning, connection))
+}
+
+/// The schema of the list, and its format.
+async fn find(
+    connection: &mut Connection,
+    place: &str,
+) -> Result<Option<(Schema, Option<i64>)>, DatabaseError> {
+    let client = connection.client();
+    let mut found = look(place, schema::find(client)).await?;
+    if found.len() > 1 {
+        found.sort();
+        return Err(DatabaseError::Several(place.to_owned(), found));
+    }
+    let Some(name) = found.pop() else {
+        return Ok(None);
     };
-    let fsync = timeout(TRY_PATIENCE, look).await;
-    let fsync = fsync.map_err(slow)?.map_err(told)?;
-    Ok((fsync.as_deref() == Some("off")).then(|| {
-        format!(
-            "{place} has fsync = off: a power cut can lose sign-ups that were acknowledged, or the whole \
-             database. Set fsync = on in its postgresql.conf"
+    let schema = Schema::new(&name);
+    let format = look(place, schema::format(client, &schema)).await?;
+    Ok(Some((schema, format)))
+}
+
+struct Settings {
+    encoding: Option<String>,
+    warning: Option<String>,
+}
+
+async fn settings(client: &Client) -> Result<Settings, Error> {
+    let row = client.query_typed_one(sql::SETTINGS, &[]).await?;
+    let setting = |at| row.try_get::<_, Option<String>>(at);
+    let warning = if setting(1)?.as_deref() == Some("off") {
+        Some(
+            "fsync = off: a power cut can lose sign-ups that were acknowledged, or the whole database. Set \
+             fsync = on in its postgresql.conf",
         )
-    }))
+    } else if setting(2)?.as_deref() == Some("off") {
+        Some(
+            "synchronous_commit = off, also after this program has switched it on: a crash can lose sign-ups \
+             that were acknowledged. Set synchronous_commit = on in its postgresql.conf, and check the pooler",
+        )
+    } else {
+        None
+    };
+    Ok(Settings {
+        encoding: setting(0)?,
+        warning: warning.map(str::to_owned),
+    })
+}
+
+/// Refuses a pooler that gives each transaction another session: the settings would be lost, and instances would
+/// run each other's prepared statements.
+///
+/// Two connections never share a session. A pooler hands out the one that was used last: while a transaction of
+/// the second connection holds it, the first connection gets another.
+async fn detect_pooler(
+    connector: &Connector,
+    first: &mut Connection,
+    place: &str,
+) -> Result<(), DatabaseError> {
+    // Where there is only one connection to be had, it is nobody else's.
+    let Ok(mut second) = connector.connect().await else {
+        return Ok(());
+    };
+    for _ in 0..COMPARISONS {
+        let mark = Uuid::now_v7().to_string();
+        let compare = async {
+            let marked = first.client();
+            let before = marked
+                .query_typed_one(sql::MARK_SESSION, &[(&mark, Type::TEXT)])
+                .await?;
+            let transaction = second.client().transaction().await?;
+            let other = transaction.query_typed_one(sql::SESSION_MARK, &[]).await?;
+            let after = marked.query_typed_one(sql::SESSION_MARK, &[]).await?;
+            transaction.rollback().await?;
+            let has_mark = |row: &tokio_postgres::Row| {
+                let found = row.try_get::<_, Option<String>>(1)?;
+                Ok::<_, Error>(found.as_deref() == Some(&*mark))
+            };
+            let is_moved = before.try_get::<_, i32>(0)? != after.try_get::<_, i32>(0)?;
+            Ok::<_, Error>(is_moved || has_mark(&other)? || !has_mark(&after)?)
+        };
+        let has_moved = match timeout(RESPONSE_TIMEOUT, compare).await {
+            // A pooler that gives each statement another session knows no transactions.
+            Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => true,
+            // A database without such settings.
+            Ok(Err(error)) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
+            Ok(done) => done.map_err(failed(place))?,
+            Err(_) => return Err(slow(place)),
+        };
+        if has_moved {
+            return Err(DatabaseError::Pooler(place.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Waits for an answer as long as for a statement.
+async fn look<T>(
+    place: &str,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, DatabaseError> {
+    let done = timeout(RESPONSE_TIMEOUT, work).await;
+    done.map_err(|_| slow(place))?.map_err(failed(place))
+}
+
+fn slow(place: &str) -> DatabaseError {
+    DatabaseError::Unreachable(place.to_owned(), "no response in time".into())
+}
+
+fn failed(place: &str) -> impl Fn(Error) -> DatabaseError + use<'_> {
+    move |error| match Failure::from(&error) {
+        // A row of the tables that describe the schema, for example.
+        Failure::Conflict | Failure::Slot => {
+            DatabaseError::Unavailable(place.to_owned(), describe(&error))
+        }
+        failure => DatabaseError::of(place, failure),
+    }
 }

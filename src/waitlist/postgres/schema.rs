@@ -1,127 +1,118 @@
-//! The tables, and how they come to be.
+//! The tables, and how they are created.
 //!
-//! PostgreSQL, CockroachDB and YugabyteDB take all of this. What tools for migrations rely on, they do not
-//! share: advisory locks lock nothing in CockroachDB, and neither it (since 25.1) nor YugabyteDB makes a
-//! table as a part of a transaction. So nothing is locked: every statement can be run again, by several
-//! copies that start at once too, and the version is written when all of them are done.
+//! Tools for migrations rely on what the engines do not share: advisory locks lock nothing in CockroachDB, and
+//! neither it (since 25.1) nor YugabyteDB creates a table inside a transaction. So nothing is locked: every
+//! statement can run again, also by several instances that start at once, and the version is written when all of
+//! them are done.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use tokio_postgres::{Client, Error, error::SqlState, types::Type};
+use tokio_postgres::{Client, Error, error::SqlState};
 use uuid::Uuid;
 
-/// The formats of the list, each made from the one before it by statements that do nothing when they were
-/// done. What stands here stays: somewhere it has run already. A copy of the program that is older must be
-/// able to go on meanwhile.
-const MIGRATIONS: [&[&str]; 1] = [&[
-    // key: what all spellings of one address share. Bytes, because how text is sorted differs between
-    // machines, and changes with their updates.
-    // email: as typed.
-    // joined_at: when the sign-up reached its server, to the millisecond.
-    // id: of the sign-up. By it a copy that was cut off knows its own again, and those of one millisecond
-    // keep their order (RFC 9562, version 7).
-    "CREATE TABLE IF NOT EXISTS waitlist_entries (
-        key bytea PRIMARY KEY,
-        email text NOT NULL,
-        joined_at timestamptz NOT NULL,
-        id uuid NOT NULL
-    )",
-    // ASC has YugabyteDB sort by time instead of spreading by a hash.
-    "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
-        ON waitlist_entries (joined_at ASC, id ASC)",
-    // How many entries there are is the sum of this. Each copy counts in a row of its own, else each would
-    // wait until the others' sign-ups are on the disk.
-    "CREATE TABLE IF NOT EXISTS waitlist_count (
-        slot bigint PRIMARY KEY,
-        entries bigint NOT NULL
-    )",
-    "INSERT INTO waitlist_count (slot, entries)
-        SELECT slot, 0 FROM generate_series(0, 63) AS slot
-        ON CONFLICT (slot) DO NOTHING",
-]];
-
-/// Rows of `waitlist_count`. Two copies that come to have the same one still count right.
-const SLOTS: i64 = 64;
-
-/// Which of them were done.
-const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS waitlist_migrations (
-    version bigint PRIMARY KEY,
-    applied_at timestamptz NOT NULL DEFAULT now()
-)";
+use super::sql::{self, MIGRATIONS, SLOTS, Schema};
 
 /// The format that this program reads and writes.
 pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
 
-/// How long copies that start at once may keep each other waiting.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(50);
+/// Maximum time that instances which start at once may disturb each other.
+const RACE_TIMEOUT: Duration = Duration::from_secs(10);
+const RACE_PAUSE: Duration = Duration::from_millis(50);
 
-/// A slot for a copy.
-pub(super) fn any_slot() -> i64 {
-    // Random, but for the bits of its version.
+/// A slot for an instance, other than the one it has.
+pub(super) fn any_slot(but: Option<i64>) -> i64 {
+    // Random, except for the bits of the version.
     let (_, random) = Uuid::now_v7().as_u64_pair();
-    (random % SLOTS as u64) as i64
+    let slot = (random % SLOTS as u64) as i64;
+    if but == Some(slot) {
+        (slot + 1) % SLOTS
+    } else {
+        slot
+    }
 }
 
-/// Makes the row of a slot, if it is missing.
-pub(super) async fn make_slot(client: &Client, slot: i64) -> Result<(), Error> {
-    let make =
-        "INSERT INTO waitlist_count (slot, entries) VALUES ($1, 0) ON CONFLICT (slot) DO NOTHING";
-    client.execute_typed(make, &[(&slot, Type::INT8)]).await?;
-    Ok(())
+/// The schemas of the search path that have a list.
+pub(super) async fn find(client: &Client) -> Result<Vec<String>, Error> {
+    let found = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
+    found.iter().map(|row| row.try_get(0)).collect()
 }
 
-/// The format of the list that is there, if one is.
-pub(super) async fn format(client: &Client) -> Result<Option<i64>, Error> {
-    let found = client.query_typed_one("SELECT max(version) FROM waitlist_migrations", &[]);
-    match found.await {
+/// The schema for a new list, if the search path has one.
+pub(super) async fn current(client: &Client) -> Result<Option<String>, Error> {
+    let row = client.query_typed_one(sql::CURRENT_SCHEMA, &[]).await?;
+    row.try_get(0)
+}
+
+/// The format of the list in a schema, if it is complete.
+pub(super) async fn format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
+    let found = client.query_typed_one(&schema.of(sql::FORMAT), &[]).await;
+    match found {
         Ok(row) => row.try_get(0),
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Makes the list, or makes an older one what this program needs. Returns the format there is then,
-/// which may be newer. The connection is then good for nothing else.
-pub(super) async fn migrate(client: &Client) -> Result<i64, Error> {
-    // The limit of others.
-    client.batch_execute("SET statement_timeout = 0").await?;
+/// Creates the list, or updates an older one. Returns its format, which may be newer. It leaves the connection
+/// without a limit for statements.
+pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Error> {
+    client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     let begun = Instant::now();
     loop {
-        match step(client).await {
+        match step(client, schema).await {
             Ok(format) if format >= FORMAT => return Ok(format),
             Ok(_) => {}
-            Err(error) if is_race(&error) && begun.elapsed() < PATIENCE => sleep(PAUSE).await,
+            Err(error) if is_race(&error) && begun.elapsed() < RACE_TIMEOUT => {
+                sleep(RACE_PAUSE).await;
+            }
             Err(error) => return Err(error),
         }
     }
 }
 
-/// One migration, if one is missing. Returns the format there was before it.
-async fn step(client: &Client) -> Result<i64, Error> {
-    client.batch_execute(VERSIONS).await?;
-    let format = format(client).await?.unwrap_or(0);
+/// Does one migration, if one is missing. Returns the format before it.
+async fn step(client: &Client, schema: &Schema) -> Result<i64, Error> {
+    let found = format(client, schema).await?;
+    if found.is_none() {
+        let create = schema.of(sql::CREATE_MIGRATIONS);
+        client.batch_execute(&create).await?;
+    }
+    let format = found.unwrap_or(0);
     let next = usize::try_from(format).ok();
     if let Some(statements) = next.and_then(|next| MIGRATIONS.get(next)) {
         for statement in *statements {
-            client.batch_execute(statement).await?;
+            client.batch_execute(&schema.of(statement)).await?;
         }
-        let done = format!(
-            "INSERT INTO waitlist_migrations (version) VALUES ({}) ON CONFLICT (version) DO NOTHING",
-            format + 1
-        );
-        client.batch_execute(&done).await?;
+        let done = schema.of(sql::MIGRATION_DONE);
+        client.execute(&done, &[&(format + 1)]).await?;
     }
     Ok(format)
 }
 
-/// Another copy does the same at this moment: the name of a table is taken in the middle of making it.
+/// Creates the rows of the count that somebody has deleted. A user who may not is no failure: an instance whose
+/// row is missing takes another.
+pub(super) async fn make_slots(client: &Client, schema: &Schema) -> Result<(), Error> {
+    let row = client
+        .query_typed_one(&schema.of(sql::COUNT_SLOTS), &[])
+        .await?;
+    if row.try_get::<_, i64>(0)? >= SLOTS {
+        return Ok(());
+    }
+    let made = client.batch_execute(&schema.of(sql::MAKE_SLOTS)).await;
+    match made {
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
+        made => made,
+    }
+}
+
+/// Another instance does the same at this moment: the name of a table is taken in the middle of creating it.
 fn is_race(error: &Error) -> bool {
     error.code().is_some_and(|code| {
         [
             SqlState::UNIQUE_VIOLATION,
             SqlState::DUPLICATE_TABLE,
+            SqlState::DUPLICATE_COLUMN,
             SqlState::DUPLICATE_OBJECT,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::T_R_DEADLOCK_DETECTED,

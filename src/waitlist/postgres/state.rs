@@ -1,31 +1,26 @@
-//! What a copy knows of the list and its database, and the task that looks.
+//! What an instance knows of the list and its database, and the task that reads the count.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::Pool;
 use tokio::{
     sync::watch,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval},
 };
-use tokio_postgres::{Client, Error, types::Type};
 
 use super::{
-    super::queue::Queue,
-    pool::{Failure, TRY_PATIENCE, connection, settle},
+    super::{StoreError, queue::Queue},
+    connection::Connection,
+    connector::Connector,
+    error::{Failure, Outage},
+    sql,
 };
 
-/// How often the count is read, which other copies change too.
-const PERIOD: Duration = Duration::from_millis(250);
-
-/// What a slot counts, and what all others do.
-const COUNTED: &str = "
-    SELECT
-        coalesce(sum(entries) FILTER (WHERE slot = $1), 0)::bigint,
-        coalesce(sum(entries) FILTER (WHERE slot <> $1), 0)::bigint
-    FROM waitlist_count";
+/// How often the count is read, which other instances change too.
+const COUNT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The database does not answer, or refuses.
 #[derive(Clone, Debug)]
@@ -34,93 +29,113 @@ pub struct Trouble {
     pub since: Instant,
     /// In words for the owner, without anybody's address.
     pub why: String,
+    /// Whether the database has said it.
+    is_answer: bool,
+}
+
+impl Trouble {
+    /// What those get who wait for the database.
+    pub(super) fn error(&self) -> StoreError {
+        if self.is_answer {
+            StoreError::Refused(self.why.as_str().into())
+        } else {
+            StoreError::Unreachable
+        }
+    }
 }
 
 /// Shared by the tasks of a list.
 #[derive(Debug)]
 pub(super) struct State {
-    /// Where this copy counts.
-    pub(super) slot: i64,
-    tally: Mutex<Tally>,
+    slots: Mutex<Slots>,
     pub(super) count: watch::Sender<u64>,
     pub(super) trouble: watch::Sender<Option<Trouble>>,
 }
 
-/// What the count is made of.
-#[derive(Debug)]
-struct Tally {
-    /// What this copy's slot counts.
-    ours: i64,
-    /// What all other slots count.
-    others: i64,
-    /// How often this copy has changed its slot: what was read before is old.
+/// The rows of the count.
+#[derive(Debug, Default)]
+struct Slots {
+    entries: HashMap<i64, Slot>,
+    /// How often this instance has changed one.
     changes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    entries: i64,
+    /// [`Slots::changes`] when this instance changed it last: what was read before that is old.
+    changed: u64,
 }
 
 impl State {
     /// Of a list that nothing is known of yet.
-    pub(super) fn new(slot: i64) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            slot,
-            tally: Mutex::new(Tally {
-                ours: 0,
-                others: 0,
-                changes: 0,
-            }),
+            slots: Mutex::default(),
             count: watch::Sender::new(0),
             trouble: watch::Sender::new(None),
         }
     }
 
-    /// This copy has changed its slot, which counts so many now.
-    pub(super) fn counts(&self, ours: i64) {
-        let mut tally = self.tally();
-        tally.ours = ours;
-        tally.changes += 1;
-        self.publish(&tally);
+    /// This instance has changed a slot, which counts so many now.
+    pub(super) fn set_slot(&self, slot: i64, entries: i64) {
+        let mut slots = self.slots();
+        slots.changes += 1;
+        let changed = slots.changes;
+        slots.entries.insert(slot, Slot { entries, changed });
+        self.publish(&slots);
     }
 
-    /// Looks at what all copies count. Not for two at a time: the older might come last.
-    pub(super) async fn look(&self, client: &Client) -> Result<(), Error> {
-        let changes = self.tally().changes;
-        let row = client
-            .query_typed_one(COUNTED, &[(&self.slot, Type::INT8)])
-            .await?;
-        let (ours, others) = (row.try_get(0)?, row.try_get(1)?);
-        let mut tally = self.tally();
-        tally.others = others;
-        if tally.changes == changes {
-            tally.ours = ours;
+    /// Reads what all instances count. Not for two at a time: the older might come last.
+    pub(super) async fn look(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let before = self.slots().changes;
+        let mut read = HashMap::new();
+        for row in connection.query(sql::COUNT, &[]).await? {
+            let slot = || Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?));
+            let (slot, entries) = slot().map_err(|error| Failure::from(&error))?;
+            read.insert(slot, entries);
         }
-        self.publish(&tally);
+        let mut slots = self.slots();
+        slots
+            .entries
+            .retain(|slot, known| known.changed > before || read.contains_key(slot));
+        for (slot, entries) in read {
+            let known = slots.entries.entry(slot).or_default();
+            if known.changed <= before {
+                known.entries = entries;
+            }
+        }
+        self.publish(&slots);
         Ok(())
     }
 
-    /// Before the tally is let go of, so that no older one is published after it.
-    fn publish(&self, tally: &Tally) {
-        let fresh = u64::try_from(tally.ours + tally.others).unwrap_or(0);
+    /// Before the lock is released, so that no older count is published after it.
+    fn publish(&self, slots: &Slots) {
+        let sum: i64 = slots.entries.values().map(|slot| slot.entries).sum();
+        let fresh = u64::try_from(sum).unwrap_or(0);
         self.count.send_if_modified(|count| {
             let before = std::mem::replace(count, fresh);
             before != fresh
         });
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An entry was written, or could be.
-    pub(super) fn is_well(&self) {
+    pub(super) fn end_outage(&self) {
         let trouble = |trouble: &mut Option<Trouble>| trouble.take().is_some();
         self.trouble.send_if_modified(trouble);
     }
 
-    pub(super) fn is_in_trouble(&self, why: String) {
+    pub(super) fn begin_outage(&self, Outage { why, kind }: Outage) {
         self.trouble.send_if_modified(|trouble| {
             let is_news = trouble.is_none();
             trouble.get_or_insert(Trouble {
                 since: Instant::now(),
                 why,
+                is_answer: kind.is_answer(),
             });
             is_news
         });
@@ -128,23 +143,34 @@ impl State {
 }
 
 /// Reads the count again and again, also while others wait for a commit. That it can be read does not say
-/// that people can join, and that it can't does not say that they can't: the committer's writes alone raise
-/// and clear [`Trouble`]. It is asked for one when the count can't be read, and while there is trouble.
-pub(super) async fn watch(pool: Pool, state: Arc<State>, committer: Queue) {
-    let mut is_due = interval(PERIOD);
+/// that people can join, and that it cannot does not say that they can't: the committer's writes alone raise
+/// and clear [`Trouble`]. It is asked for one when the count cannot be read, and during an outage.
+pub(super) async fn watch(
+    connector: Arc<Connector>,
+    mut connection: Option<Connection>,
+    state: Arc<State>,
+    committer: Queue,
+) {
+    let mut is_due = interval(COUNT_INTERVAL);
     is_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         is_due.tick().await;
-        let looked = look(&pool, &state).await;
-        if matches!(looked, Err(Failure::Trouble(_))) || state.trouble.borrow().is_some() {
+        let done = look(&connector, &mut connection, &state).await;
+        if matches!(done, Err(Failure::Outage(_))) || state.trouble.borrow().is_some() {
             // What came of it is in the state.
             let _ = committer.ready().await;
         }
     }
 }
 
-async fn look(pool: &Pool, state: &State) -> Result<(), Failure> {
-    let client = connection(pool, state.slot).await?;
-    let done = timeout(TRY_PATIENCE, state.look(&client)).await;
-    settle(client, done).map(|_| ())
+async fn look(
+    connector: &Connector,
+    connection: &mut Option<Connection>,
+    state: &State,
+) -> Result<(), Failure> {
+    let usable = match connection.take().filter(Connection::is_usable) {
+        Some(usable) => usable,
+        None => connector.connect().await?,
+    };
+    state.look(connection.insert(usable)).await
 }

@@ -10,9 +10,11 @@ use rustls::{
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
     },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    server::ParsedCertificate,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -25,6 +27,9 @@ pub(super) struct Tls {
     /// With which we show who we are, and its key.
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
+    /// The oldest and the newest version of TLS, by their numbers in the protocol.
+    pub(super) min: Option<u16>,
+    pub(super) max: Option<u16>,
 }
 
 /// Whom the other end may be.
@@ -46,17 +51,21 @@ impl Tls {
     /// A sentence for the owner: a file can't be read, or nobody is trusted.
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(ring::default_provider());
-        let authorities = match self.trust {
-            Trust::Anybody => None,
-            _ => Some(self.authorities(&provider)?),
+        let (trusted, authorities) = match self.trust {
+            Trust::Anybody => (Vec::new(), None),
+            _ => {
+                let (trusted, authorities) = self.authorities(&provider)?;
+                (trusted, Some(authorities))
+            }
         };
         let verifier = Verifier {
             provider: Arc::clone(&provider),
             authorities,
+            trusted,
             names_matter: self.trust == Trust::Host,
         };
         let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(&self.versions())
             .map_err(|error| error.to_string())?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
@@ -73,10 +82,11 @@ impl Tls {
         Ok(MakeRustlsConnect::new(config))
     }
 
+    /// The certificates of `sslrootcert`, or the system's; and what verifies by them.
     fn authorities(
         &self,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<WebPkiServerVerifier>, String> {
+    ) -> Result<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>), String> {
         let mut roots = RootCertStore::empty();
         let (from, found) = match &self.root {
             Some(file) => (file.display().to_string(), certificates(file)?),
@@ -85,15 +95,15 @@ impl Tls {
                 rustls_native_certs::load_native_certs().certs,
             ),
         };
-        roots.add_parsable_certificates(found);
+        roots.add_parsable_certificates(found.iter().cloned());
         if roots.is_empty() {
             return Err(format!(
                 "{from} has no certificate of an authority: name the file of the database's with sslrootcert"
             ));
         }
-        WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider))
-            .build()
-            .map_err(|error| error.to_string())
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
+        Ok((found, verifier.map_err(|error| error.to_string())?))
     }
 }
 
@@ -107,6 +117,8 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 struct Verifier {
     provider: Arc<CryptoProvider>,
     authorities: Option<Arc<WebPkiServerVerifier>>,
+    /// What the authorities were read from.
+    trusted: Vec<CertificateDer<'static>>,
     names_matter: bool,
 }
 
@@ -134,6 +146,17 @@ impl ServerCertVerifier for Verifier {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.names_matter => Ok(ServerCertVerified::assertion()),
+            // As `openssl req -x509` makes it: the server's own certificate is marked as an authority's. OpenSSL,
+            // and so libpq, accepts it when it is the trusted one itself. Its dates were checked before its mark.
+            Err(Error::InvalidCertificate(CertificateError::Other(why)))
+                if why.to_string().contains("CaUsedAsEndEntity")
+                    && self.trusted.iter().any(|trusted| trusted == end_entity) =>
+            {
+                if self.names_matter {
+                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                }
+                Ok(ServerCertVerified::assertion())
+            }
             verified => verified,
         }
     }

@@ -1,24 +1,50 @@
-//! Where a database is, and how it is spoken to: a URL as libpq takes it (PostgreSQL's manual, 34.1.1.2),
-//! with several hosts and the settings of TLS.
+//! The URL of a database, as libpq reads it (PostgreSQL's manual, 34.1.1.2 and 34.1.2), with several hosts and
+//! the settings of TLS. README.md lists the options.
 
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use percent_encoding::percent_decode_str;
+use rustls::{SupportedProtocolVersion, version};
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 
 use super::tls::{Tls, Trust};
 
-/// How long one host may take to be connected to, unless the URL says `connect_timeout`.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+/// Default of `connect_timeout`: for each address, from the connection to the first response of a statement.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// After so long a silence the other machine is asked whether it is there.
+/// Idle time after which TCP asks whether the other machine is there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// `postgres://…`. Neither `Debug` nor `Display` shows who logs in, or the password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    pub(super) config: Config,
+    /// How to log in, without a host.
+    pub(super) login: Config,
+    pub(super) targets: Vec<Target>,
+    /// Whether the targets are tried in the order given.
+    pub(super) is_ordered: bool,
+    /// See [`CONNECT_TIMEOUT`].
+    pub(super) connect_timeout: Duration,
     pub(super) tls: Tls,
+}
+
+/// A host of the URL.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Target {
+    pub(super) host: Host,
+    /// Instead of looking up the host.
+    pub(super) address: Option<IpAddr>,
+    pub(super) port: u16,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]:{}", self.port),
+            Host::Tcp(name) => write!(f, "{name}:{}", self.port),
+            Host::Unix(directory) => write!(f, "{}:{}", directory.display(), self.port),
+        }
+    }
 }
 
 impl DatabaseUrl {
@@ -42,77 +68,218 @@ impl FromStr for DatabaseUrl {
         if place.contains('@') {
             return Err("its user or password has an @ or a /: write them as %40 and %2F".into());
         }
-        let mut tls = Tls::default();
-        let (mut mode, mut others, mut by_root) = (None, Vec::new(), Trust::Anybody);
+        let options = Options::parse(query)?;
+        let parse = |url: String| url.parse::<Config>().map_err(|error| describe(&error));
+        let whole = parse(format!("{credentials}{place}?{}", options.all.join("&")))?;
+        let database = place.split_once('/').map_or("", |(_, database)| database);
+        let mut login = parse(format!(
+            "{credentials}/{database}?{}",
+            options.without_hosts.join("&")
+        ))?;
+        // Of a URL without a path, or with one in its options.
+        if let Some(database) = whole.get_dbname() {
+            login.dbname(database);
+        }
+        login.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        if !options.has("keepalives") {
+            // That a machine has vanished is found in half a minute, instead of two hours.
+            login.keepalives_idle(KEEPALIVE);
+            login.keepalives_interval(KEEPALIVE);
+            login.keepalives_retries(2);
+        }
+        if login.get_application_name().is_none() {
+            login.application_name(env!("CARGO_PKG_NAME"));
+        }
+        let (mode, tls) = options.tls()?;
+        login.ssl_mode(mode);
+        let targets = targets(&whole)?;
+        Ok(Self {
+            // In the order given, the first would get all connections, and one that hangs would delay each.
+            is_ordered: options.has("load_balance_hosts")
+                && whole.get_load_balance_hosts() == LoadBalanceHosts::Disable,
+            connect_timeout: login
+                .get_connect_timeout()
+                .copied()
+                .unwrap_or(CONNECT_TIMEOUT),
+            login,
+            targets,
+            tls,
+        })
+    }
+}
+
+/// The hosts of a URL.
+fn targets(whole: &Config) -> Result<Vec<Target>, String> {
+    let (hosts, addresses) = (whole.get_hosts(), whole.get_hostaddrs());
+    let ports = whole.get_ports();
+    let count = hosts.len().max(addresses.len());
+    if count == 0 {
+        return Err("it names no host: write postgres://user@host/database".into());
+    }
+    if !hosts.is_empty() && !addresses.is_empty() && hosts.len() != addresses.len() {
+        return Err("it has as many hostaddr as hosts, or none".into());
+    }
+    if ports.len() > 1 && ports.len() != count {
+        return Err("it has one port, or as many as hosts".into());
+    }
+    let target = |at: usize| {
+        let address = addresses.get(at).copied();
+        let host = hosts.get(at).cloned();
+        Target {
+            // TLS verifies the address where there is no name, like libpq.
+            host: host
+                .or_else(|| address.map(|ip| Host::Tcp(ip.to_string())))
+                .unwrap_or_else(|| Host::Tcp(String::new())),
+            address,
+            port: *ports.get(at).or(ports.first()).unwrap_or(&5432),
+        }
+    };
+    Ok((0..count).map(target).collect())
+}
+
+/// The options of a URL.
+#[derive(Default)]
+struct Options {
+    /// What the driver reads, encoded.
+    all: Vec<String>,
+    /// Without the options that name hosts.
+    without_hosts: Vec<String>,
+    names: Vec<String>,
+    mode: Option<String>,
+    /// Whom `sslrootcert` trusts.
+    by_root: Trust,
+    tls: Tls,
+}
+
+impl Options {
+    fn parse(query: &str) -> Result<Self, String> {
+        let mut options = Self::default();
         for option in query.split('&').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            let key = percent_decode_str(key).decode_utf8_lossy();
+            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
             let value = percent_decode_str(value).decode_utf8_lossy();
-            // What the driver does not know. The rest is its business.
-            match &*key {
-                "sslmode" => mode = Some(value.into_owned()),
-                "sslrootcert" if value == "system" => by_root = Trust::Host,
-                "sslrootcert" => {
-                    by_root = Trust::Authority;
-                    tls.root = Some(PathBuf::from(&*value));
-                }
-                "sslcert" => tls.certificate = Some(PathBuf::from(&*value)),
-                "sslkey" => tls.key = Some(PathBuf::from(&*value)),
-                // The driver would take an @ for the end of the credentials.
-                _ => others.push(option.replace('@', "%40")),
+            if !key
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric() || it == '_')
+            {
+                return Err(
+                    "it has an invalid option: if the user or the password has a /, @ or ?, write it \
+                            as %2F, %40 or %3F"
+                        .into(),
+                );
             }
+            match &*key {
+                "sslmode" => options.mode = Some(value.into_owned()),
+                "sslrootcert" if value == "system" => options.by_root = Trust::Host,
+                "sslrootcert" => {
+                    options.by_root = Trust::Authority;
+                    options.tls.root = Some(PathBuf::from(&*value));
+                }
+                "sslcert" => options.tls.certificate = Some(PathBuf::from(&*value)),
+                "sslkey" => options.tls.key = Some(PathBuf::from(&*value)),
+                "ssl_min_protocol_version" => options.tls.min = Some(tls_version(&key, &value)?),
+                "ssl_max_protocol_version" => options.tls.max = Some(tls_version(&key, &value)?),
+                // All three mean the server that sign-ups can be written to.
+                "target_session_attrs" => {
+                    if !["any", "primary", "read-write"].contains(&&*value) {
+                        return Err(
+                            "its target_session_attrs must be any, primary or read-write: \
+                                    sign-ups need a server that can be written to"
+                                .into(),
+                        );
+                    }
+                }
+                // There is no GSSAPI here.
+                "gssencmode" if ["disable", "prefer"].contains(&&*value) => {}
+                "client_encoding"
+                    if ["utf8", "utf-8", "auto"].contains(&&*value.to_lowercase()) => {}
+                // The driver's name for it.
+                "keepalives_count" => options.add("keepalives_retries", option, &value),
+                name => options.add(name, option, &value),
+            }
+            options.names.push(key);
         }
-        let url = format!("{credentials}{place}?{}", others.join("&"));
-        let mut config: Config = url.parse().map_err(|error| told(&error))?;
-        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err("it names no host: write postgres://user@host/database".into());
-        }
+        Ok(options)
+    }
 
-        // As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust,
-        // and to trust the system's authorities is to ask for the host's name too.
-        let default = match by_root {
+    /// Leaves an option to the driver.
+    fn add(&mut self, name: &str, option: &str, value: &str) {
+        let value_as_written = option.split_once('=').map_or(value, |(_, value)| value);
+        // The driver would take an @ for the end of the credentials.
+        let option = format!("{name}={}", value_as_written.replace('@', "%40"));
+        if !["host", "hostaddr", "port"].contains(&name) {
+            self.without_hosts.push(option.clone());
+        }
+        self.all.push(option);
+    }
+
+    /// Whether an option with this name, or one that begins with it, is there.
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|it| it.starts_with(name))
+    }
+
+    /// As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust, and to
+    /// trust the system's authorities is to ask for the host's name too.
+    fn tls(&self) -> Result<(SslMode, Tls), String> {
+        let default = match self.by_root {
             Trust::Host => "verify-full",
             _ => "prefer",
         };
-        if by_root == Trust::Host && mode.as_deref().is_some_and(|mode| mode != "verify-full") {
+        let mode = self.mode.as_deref().unwrap_or(default);
+        if self.by_root == Trust::Host && mode != "verify-full" {
             return Err("sslrootcert=system takes sslmode=verify-full alone".into());
         }
-        let (ssl, trust) = match mode.as_deref().unwrap_or(default) {
+        let (ssl, trust) = match mode {
             "disable" => (SslMode::Disable, Trust::Anybody),
             "allow" | "prefer" => (SslMode::Prefer, Trust::Anybody),
-            "require" => (SslMode::Require, by_root),
+            "require" => (SslMode::Require, self.by_root),
             "verify-ca" => (SslMode::Require, Trust::Authority),
             "verify-full" => (SslMode::Require, Trust::Host),
             _ => {
                 return Err(
-                    "its sslmode is none: write disable, prefer, require, verify-ca or \
-                            verify-full"
+                    "its sslmode is invalid: write disable, allow, prefer, require, verify-ca or \
+                     verify-full"
                         .into(),
                 );
             }
         };
-        config.ssl_mode(ssl);
-        tls.trust = trust;
+        let tls = Tls {
+            trust,
+            ..self.tls.clone()
+        };
+        if tls.versions().is_empty() {
+            return Err(
+                "its ssl_max_protocol_version is below ssl_min_protocol_version, or below TLSv1.2, \
+                 the oldest version that this program supports"
+                    .into(),
+            );
+        }
+        Ok((ssl, tls))
+    }
+}
 
-        // A standby can keep nobody.
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        if config.get_hosts().len() > 1 && !query.contains("load_balance_hosts=") {
-            // In the order given, one that hangs would keep all from the next.
-            config.load_balance_hosts(LoadBalanceHosts::Random);
-        }
-        if !query.contains("keepalives") {
-            // That a machine has vanished is found in half a minute. Without this it takes two hours.
-            config.keepalives_idle(KEEPALIVE);
-            config.keepalives_interval(KEEPALIVE);
-            config.keepalives_retries(2);
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_PATIENCE);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name(env!("CARGO_PKG_NAME"));
-        }
-        Ok(Self { config, tls })
+/// The position of a version of TLS among those there are. Older ones than TLSv1.2 are not supported; a minimum
+/// may name them.
+fn tls_version(name: &str, value: &str) -> Result<u16, String> {
+    match value {
+        "TLSv1" | "TLSv1.1" => Ok(0),
+        "TLSv1.2" => Ok(version::TLS12.version.into()),
+        "TLSv1.3" => Ok(version::TLS13.version.into()),
+        _ => Err(format!(
+            "its {name} is invalid: write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3"
+        )),
+    }
+}
+
+impl Tls {
+    /// The supported versions that the URL allows.
+    pub(super) fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
+        let is_allowed = |it: &&&SupportedProtocolVersion| {
+            let number = u16::from(it.version);
+            self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max)
+        };
+        let all = [&version::TLS13, &version::TLS12];
+        all.iter().filter(is_allowed).copied().collect()
     }
 }
 
@@ -133,7 +300,7 @@ fn parts(url: &str) -> (&str, &str, &str) {
 }
 
 /// The driver's words, which name options and no values.
-fn told(error: &tokio_postgres::Error) -> String {
+fn describe(error: &tokio_postgres::Error) -> String {
     let why = std::error::Error::source(error).map(ToString::to_string);
     format!(
         "it can't be read: {}; write postgres://user:password@host:5432/database",
@@ -143,21 +310,9 @@ fn told(error: &tokio_postgres::Error) -> String {
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ports = self.config.get_ports();
-        let port = |at: usize| *ports.get(at).or(ports.first()).unwrap_or(&5432);
-        let hosts: Vec<_> = if self.config.get_hosts().is_empty() {
-            let hosts = self.config.get_hostaddrs().iter().enumerate();
-            hosts.map(|(at, ip)| format!("{ip}:{}", port(at))).collect()
-        } else {
-            let hosts = self.config.get_hosts().iter().enumerate();
-            let name = |(at, host): (usize, &Host)| match host {
-                Host::Tcp(name) => format!("{name}:{}", port(at)),
-                Host::Unix(folder) => format!("{}:{}", folder.display(), port(at)),
-            };
-            hosts.map(name).collect()
-        };
-        let database = self.config.get_dbname().unwrap_or_default();
-        write!(f, "postgres://{}/{database}", hosts.join(","))
+        let targets: Vec<_> = self.targets.iter().map(ToString::to_string).collect();
+        let database = self.login.get_dbname().unwrap_or_default();
+        write!(f, "postgres://{}/{database}", targets.join(","))
     }
 }
 

@@ -16,12 +16,12 @@ use std::{
 };
 
 use ::sled::IVec;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::{
     super::{
         Entry, Joined,
-        queue::{Erasure, Request, take_batch},
+        queue::{Erasure, Reply, Request, take_batch},
         stop::{FAILED, FILES_GONE, report_and_exit},
     },
     files::{FileState, is_missing},
@@ -261,20 +261,20 @@ fn or_stop<T>(done: Result<T, impl Into<::sled::Error>>) -> T {
 }
 
 enum Answer {
-    Joined(Joined, oneshot::Sender<Joined>),
-    JoinedAll(Vec<Joined>, oneshot::Sender<Vec<Joined>>),
-    Erased(Vec<bool>, oneshot::Sender<Vec<bool>>),
-    Ready(oneshot::Sender<()>),
+    Joined(Joined, Reply<Joined>),
+    JoinedAll(Vec<Joined>, Reply<Vec<Joined>>),
+    Erased(Vec<bool>, Reply<Vec<bool>>),
+    Ready(Reply<()>),
 }
 
 impl Answer {
     fn send(self) {
         // Who has gone meanwhile needs no answer.
         match self {
-            Self::Joined(joined, to) => drop(to.send(joined)),
-            Self::JoinedAll(joined, to) => drop(to.send(joined)),
-            Self::Erased(erased, to) => drop(to.send(erased)),
-            Self::Ready(to) => drop(to.send(())),
+            Self::Joined(joined, to) => drop(to.send(Ok(joined))),
+            Self::JoinedAll(joined, to) => drop(to.send(Ok(joined))),
+            Self::Erased(erased, to) => drop(to.send(Ok(erased))),
+            Self::Ready(to) => drop(to.send(Ok(()))),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Several copies over one database.
 
 use std::{
+    env,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -46,7 +48,8 @@ fn copies_that_start_at_once_make_one_list() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_copy_changes_the_others_tell() {
-    let copies = three(&postgres::database());
+    let database = postgres::database();
+    let copies = three(&database);
     join(&*copies[0], "ann@example.com").await;
     for copy in &copies {
         told(&**copy, 1).await;
@@ -103,7 +106,8 @@ async fn meet(copies: [Arc<PostgresWaitlist>; 3]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once() {
-    meet(three(&postgres::database())).await;
+    let database = postgres::database();
+    meet(three(&database)).await;
 }
 
 /// As CockroachDB is by itself: whoever meets another is told to try again (40001).
@@ -143,7 +147,8 @@ async fn who_waits_for_the_row_of_the_count_counts_on_from_what_it_becomes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn those_of_one_millisecond_come_in_the_order_they_joined() {
-    let list = open(&postgres::database());
+    let database = postgres::database();
+    let list = open(&database);
     let people: Vec<_> = (0..2_000)
         .map(|number| format!("{}@example.com", number * 7919 % 2_000))
         .collect();
@@ -151,3 +156,30 @@ async fn those_of_one_millisecond_come_in_the_order_they_joined() {
     joined.await.expect("an answer");
     assert_eq!(addresses(&list), people);
 }
+
+/// As `make conformance STORE=postgres://…` does it, with a database of the owner's.
+#[test]
+fn the_conformance_suite_runs_in_schemas_of_its_own_and_leaves_nothing() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    SHARED.sql(name, "CREATE TABLE theirs (id int)");
+    let suite = Command::new(env::current_exe().expect("it runs"))
+        .args(["store::contract::postgres", RACE])
+        .env("CONFORMANCE_STORE", &url)
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&suite.stdout);
+    assert!(suite.status.success(), "{told}");
+    assert!(told.contains("17 passed"), "{told}");
+    let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'landing%'";
+    assert_eq!(SHARED.sql(name, left), "0");
+    assert_eq!(
+        SHARED.sql(
+            name,
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+        ),
+        "1"
+    );
+}
+
+const RACE: &str = "of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once";

@@ -2,14 +2,23 @@
 
 mod copies;
 mod cut;
+mod hosts;
+mod late;
 mod open;
 mod outage;
+mod pooler;
 mod reading;
+mod recount;
+mod rows;
+mod schemas;
+mod standby;
+mod tls;
+mod urls;
 mod wire;
 
 use std::sync::LazyLock;
 
-use landing::waitlist::{DatabaseUrl, PostgresWaitlist};
+use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError};
 use tokio::runtime::Runtime;
 
 /// What the lists work on, while a test waits.
@@ -18,4 +27,25 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 /// A copy's list.
 pub(super) fn open(url: &DatabaseUrl) -> PostgresWaitlist {
     PostgresWaitlist::open_or_make(url, RUNTIME.handle()).expect("the list opens")
+}
+
+/// What is told while the database cannot be used, whether it answers or not.
+pub(super) fn is_outage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unreachable | StoreError::Refused(_))
+}
+
+/// What is told instead of opening.
+pub(super) fn refusal(url: &str) -> String {
+    let told = match url.parse::<DatabaseUrl>() {
+        Ok(url) => PostgresWaitlist::open_or_make(&url, RUNTIME.handle())
+            .expect_err("it must be refused")
+            .to_string(),
+        Err(why) => why,
+    };
+    assert!(!told.contains("secret"), "{told}");
+    told
+}
+
+pub(super) fn is_opened(url: &str) -> bool {
+    PostgresWaitlist::open_or_make(&url.parse().expect("a URL"), RUNTIME.handle()).is_ok()
 }

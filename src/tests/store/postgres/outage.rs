@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use landing::waitlist::{Joined, PostgresWaitlist, Selection, StoreError, Waitlist};
+use landing::waitlist::{Joined, PostgresWaitlist, Selection, Trouble, Waitlist};
 use tokio::{
     task::{JoinHandle, block_in_place, spawn_blocking},
     time::sleep,
 };
 
-use super::open;
+use super::{is_outage, open};
 use crate::{
     postgres::{SHARED, Server},
     running::wait_until,
@@ -54,7 +54,8 @@ async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
             .expect("it is there");
         while !locked.is_finished() {
             if trouble.borrow().is_some() {
-                assert_eq!(list.ready().await, Err(StoreError::Unreachable));
+                let why = list.ready().await.expect_err("nobody can join");
+                assert!(is_outage(&why), "{why:?}");
             }
             sleep(Duration::from_millis(50)).await;
         }
@@ -90,14 +91,15 @@ async fn a_right_that_is_revoked_is_one_outage_and_told_in_postgresqls_words() {
     server.sql("list", "REVOKE INSERT ON waitlist_entries FROM site");
     let mut trouble = list.trouble();
     let asked = list.join(entry("bob@example.com", 1)).await;
-    assert_eq!(asked, Err(StoreError::Unreachable));
+    let asked = asked.expect_err("nobody can join").to_string();
+    assert!(asked.contains("permission denied"), "{asked}");
     let why = trouble.borrow().as_ref().expect("it is told").why.clone();
     assert!(
         why.contains("permission denied for table waitlist_entries"),
         "{why}"
     );
     for _ in 0..40 {
-        assert_eq!(list.ready().await, Err(StoreError::Unreachable));
+        assert!(list.ready().await.is_err());
         sleep(Duration::from_millis(50)).await;
     }
     server.sql("list", "GRANT INSERT ON waitlist_entries TO site");
@@ -110,6 +112,85 @@ async fn a_right_that_is_revoked_is_one_outage_and_told_in_postgresqls_words() {
     assert_eq!(changes.await.expect("no panic"), [true, false]);
 }
 
+/// Every write to the file of the table fails, as on a full disk; until the table gets another file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
+    let server = Server::start();
+    let list = open(&server.database().parse().expect("a URL"));
+    let file = server.sql("list0", "SELECT pg_relation_filepath('waitlist_entries')");
+    let changes = changes_of(&list);
+    block_in_place(|| {
+        server.down("fast");
+        let file = server.folder().join("data").join(file);
+        std::fs::remove_file(&file).expect("it is empty");
+        std::os::unix::fs::symlink("/dev/full", &file).expect("it can be made");
+        server.up();
+    });
+    let full = "No space left on device";
+    let mut trouble = list.trouble();
+    let is_told =
+        |trouble: &Option<Trouble>| trouble.as_ref().is_some_and(|it| it.why.contains(full));
+    // Before that, the restart may have been noticed.
+    let joining = list.join(entry("ann@example.com", 1));
+    let told = async {
+        trouble.wait_for(is_told).await.expect("it is told");
+    };
+    let (joined, ()) = tokio::join!(joining, told);
+    let why = joined.expect_err("nobody can join").to_string();
+    assert!(
+        why.contains("could not extend file") && why.contains(full),
+        "{why}"
+    );
+    let people = vec![entry("bob@example.com", 1)];
+    let why = list.join_all(people).await.expect_err("nor be imported");
+    assert!(why.to_string().contains(full), "{why}");
+    server.sql("list0", "TRUNCATE waitlist_entries");
+    trouble
+        .wait_for(Option::is_none)
+        .await
+        .expect("it is there");
+    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+    drop(list);
+    let changes = changes.await.expect("no panic");
+    assert!(
+        changes.ends_with(&[true, false]) && changes.len() <= 4,
+        "{changes:?}"
+    );
+}
+
+/// The owner is told at once, by the commands too.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_tell_what_the_database_has_answered() {
+    let (server, url) = with_a_user();
+    let list = open(&url.parse().expect("a URL"));
+    join(&list, "ann@example.com").await;
+    server.sql(
+        "list",
+        "ALTER TABLE waitlist_entries OWNER TO owner;
+         GRANT SELECT ON waitlist_entries TO site",
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_landing"));
+        let command = command.env_clear().env("DATABASE_URL", &url);
+        let done = command
+            .args(arguments)
+            .write_stdin("bob@example.com\n")
+            .assert();
+        String::from_utf8_lossy(&done.failure().get_output().stderr).into_owned()
+    };
+    for arguments in [&["import"][..], &["erase", "ann@example.com"]] {
+        let told = block_in_place(|| run(arguments));
+        let words = "permission denied for table waitlist_entries (42501)";
+        assert!(told.contains(words), "{arguments:?}: {told}");
+        assert!(!told.contains("does not answer"), "{arguments:?}: {told}");
+    }
+    server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
+    let told = block_in_place(|| run(&["export"]));
+    assert!(told.contains("permission denied"), "{told}");
+    let told = block_in_place(|| run(&["check"]));
+    assert!(told.contains("permission denied"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_join_without_an_outage_when_there_is_one_connection_only() {
     let (server, url) = with_a_user();
@@ -119,7 +200,7 @@ async fn people_join_without_an_outage_when_there_is_one_connection_only() {
     server.sql("postgres", "ALTER ROLE site CONNECTION LIMIT 1");
     // Those that read the count.
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-               WHERE usename = 'site' AND query LIKE '%FILTER%'";
+               WHERE usename = 'site' AND query LIKE 'SELECT slot%'";
     wait_until("the reading one is ended", || {
         server.sql("postgres", end) != "0"
     });

@@ -3,7 +3,7 @@
 use landing::waitlist::{PostgresWaitlist, Selection, StoreError, Waitlist};
 use tokio::runtime::Runtime;
 
-use crate::{postgres, store::entry};
+use crate::{postgres, running::wait_until, store::entry};
 
 /// Whoever exports must not take a part of the list for all of it. What ends first, the reader or its
 /// connection, is chance; and sometimes all was read before either did.
@@ -31,4 +31,30 @@ fn a_reading_that_is_cut_short_says_so() {
         }
     }
     assert!(cut_short > 0, "every reading came to its end");
+}
+
+/// The database keeps everything that is erased or updated, for as long as somebody reads.
+#[test]
+fn a_reader_who_pauses_for_too_long_does_not_keep_the_snapshot() {
+    let url = postgres::SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let runtime = Runtime::new().expect("a runtime");
+    let list = PostgresWaitlist::open_or_make(&url.parse().expect("a URL"), runtime.handle());
+    let list = list.expect("the list opens");
+    let people = (0..20_000).map(|number| entry(&format!("{number}@example.com"), number));
+    runtime
+        .block_on(list.join_all(people.collect()))
+        .expect("an answer");
+    let mut entries = list.entries(Selection::default()).expect("readable");
+    assert!(entries.next().expect("somebody").is_ok());
+    let snapshots = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND xact_start IS NOT NULL \
+         AND query LIKE 'SELECT email%'"
+    );
+    assert_eq!(postgres::SHARED.sql("postgres", &snapshots), "1");
+    wait_until("the snapshot is gone", || {
+        postgres::SHARED.sql("postgres", &snapshots) == "0"
+    });
+    let last = entries.last().expect("an end");
+    assert_eq!(last, Err(StoreError::ReaderTimedOut));
 }

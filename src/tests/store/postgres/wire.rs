@@ -1,8 +1,11 @@
 //! A wire to the database that a test can cut.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use landing::waitlist::DatabaseUrl;
@@ -10,6 +13,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::Notify,
+    time::sleep,
 };
 
 use crate::postgres::SHARED;
@@ -23,47 +27,57 @@ pub(super) enum Cut {
     After,
     /// Before the database gets the statement; but it gets it in the end, when it is let go.
     Late,
+    /// The same, but whoever has sent it is not told that the connection is cut.
+    Held,
 }
+
+const CUTS: usize = 4;
 
 /// Listens in front of the shared server.
 pub(super) struct Wire {
     pub(super) url: DatabaseUrl,
+    /// Past the wire.
+    pub(super) direct: DatabaseUrl,
     state: Arc<State>,
 }
 
 struct State {
     /// Cut the next connection that carries these bytes to the database.
     pattern: &'static str,
-    is_armed: [AtomicBool; 3],
+    is_armed: [AtomicBool; CUTS],
     /// Which one is to be cut off then.
-    second: [AtomicU64; 3],
+    later: [AtomicU64; CUTS],
     /// Of every so many such statements one is cut off; of none when it is 0.
     every: AtomicU64,
     statements: AtomicU64,
     cuts: AtomicU64,
     let_go: Notify,
     has_come: Notify,
+    /// How long each response takes, in milliseconds.
+    delay: AtomicU64,
 }
 
 impl Wire {
     /// To a new database, for statements that have `pattern` in them.
     pub(super) async fn to_new_database(pattern: &'static str) -> Self {
-        let url = SHARED.database();
+        let direct = SHARED.database();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();
-        let url = url.replace(&format!(":{}/", SHARED.port), &format!(":{port}/"));
+        let url = direct.replace(&format!(":{}/", SHARED.port), &format!(":{port}/"));
         let state = Arc::new(State {
             pattern,
             is_armed: Default::default(),
-            second: [const { AtomicU64::new(u64::MAX) }; 3],
+            later: [const { AtomicU64::new(u64::MAX) }; CUTS],
             every: AtomicU64::new(0),
             statements: AtomicU64::new(0),
             cuts: AtomicU64::new(0),
             let_go: Notify::new(),
             has_come: Notify::new(),
+            delay: AtomicU64::new(0),
         });
         let wire = Self {
             url: url.parse().expect("a URL"),
+            direct: direct.parse().expect("a URL"),
             state: Arc::clone(&state),
         };
         tokio::spawn(async move {
@@ -81,13 +95,24 @@ impl Wire {
 
     /// Has the second of such statements from now cut off.
     pub(super) fn cut_the_second(&self, cut: Cut) {
+        self.cut_later(cut, 1);
+    }
+
+    /// Has one of such statements cut off, after so many others.
+    pub(super) fn cut_later(&self, cut: Cut, others: u64) {
         let next = self.state.statements.load(Ordering::SeqCst);
-        self.state.second[cut as usize].store(next + 1, Ordering::SeqCst);
+        self.state.later[cut as usize].store(next + others, Ordering::SeqCst);
     }
 
     /// Has one in so many cut off, now before it is done and now after it.
     pub(super) fn cut_one_in(&self, every: u64) {
         self.state.every.store(every, Ordering::SeqCst);
+    }
+
+    /// From now on, each response takes so long.
+    pub(super) fn delay(&self, delay: Duration) {
+        let millis = delay.as_millis().try_into().expect("not for ages");
+        self.state.delay.store(millis, Ordering::SeqCst);
     }
 
     pub(super) fn cuts(&self) -> u64 {
@@ -105,8 +130,8 @@ impl State {
     /// Another of those statements is on its way.
     fn count(&self) {
         let number = self.statements.fetch_add(1, Ordering::SeqCst);
-        for (is_armed, second) in self.is_armed.iter().zip(&self.second) {
-            is_armed.fetch_or(number == second.load(Ordering::SeqCst), Ordering::SeqCst);
+        for (is_armed, later) in self.is_armed.iter().zip(&self.later) {
+            is_armed.fetch_or(number == later.load(Ordering::SeqCst), Ordering::SeqCst);
         }
         let every = self.every.load(Ordering::SeqCst);
         if every > 0 && number.is_multiple_of(every) {
@@ -140,15 +165,17 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 let Ok(length @ 1..) = read else { return };
                 // A statement is prepared once on each connection, and then carries addresses.
                 let bytes = &asked[..length];
-                is_ours = bytes.windows(state.pattern.len()).any(|at| at == state.pattern.as_bytes());
+                is_ours = state.pattern.is_empty()
+                    || bytes.windows(state.pattern.len()).any(|at| at == state.pattern.as_bytes());
                 if is_ours {
                     state.count();
                 }
                 if is_ours && state.is_to_be_cut(Cut::Before) {
                     return;
                 }
-                if is_ours && state.is_to_be_cut(Cut::Late) {
-                    drop(client);
+                let is_late = is_ours && state.is_to_be_cut(Cut::Late);
+                if is_late || is_ours && state.is_to_be_cut(Cut::Held) {
+                    let _held = (!is_late).then_some(client);
                     state.let_go.notified().await;
                     server.write_all(bytes).await.expect("it reads");
                     assert!(server.read(&mut answered).await.expect("it answers") > 0);
@@ -161,6 +188,7 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 if is_ours && state.is_to_be_cut(Cut::After) {
                     return;
                 }
+                sleep(Duration::from_millis(state.delay.load(Ordering::SeqCst))).await;
                 if client.write_all(&answered[..length]).await.is_err() { return }
             }
         }

@@ -1,0 +1,121 @@
+//! Rows that the database rejects, that take long, or that somebody holds.
+
+use std::{sync::Arc, time::Duration};
+
+use landing::waitlist::{Joined, StoreError, Waitlist};
+use tokio::{
+    task::{JoinSet, block_in_place, spawn_blocking},
+    time::sleep,
+};
+
+use super::{open, wire::Wire};
+use crate::{
+    postgres::SHARED,
+    running::wait_until,
+    store::{addresses, entry, join},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_row_does_not_stop_the_others() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let list = Arc::new(open(&url.parse().expect("a URL")));
+    SHARED.sql(
+        name,
+        "ALTER TABLE waitlist_entries ADD CONSTRAINT no_eve CHECK (email NOT LIKE 'eve%')",
+    );
+    let mut joins = JoinSet::new();
+    for number in 0..300 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move {
+            let who = if number % 100 == 50 { "eve" } else { "ann" };
+            let joined = list
+                .join(entry(&format!("{who}{number}@example.com"), 1))
+                .await;
+            (who, joined)
+        });
+    }
+    for (who, joined) in joins.join_all().await {
+        match joined {
+            Ok(joined) => assert_eq!((who, joined), ("ann", Joined::New)),
+            Err(StoreError::Refused(why)) => {
+                assert_eq!(who, "eve", "{why}");
+                assert!(why.contains("no_eve") && !why.contains('@'), "{why}");
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    assert_eq!(list.count(), 297);
+    assert_eq!(addresses(&*list).len(), 297);
+    assert!(list.trouble().borrow().is_none(), "that is no outage");
+    // As an import has them: the others are on the list.
+    let people = (0..100).map(|at| {
+        entry(
+            &format!("{}{at}@example.org", if at == 70 { "eve" } else { "bob" }),
+            1,
+        )
+    });
+    let imported = list.join_all(people.collect()).await;
+    let why = imported.expect_err("one of them is rejected").to_string();
+    assert!(why.contains("no_eve"), "{why}");
+    assert_eq!(addresses(&*list).len(), 297 + 99);
+}
+
+/// A trigger of the owner's, say, for which 512 at a time are too many.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_takes_too_long_is_halved() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let list = open(&url.parse().expect("a URL"));
+    SHARED.sql(
+        name,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM pg_sleep(0.007); RETURN NEW; END $$;
+         CREATE TRIGGER slow BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION slow()",
+    );
+    let people = (0..512).map(|number| entry(&format!("{number}@example.com"), number));
+    let joined = list.join_all(people.collect()).await;
+    assert_eq!(joined.expect("an answer"), vec![Joined::New; 512]);
+    assert_eq!(list.count(), 512);
+}
+
+/// As over a slow line: everything takes longer than half of what a statement may.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_statement_has_a_deadline_of_its_own() {
+    let wire = Wire::to_new_database("").await;
+    let list = open(&wire.url);
+    join(&list, "ann@example.com").await;
+    wire.delay(Duration::from_millis(1_700));
+    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+}
+
+/// In a transaction that is left open, until which nobody can count there.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_whose_slot_is_held_takes_another() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name").to_owned();
+    let list = open(&url.parse().expect("a URL"));
+    join(&list, "ann@example.com").await;
+    let asleep = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND wait_event = 'PgSleep'"
+    );
+    let held = spawn_blocking(move || {
+        let hold = "BEGIN; SELECT 1 FROM waitlist_count WHERE entries = 1 FOR UPDATE;
+                    SELECT pg_sleep(12); COMMIT";
+        SHARED.sql(&name, hold);
+    });
+    block_in_place(|| {
+        wait_until("the row is held", || SHARED.sql("postgres", &asleep) != "0");
+    });
+    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+    assert!(!held.is_finished(), "it is held all the while");
+    let mut changes = list.changes();
+    changes
+        .wait_for(|count| *count == 3)
+        .await
+        .expect("it is there");
+    sleep(Duration::from_millis(1)).await;
+    held.await.expect("no panic");
+}

@@ -1,0 +1,250 @@
+//! Opens connections to the database. Each address has a deadline of its own.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    future::poll_fn,
+    io,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{
+    net::lookup_host,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+use tokio_postgres::{
+    AsyncMessage, Error,
+    config::{Host, SslMode},
+    error::DbError,
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use super::{
+    DatabaseUrl,
+    connection::{Connection, RESPONSE_TIMEOUT},
+    error::{Failure, Outage, OutageKind, outage},
+    sql::{self, Schema},
+    url::Target,
+};
+
+/// Opens connections to one of the hosts of a URL.
+pub(super) struct Connector {
+    url: DatabaseUrl,
+    tls: MakeRustlsConnect,
+    schema: Arc<OnceLock<Schema>>,
+    /// The address that was good the last time, which is tried first.
+    last: Mutex<Option<Address>>,
+    /// One permit for each connection, until the database has answered its last statement: a commit that waits
+    /// for a standby goes on when nobody waits for it here, and a database has only so many connections.
+    permits: Arc<Semaphore>,
+}
+
+/// A host of the URL by its position, and an address of it; without one, a socket of this machine.
+type Address = (usize, Option<IpAddr>);
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Connector").field(&self.url).finish()
+    }
+}
+
+impl Connector {
+    /// Opens at most `connections`. None is opened yet.
+    ///
+    /// # Errors
+    /// A sentence for the owner: what is wrong with the settings of TLS.
+    pub(super) fn new(
+        url: &DatabaseUrl,
+        schema: Arc<OnceLock<Schema>>,
+        connections: usize,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            url: url.clone(),
+            tls: url.tls.connector()?,
+            schema,
+            last: Mutex::default(),
+            permits: Arc::new(Semaphore::new(connections)),
+        })
+    }
+
+    /// Connects to the first address that answers, logs in, and can be written to.
+    pub(super) async fn connect(&self) -> Result<Connection, Failure> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let Ok(Ok(permit)) = timeout(RESPONSE_TIMEOUT, permit).await else {
+            let why = "it has not answered earlier statements yet";
+            return Err(outage(OutageKind::NoResponse, why.into()));
+        };
+        let permit = Arc::new(permit);
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = Failures::default();
+        if let Some(address) = last
+            && let Some(connection) = self.attempt(address, &permit, &mut failures).await
+        {
+            return Ok(connection);
+        }
+        for at in self.order() {
+            for ip in self.addresses(at, &mut failures).await {
+                let is_new = last != Some((at, ip));
+                if is_new
+                    && let Some(connection) = self.attempt((at, ip), &permit, &mut failures).await
+                {
+                    *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, ip));
+                    return Ok(connection);
+                }
+            }
+        }
+        Err(failures.into_failure())
+    }
+
+    /// The hosts in the order in which they are tried: from a random one on, unless the URL says otherwise.
+    fn order(&self) -> impl Iterator<Item = usize> + use<> {
+        let count = self.url.targets.len();
+        let first = if self.url.is_ordered {
+            0
+        } else {
+            Uuid::now_v7().as_u64_pair().1 as usize % count
+        };
+        (0..count).map(move |at| (first + at) % count)
+    }
+
+    /// The addresses of a host.
+    async fn addresses(&self, at: usize, failures: &mut Failures) -> Vec<Option<IpAddr>> {
+        let target = &self.url.targets[at];
+        let name = match (&target.host, target.address) {
+            (Host::Unix(_), _) => return vec![None],
+            (Host::Tcp(_), Some(ip)) => return vec![Some(ip)],
+            (Host::Tcp(name), None) => name,
+        };
+        let found = lookup_host((&**name, target.port));
+        let why = match timeout(self.url.connect_timeout, found).await {
+            Ok(Ok(found)) => {
+                let found: Vec<_> = found.map(|address| Some(address.ip())).collect();
+                if !found.is_empty() {
+                    return found;
+                }
+                "the host has no address".into()
+            }
+            Ok(Err(error)) => format!("the host cannot be looked up: {error}"),
+            Err(_) => "the lookup of the host was not answered in time".into(),
+        };
+        failures.add(at, target, None, outage(OutageKind::Broken, why));
+        Vec::new()
+    }
+
+    async fn attempt(
+        &self,
+        (at, ip): Address,
+        permit: &Arc<OwnedSemaphorePermit>,
+        failures: &mut Failures,
+    ) -> Option<Connection> {
+        let target = &self.url.targets[at];
+        let limit = self.url.connect_timeout;
+        let failure = match timeout(limit, self.begin(target, ip, permit)).await {
+            Ok(Ok(connection)) => return Some(connection),
+            Ok(Err(error)) if is_read_only(&error) => {
+                let why = "the server does not allow writes: it is a standby, or read-only";
+                outage(OutageKind::Unavailable, why.into())
+            }
+            Ok(Err(error)) => Failure::from(&error),
+            Err(_) => outage(
+                OutageKind::NoResponse,
+                format!("no connection in {} seconds", limit.as_secs_f32()),
+            ),
+        };
+        failures.add(at, target, ip, failure);
+        None
+    }
+
+    /// Connects, encrypts, logs in, and begins the session.
+    async fn begin(
+        &self,
+        target: &Target,
+        ip: Option<IpAddr>,
+        permit: &Arc<OwnedSemaphorePermit>,
+    ) -> Result<Connection, Error> {
+        let mut config = self.url.login.clone();
+        config.port(target.port);
+        match (&target.host, ip) {
+            (Host::Tcp(name), Some(ip)) => config.host(name).hostaddr(ip),
+            (Host::Tcp(name), None) => config.host(name),
+            // As in libpq, where sslmode is not for sockets of this machine.
+            (Host::Unix(directory), _) => config.host_path(directory).ssl_mode(SslMode::Disable),
+        };
+        let (client, mut connection) = config.connect(self.tls.clone()).await?;
+        let skipped_standby = Arc::new(AtomicBool::new(false));
+        let (skipped, permit) = (Arc::clone(&skipped_standby), Arc::clone(permit));
+        let driver = tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                if matches!(message, AsyncMessage::Notice(notice) if has_skipped_standby(&notice)) {
+                    skipped.store(true, Ordering::SeqCst);
+                }
+            }
+            drop(permit);
+        });
+        // Closes the connection if the session does not begin in time.
+        let driver = AbortOnDropHandle::new(driver);
+        client.batch_execute(&sql::session()).await?;
+        let driver = driver.detach().abort_handle();
+        let schema = Arc::clone(&self.schema);
+        Ok(Connection::new(client, driver, skipped_standby, schema))
+    }
+}
+
+/// A commit was visible before the standby had it, because somebody cancelled or terminated the wait. The
+/// message is in the language of the server, the name of the function is not.
+fn has_skipped_standby(notice: &DbError) -> bool {
+    notice.routine() == Some("SyncRepWaitForLSN")
+        || notice
+            .message()
+            .contains("wait for synchronous replication")
+}
+
+/// What the driver says of a server that is not `read-write`.
+fn is_read_only(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// Why each address failed.
+#[derive(Default)]
+struct Failures(Vec<(usize, String, Failure)>);
+
+impl Failures {
+    fn add(&mut self, at: usize, target: &Target, ip: Option<IpAddr>, failure: Failure) {
+        let place = match (&target.host, ip) {
+            (Host::Tcp(name), Some(ip)) if *name != ip.to_string() => format!("{target} ({ip})"),
+            _ => target.to_string(),
+        };
+        self.0.push((at, place, failure));
+    }
+
+    /// All of it in a sentence. Of the addresses of one host, the one that answers counts. Of several hosts, the
+    /// one that may come back.
+    fn into_failure(self) -> Failure {
+        let mut by_host = BTreeMap::new();
+        let mut sentences = Vec::new();
+        let has_one = self.0.len() == 1;
+        for (at, place, failure) in self.0 {
+            let Failure::Outage(Outage { why, kind }) = failure else {
+                return failure;
+            };
+            let worst = by_host.entry(at).or_insert(kind);
+            *worst = kind.max(*worst);
+            sentences.push(if has_one {
+                why
+            } else {
+                format!("{place}: {why}")
+            });
+        }
+        let kind = by_host.into_values().min();
+        outage(kind.unwrap_or(OutageKind::Broken), sentences.join("; "))
+    }
+}
