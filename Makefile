@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill lighthouse manual fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill conformance faults lighthouse manual fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -87,6 +87,20 @@ powercut: setup ## rebuild 5,000 disks as a power cut may leave them, and open t
 kill: setup ## kill the program 200 times while people sign up
 	.ci/setup durability
 	KILL_ROUNDS=200 cargo test --test site kill -- --nocapture
+
+STORE ?= $(LANDING_STORE)
+
+conformance: setup ## run the conformance suite and a race in a database of yours: STORE=postgres://…
+	@case "$(STORE)" in postgres*://*) ;; *) echo 'name a database: make conformance STORE=postgres://…' >&2; exit 2 ;; esac
+	.ci/setup postgres
+	CONFORMANCE_STORE="$(STORE)" cargo test --test site -- store::contract::postgres \
+		of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once
+
+MINUTES ?= 20
+
+faults: setup ## random faults of PostgreSQL under three instances, as root: MINUTES=20
+	.ci/setup postgres
+	FAULT_MINUTES=$(MINUTES) cargo test --test site whatever_happens_to_the_database -- --nocapture
 
 lighthouse: build ## what Lighthouse says of the page on a phone: medians of five
 	.ci/setup lighthouse

@@ -3,6 +3,7 @@
 
 mod breaks;
 mod failover;
+mod faults;
 mod moving;
 
 use std::{
