@@ -38,8 +38,6 @@ pub(super) struct Batch {
     present: HashSet<String>,
     /// Whether an erasure was committed.
     has_erased: bool,
-    /// Whether an earlier attempt may have had an effect that is not known.
-    is_uncertain: bool,
 }
 
 struct Person {
@@ -49,6 +47,8 @@ struct Person {
     email: String,
     joined_at: SystemTime,
     id: Uuid,
+    /// The epoch of the first attempt that may have listed them, or not.
+    uncertain_since: Option<i64>,
 }
 
 impl Batch {
@@ -67,6 +67,7 @@ impl Batch {
                 email: entry.email.as_typed().to_owned(),
                 joined_at: to_the_millisecond(entry.joined_at),
                 id: Uuid::now_v7(),
+                uncertain_since: None,
             }));
         }
         let mut firsts = BTreeMap::new();
@@ -82,7 +83,6 @@ impl Batch {
             people,
             present: HashSet::new(),
             has_erased: false,
-            is_uncertain: false,
         }
     }
 
@@ -101,18 +101,6 @@ impl Batch {
     /// whether an entry was inserted. A statement lists at most `limit` people, which becomes less when it
     /// takes too long.
     pub(super) async fn commit(
-        &mut self,
-        writer: &mut Writer,
-        limit: &mut usize,
-    ) -> Result<bool, Failure> {
-        let done = self.try_to_commit(writer, limit).await;
-        if matches!(done, Err(Failure::Outage(_))) {
-            self.is_uncertain = true;
-        }
-        done
-    }
-
-    async fn try_to_commit(
         &mut self,
         writer: &mut Writer,
         limit: &mut usize,
@@ -142,6 +130,12 @@ impl Batch {
                     if failure.is_slow() {
                         *limit = (chunk.len() / 2).max(1);
                     }
+                    if let Failure::Outage(_) = failure {
+                        for at in &self.firsts[chunk.clone()] {
+                            let epoch = writer.epoch();
+                            self.people[*at].uncertain_since.get_or_insert(epoch);
+                        }
+                    }
                     self.remaining.push(chunk);
                     return Err(failure);
                 }
@@ -155,26 +149,43 @@ impl Batch {
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
         let firsts = &self.firsts[range];
         let people: Vec<_> = firsts.iter().map(|at| &self.people[*at]).collect();
-        let keys: Vec<_> = people.iter().map(|it| it.key.as_bytes()).collect();
-        let emails: Vec<_> = people.iter().map(|it| it.email.as_str()).collect();
-        let times: Vec<_> = people.iter().map(|it| it.joined_at).collect();
-        let ids: Vec<_> = people.iter().map(|it| it.id).collect();
-        let fresh = writer.join(&keys, &emails, &times, &ids).await?;
-        let mut ours: HashSet<_> = fresh.iter().copied().collect();
-        if self.is_uncertain && ours.len() < ids.len() {
-            // An earlier attempt has listed them, or the people are others'. It is over: the insertion waits for
-            // one that has the same keys.
+        let epoch = writer.epoch();
+        let mut ours = HashSet::new();
+        let uncertain = people.iter().filter(|it| it.uncertain_since.is_some());
+        let uncertain: Vec<_> = uncertain.collect();
+        // They may have been listed, and erased since.
+        let is_stale = |it: &Person| it.uncertain_since.is_some_and(|since| since != epoch);
+        let to_join: Vec<_> = people.iter().filter(|it| !is_stale(it)).collect();
+        if !to_join.is_empty() {
+            let keys: Vec<_> = to_join.iter().map(|it| it.key.as_bytes()).collect();
+            let emails: Vec<_> = to_join.iter().map(|it| it.email.as_str()).collect();
+            let times: Vec<_> = to_join.iter().map(|it| it.joined_at).collect();
+            let ids: Vec<_> = to_join.iter().map(|it| it.id).collect();
+            ours.extend(writer.join(&keys, &emails, &times, &ids).await?);
+        }
+        let has_inserted = !ours.is_empty();
+        if !uncertain.is_empty() {
+            // An earlier attempt of theirs is over, if it has listed them: the insertion waits for one that has
+            // the same keys.
+            let keys: Vec<_> = uncertain.iter().map(|it| it.key.as_bytes()).collect();
+            let ids: Vec<_> = uncertain.iter().map(|it| it.id).collect();
             let rows = writer.query(sql::OURS, &[&keys, &ids]).await?;
             ours.extend(column::<Uuid>(&rows, 0)?);
         }
-        for (at, id) in firsts.iter().zip(ids) {
-            self.outcomes[*at] = Ok(if ours.contains(&id) {
-                Joined::New
+        let outcome = |it: &&Person| {
+            if ours.contains(&it.id) {
+                Ok(Joined::New)
+            } else if is_stale(it) {
+                Err(StoreError::TimedOut)
             } else {
-                Joined::AlreadyListed
-            });
+                Ok(Joined::AlreadyListed)
+            }
+        };
+        let outcomes: Vec<_> = people.iter().map(outcome).collect();
+        for (at, outcome) in firsts.iter().zip(outcomes) {
+            self.outcomes[*at] = outcome;
         }
-        Ok(!fresh.is_empty())
+        Ok(has_inserted)
     }
 
     /// What became of somebody: of several who have one address, the first one joins.

@@ -22,6 +22,8 @@ use super::{
 
 /// Maximum number of entries in a statement.
 pub(super) const BATCH_MAX: usize = 512;
+/// Number of entries by which a limit grows with each batch that is done.
+const BATCH_GROWTH: usize = 32;
 /// A batch waits until it has as many requests as came during the last one, or so many, for a millisecond or
 /// two. A transaction costs the database as much as twenty people in it, and those who sign up at the same
 /// pace would else take turns in two halves: with three instances and 16 clients the database worked 70 % more
@@ -34,6 +36,10 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(2
 const OUTAGE_MIN: Duration = Duration::from_secs(1);
 /// For so long an inserted entry shows that people can join. Strangers may ask, so each cannot have a write.
 const PROOF_VALIDITY: Duration = Duration::from_secs(1);
+
+/// Number of entries that must fit before an outage is over: more than a page of 8 KiB. Otherwise a disk that is
+/// almost full would have an outage for each sign-up that found no room.
+const PROOF_AFTER_OUTAGE: usize = 100;
 
 /// Owns every write of this process.
 pub(super) struct Committer {
@@ -86,7 +92,7 @@ impl Committer {
             match self.try_to_commit(&mut batch, writer).await {
                 Ok(()) => {
                     self.failing_since = None;
-                    self.limit = BATCH_MAX.min(self.limit * 2);
+                    self.limit = BATCH_MAX.min(self.limit + BATCH_GROWTH);
                     // By a task of its own: the next batch is on its way before this one is told.
                     tokio::spawn(of_the_store(async { batch.answer() }));
                     return;
@@ -113,13 +119,12 @@ impl Committer {
         let writer = connected.insert(usable);
         let is_proven = self.proven.is_some_and(|at| at.elapsed() < PROOF_VALIDITY);
         if batch.asks_if_ready() && !is_proven {
-            writer.probe().await?;
-            self.has_inserted();
+            self.prove(writer).await?;
         }
         match batch.commit(writer, &mut self.limit).await {
             Ok(has_inserted) => {
-                if has_inserted {
-                    self.has_inserted();
+                if has_inserted && self.state.trouble.borrow().is_none() {
+                    self.proven = Some(Instant::now());
                 }
                 Ok(())
             }
@@ -134,9 +139,14 @@ impl Committer {
         }
     }
 
-    fn has_inserted(&mut self) {
+    /// Sees that people can join, and ends an outage.
+    async fn prove(&mut self, writer: &mut Writer) -> Result<(), Failure> {
+        let has_outage = self.state.trouble.borrow().is_some();
+        let entries = if has_outage { PROOF_AFTER_OUTAGE } else { 1 };
+        writer.probe(entries).await?;
         self.proven = Some(Instant::now());
         self.state.end_outage();
+        Ok(())
     }
 
     /// After a failure: what is to be different at the next attempt, and who is told.

@@ -80,7 +80,7 @@ impl Connection {
         self.outcome(done)
     }
 
-    /// Returns the only row of a statement, if there is one.
+    /// Returns a row of a statement, if there is one.
     pub(super) async fn query_opt(
         &mut self,
         statement: &'static str,

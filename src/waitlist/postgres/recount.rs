@@ -31,6 +31,7 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         connection.execute(sql::MAKE_SLOTS).await?;
         guard = connection.query_opt(sql::GUARD_COUNT, &[]).await?;
     }
+    // Any of the rows.
     let guard = guard.ok_or(Failure::Slot)?;
     let told = |error| Failure::from(&error);
     let (slot, epoch): (i64, i64) = (

@@ -6,11 +6,12 @@
 //!
 //! - Each sign-up has an id. What is repeated has the same one, and an erasure names ids, not only addresses.
 //! - Each slot of the count has an epoch. A statement that lists people takes effect only while its slot has the
-//!   epoch that the statement carries, and an erasure raises the epochs of all slots. The slot is compared last,
-//!   in the same transaction and with its newest version, so there is no moment in between.
+//!   epoch that the statement carries, and an erasure raises the epochs of all slots, which are equal. The slot
+//!   is compared last, in the same transaction and with its newest version, so there is no moment in between.
 //!
 //! So no sign-up that was sent before an erasure lists the erased person after it, whichever instance sent it,
-//! and however long it hung. A list of erased ids could not promise that: it would not stop a statement that had
+//! and however long it hung. If the epoch has changed when an instance wants to repeat a sign-up, it only looks
+//! whether the person is there: they may have been listed and erased. A list of erased ids could not promise that: it would not stop a statement that had
 //! looked at it before the erasure, or one of an instance that crashed, when the visitor has joined by another.
 //! `late.rs` among the tests delays each statement in turn.
 //!
@@ -89,7 +90,9 @@ pub(super) const MIGRATIONS: [&[&str]; 2] = [
             slot bigint PRIMARY KEY,
             entries bigint NOT NULL
         )",
-        MAKE_SLOTS,
+        "INSERT INTO {schema}.waitlist_count (slot, entries)
+            SELECT slot, 0 FROM generate_series(0, 63) AS slot
+            ON CONFLICT (slot) DO NOTHING",
     ],
     &[
         "ALTER TABLE {schema}.waitlist_count ADD COLUMN IF NOT EXISTS epoch bigint NOT NULL DEFAULT 0",
@@ -109,10 +112,14 @@ pub(super) const FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migr
 pub(super) const MIGRATION_DONE: &str = "
     INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
 
-/// Creates the rows of the count that are missing. Late or twice: does nothing.
+/// Creates the rows of the count that are missing, with the epoch of the others. Late or twice: does nothing.
 pub(super) const MAKE_SLOTS: &str = "
-    INSERT INTO {schema}.waitlist_count (slot, entries)
-    SELECT slot, 0 FROM generate_series(0, 63) AS slot
+    INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
+    SELECT slot, 0, coalesce(
+        (SELECT max(epoch) FROM {schema}.waitlist_count),
+        (1000 * extract(epoch FROM now()))::bigint
+    )
+    FROM generate_series(0, 63) AS slot
     ON CONFLICT (slot) DO NOTHING";
 
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
@@ -176,15 +183,17 @@ pub(super) const EPOCH: &str = "SELECT entries, epoch FROM {schema}.waitlist_cou
 /// Every slot of the count.
 pub(super) const COUNT: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
 
-/// Inserts an entry, deletes it, and counts nobody. The database refuses it whenever it would refuse a sign-up:
+/// Inserts entries, deletes them, and counts nobody. The database refuses it whenever it would refuse a sign-up:
 /// with a table locked, without the right to insert, with a full disk. No address has such a key. The
 /// statements are one message, so they are one transaction. Late: it changes nothing.
-pub(super) fn probe(slot: i64, id: uuid::Uuid) -> String {
-    let key = format!("decode('00{}', 'hex')", id.simple());
+pub(super) fn probe(slot: i64, entries: usize, id: uuid::Uuid) -> String {
+    let key = format!("00{}", id.simple());
     format!(
-        "INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id) VALUES
-         ({key}, 'probe@landing.invalid', now(), '{id}');
-         DELETE FROM {{schema}}.waitlist_entries WHERE key = {key};
+        "INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id)
+         SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 'probe@landing.invalid', now(), '{id}'
+         FROM generate_series(1, {entries}) AS n;
+         DELETE FROM {{schema}}.waitlist_entries
+         WHERE key BETWEEN decode('{key}0000', 'hex') AND decode('{key}ffff', 'hex');
          UPDATE {{schema}}.waitlist_count SET entries = entries WHERE slot = {slot}"
     )
 }
@@ -195,16 +204,13 @@ pub(super) const RECOUNT: &str = "
         (SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count),
         (SELECT count(*) FROM {schema}.waitlist_entries)";
 
-/// Raises the epoch of the first slot, so that of several corrections only one is applied.
-pub(super) const GUARD_COUNT: &str = "
-    UPDATE {schema}.waitlist_count SET epoch = epoch + 1
-    WHERE slot = (SELECT min(slot) FROM {schema}.waitlist_count)
-    RETURNING slot, epoch";
+/// Raises all epochs, so that of several corrections only one is applied.
+pub(super) const GUARD_COUNT: &str =
+    "UPDATE {schema}.waitlist_count SET epoch = epoch + 1 RETURNING slot, epoch";
 
 /// Adds $1 to slot $2. Late: it has no effect after the next [`GUARD_COUNT`].
 pub(super) const CORRECT_COUNT: &str = "
-    UPDATE {schema}.waitlist_count SET entries = entries + $1, epoch = epoch + 1
-    WHERE slot = $2 AND epoch = $3";
+    UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3";
 
 /// The number of entries, and with it the moment that a list is of.
 pub(super) const LISTED: &str =

@@ -53,6 +53,11 @@ impl Writer {
         Ok(writer)
     }
 
+    /// The epoch of the list: it changes when somebody is erased.
+    pub(super) fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
     pub(super) fn is_usable(&self) -> bool {
         self.connection.is_usable()
     }
@@ -95,10 +100,14 @@ impl Writer {
         self.set(&row.ok_or(Failure::Slot)?)
     }
 
-    /// Inserts an entry, and deletes it.
-    pub(super) async fn probe(&mut self) -> Result<(), Failure> {
-        let probe = sql::probe(self.slot, Uuid::now_v7());
-        self.connection.execute(&probe).await
+    /// Inserts entries, and deletes them. If a constraint of the owner's rejects them, people can join all the
+    /// same.
+    pub(super) async fn probe(&mut self, entries: usize) -> Result<(), Failure> {
+        let probe = sql::probe(self.slot, entries, Uuid::now_v7());
+        match self.connection.execute(&probe).await {
+            Err(Failure::Rejected(_)) => Ok(()),
+            done => done,
+        }
     }
 
     /// Reads.

@@ -1,18 +1,18 @@
 //! Statements that arrive late: each in turn is held back, repeated on another connection, and let through after
 //! the list has changed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use landing::waitlist::{Joined, Waitlist};
 use tokio::time::timeout;
 
 use super::{
-    open,
+    is_outage, open,
     wire::{Cut, Wire},
 };
 use crate::{
     running::A_WHILE,
-    store::{addresses, erase, join},
+    store::{addresses, entry, erase, join},
 };
 
 /// A sign-up hangs in the database, is repeated, and the person is erased. Then it is done.
@@ -49,6 +49,30 @@ async fn a_late_sign_up_of_an_instance_that_is_gone_does_not_list_an_erased_pers
     assert_eq!(addresses(&other), [""; 0]);
     join(&other, "ann@example.com").await;
     assert_eq!((addresses(&other).len(), other.count()), (1, 1));
+}
+
+/// A sign-up is done, and the instance is not told. Before it repeats it, the person is erased.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_up_that_is_repeated_does_not_list_an_erased_person() {
+    let wire = Wire::to_new_database("late").await;
+    let (list, other) = (Arc::new(open(&wire.url)), open(&wire.direct));
+    wire.cut(Cut::Mute);
+    let joining = tokio::spawn({
+        let list = Arc::clone(&list);
+        async move { list.join(entry("late@example.com", 1)).await }
+    });
+    let mut changes = other.changes();
+    changes
+        .wait_for(|count| *count == 1)
+        .await
+        .expect("it is there");
+    assert!(erase(&other, "late@example.com").await);
+    let joined = joining.await.expect("no panic");
+    let error = joined.expect_err("signing up again tells");
+    assert!(is_outage(&error), "{error:?}");
+    assert_eq!(addresses(&other), [""; 0]);
+    assert_eq!(join(&*list, "late@example.com").await, Joined::New);
+    assert_eq!(addresses(&other), ["late@example.com"]);
 }
 
 /// Every message of an instance in turn, whatever it is: of the beginning, of a sign-up, of an erasure, of a

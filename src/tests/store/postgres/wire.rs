@@ -29,9 +29,11 @@ pub(super) enum Cut {
     Late,
     /// The same, but whoever has sent it is not told that the connection is cut.
     Held,
+    /// When the database has done it, and nobody is ever told anything.
+    Mute,
 }
 
-const CUTS: usize = 4;
+const CUTS: usize = 5;
 
 /// Listens in front of the shared server.
 pub(super) struct Wire {
@@ -187,6 +189,9 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 let Ok(length @ 1..) = read else { return };
                 if is_ours && state.is_to_be_cut(Cut::After) {
                     return;
+                }
+                if is_ours && state.is_to_be_cut(Cut::Mute) {
+                    return std::future::pending().await;
                 }
                 sleep(Duration::from_millis(state.delay.load(Ordering::SeqCst))).await;
                 if client.write_all(&answered[..length]).await.is_err() { return }
