@@ -74,9 +74,8 @@ pub(super) fn run(
     match faults.len() {
         0 => Ok(()),
         faults => Err(format!(
-            "{faults} things are wrong with the {read} on the list, see above: erase who should not be there, \
-             correct a wrong count with --repair, or import an export of before with --store into a new \
-             directory"
+            "{faults} things are wrong with the {read} on the list, see above: erase invalid entries, run \
+             `check --repair` if the count is wrong, or restore a backup into a new place"
         )),
     }
 }

@@ -68,6 +68,16 @@ impl Request {
         }
     }
 
+    pub(super) fn fail(self, error: StoreError) {
+        // Whoever has left needs no answer.
+        match self {
+            Self::Join(_, answer) => drop(answer.send(Err(error))),
+            Self::JoinAll(_, answer) => drop(answer.send(Err(error))),
+            Self::Erase(_, answer) => drop(answer.send(Err(error))),
+            Self::Ready(answer) => drop(answer.send(Err(error))),
+        }
+    }
+
     /// What it takes of a batch of `most` entries. An erasure ends it: it may write more than all before.
     fn entries(&self, most: usize) -> usize {
         match self {

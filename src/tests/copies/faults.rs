@@ -1,5 +1,5 @@
-//! Faults of the database in random order, while people sign up by three instances and some are erased: each
-//! fault once in the tests, and as many as one likes with `make faults MINUTES=20`.
+//! Faults of the database, while people sign up by three instances and some are erased. The tests have each fault
+//! once, in a fixed order; `make faults MINUTES=20` has them in random order, and a full disk too.
 
 use std::{
     env, fmt, fs,
@@ -38,7 +38,7 @@ enum Fault {
     HungServer,
     /// Somebody has locked the entries, or the count.
     Locked(&'static str),
-    /// The file of the entries cannot be written to.
+    /// There is no room left.
     FullDisk,
     /// The right to sign people up is gone.
     Revoked,
@@ -359,7 +359,7 @@ fn whatever_happens_to_the_database_nobody_is_lost_or_doubled_or_comes_back() {
         let fault = match end {
             Some(end) if Instant::now() > end => break,
             Some(_) => *FAULTS.choose(&mut stage.random).expect("there are some"),
-            // In the tests each once, in any order, but for the disk.
+            // In the tests each once, but for the disk.
             None if turn == FAULTS.len() => break,
             None => FAULTS[turn],
         };

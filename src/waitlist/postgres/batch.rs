@@ -1,4 +1,4 @@
-//! What those want who wait at the same time, in as few statements as possible.
+//! Combines concurrent requests into as few statements as possible.
 //!
 //! People join by one statement, which is a transaction of its own: in one round trip it inserts them and
 //! counts them, so that nothing is locked while the database waits for an instance.
@@ -27,8 +27,7 @@ pub(super) struct Batch {
     requests: Vec<Request>,
     /// Who wants to join, in the order of the requests.
     people: Vec<Person>,
-    /// Of each address the first who has it, by key: sorted, so that instances with the same ones wait for each
-    /// other, and not in a circle.
+    /// Of each address the first who has it, by key: sorted, to prevent deadlocks between instances.
     firsts: Vec<usize>,
     /// Ranges of `firsts` that are not done; the last one is next.
     remaining: Vec<Range<usize>>,
@@ -112,7 +111,6 @@ impl Batch {
             }
             let end = range.end.min(range.start + *limit);
             let (chunk, rest) = (range.start..end, end..range.end);
-            // In this order, because the last one is next.
             self.remaining.push(rest);
             match self.join(writer, chunk.clone()).await {
                 Ok(inserted) => has_inserted |= inserted,
@@ -127,8 +125,8 @@ impl Batch {
                     self.remaining.push(chunk.start..middle);
                 }
                 Err(failure) => {
-                    if failure.is_slow() {
-                        *limit = (chunk.len() / 2).max(1);
+                    if failure.is_slow() && chunk.len() > 1 {
+                        *limit = chunk.len() / 2;
                     }
                     if let Failure::Outage(_) = failure {
                         for at in &self.firsts[chunk.clone()] {
@@ -165,8 +163,7 @@ impl Batch {
         }
         let has_inserted = !ours.is_empty();
         if !uncertain.is_empty() {
-            // An earlier attempt of theirs is over, if it has listed them: the insertion waits for one that has
-            // the same keys.
+            // The insertion has waited for any earlier attempt with these keys, so this is final.
             let keys: Vec<_> = uncertain.iter().map(|it| it.key.as_bytes()).collect();
             let ids: Vec<_> = uncertain.iter().map(|it| it.id).collect();
             let rows = writer.query(sql::OURS, &[&keys, &ids]).await?;
@@ -230,8 +227,7 @@ impl Batch {
     }
 
     /// Answers those who need not wait until a lasting fault is fixed: whoever asks if the list is ready, and
-    /// the owner. Visitors wait, because it may be fixed in time; and the owner waits with them, which does not
-    /// happen, as a command has a batch of its own.
+    /// the owner. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
     pub(super) fn give_up(&mut self, error: &StoreError) {
         let has_visitors = self
             .requests
@@ -240,13 +236,7 @@ impl Batch {
         let gives_up =
             |request: &mut Request| matches!(request, Request::Ready(_)) || !has_visitors;
         for request in self.requests.extract_if(.., gives_up) {
-            // Whoever has left needs no answer.
-            match request {
-                Request::Join(_, answer) => drop(answer.send(Err(error.clone()))),
-                Request::JoinAll(_, answer) => drop(answer.send(Err(error.clone()))),
-                Request::Erase(_, answer) => drop(answer.send(Err(error.clone()))),
-                Request::Ready(answer) => drop(answer.send(Err(error.clone()))),
-            }
+            request.fail(error.clone());
         }
     }
 
@@ -263,7 +253,9 @@ impl Batch {
                     }
                 }
                 Request::JoinAll(entries, answer) => {
-                    let _ = answer.send(outcomes.by_ref().take(entries.len()).collect());
+                    // All of them, also after an error: the next one is somebody else's.
+                    let theirs: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
+                    let _ = answer.send(theirs.into_iter().collect());
                 }
                 Request::Erase(erasure, answer) => {
                     let was_there = |key| self.present.remove(key);

@@ -54,8 +54,8 @@ impl Connection {
     }
 
     /// A connection on which something failed is not used again: nobody knows what it still waits for, or
-    /// whether it leads to a host that can write. Its statement is not cancelled: to a commit that waits for its
-    /// standby that would mean not to wait.
+    /// whether it leads to a host that can write. Its statement is not cancelled, which would end a commit's wait
+    /// for its standby.
     pub(super) fn is_usable(&self) -> bool {
         !self.has_failed && !self.client.is_closed()
     }
@@ -63,6 +63,16 @@ impl Connection {
     /// Returns the rows of a statement, which is prepared the first time.
     pub(super) async fn query(
         &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
+        self.query_within(RESPONSE_TIMEOUT, statement, params).await
+    }
+
+    /// The same, for a statement that may take longer.
+    pub(super) async fn query_within(
+        &mut self,
+        limit: Duration,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Failure> {
@@ -76,7 +86,7 @@ impl Connection {
                 fresh
             }
         };
-        let done = timeout(RESPONSE_TIMEOUT, self.client.query(&prepared, params)).await;
+        let done = timeout(limit, self.client.query(&prepared, params)).await;
         self.outcome(done)
     }
 

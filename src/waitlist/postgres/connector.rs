@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use super::{
     DatabaseUrl,
-    connection::{Connection, RESPONSE_TIMEOUT},
+    connection::Connection,
     error::{Failure, Outage, OutageKind, outage},
     sql::{self, Schema},
     url::Target,
@@ -41,9 +41,10 @@ pub(super) struct Connector {
     schema: Arc<OnceLock<Schema>>,
     /// The address that was good the last time, which is tried first.
     last: Mutex<Option<Address>>,
-    /// One permit for each connection, until the database has answered its last statement: a commit that waits
-    /// for a standby goes on when nobody waits for it here, and a database has only so many connections.
-    permits: Arc<Semaphore>,
+    /// For each host, one permit for each connection, until the database has answered its last statement: a
+    /// commit that waits for a standby goes on when nobody waits for it here, and a database has only so many
+    /// connections.
+    permits: Vec<Arc<Semaphore>>,
 }
 
 /// A host of the URL by its position, and an address of it; without one, a socket of this machine.
@@ -56,7 +57,7 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Opens at most `connections`. None is opened yet.
+    /// Opens at most `connections` to each host. None is opened yet.
     ///
     /// # Errors
     /// A sentence for the owner: what is wrong with the settings of TLS.
@@ -70,31 +71,27 @@ impl Connector {
             tls: url.tls.connector()?,
             schema,
             last: Mutex::default(),
-            permits: Arc::new(Semaphore::new(connections)),
+            permits: url
+                .targets
+                .iter()
+                .map(|_| Arc::new(Semaphore::new(connections)))
+                .collect(),
         })
     }
 
     /// Connects to the first address that answers, logs in, and can be written to.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let Ok(Ok(permit)) = timeout(RESPONSE_TIMEOUT, permit).await else {
-            let why = "it has not answered earlier statements yet";
-            return Err(outage(OutageKind::NoResponse, why.into()));
-        };
-        let permit = Arc::new(permit);
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failures = Failures::default();
         if let Some(address) = last
-            && let Some(connection) = self.attempt(address, &permit, &mut failures).await
+            && let Some(connection) = self.attempt(address, &mut failures).await
         {
             return Ok(connection);
         }
         for at in self.order() {
             for ip in self.addresses(at, &mut failures).await {
                 let is_new = last != Some((at, ip));
-                if is_new
-                    && let Some(connection) = self.attempt((at, ip), &permit, &mut failures).await
-                {
+                if is_new && let Some(connection) = self.attempt((at, ip), &mut failures).await {
                     *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, ip));
                     return Ok(connection);
                 }
@@ -138,13 +135,13 @@ impl Connector {
         Vec::new()
     }
 
-    async fn attempt(
-        &self,
-        (at, ip): Address,
-        permit: &Arc<OwnedSemaphorePermit>,
-        failures: &mut Failures,
-    ) -> Option<Connection> {
+    async fn attempt(&self, (at, ip): Address, failures: &mut Failures) -> Option<Connection> {
         let target = &self.url.targets[at];
+        let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
+            let why = "it has not answered earlier statements yet";
+            failures.add(at, target, ip, outage(OutageKind::NoResponse, why.into()));
+            return None;
+        };
         let limit = self.url.connect_timeout;
         let failure = match timeout(limit, self.begin(target, ip, permit)).await {
             Ok(Ok(connection)) => return Some(connection),
@@ -167,7 +164,7 @@ impl Connector {
         &self,
         target: &Target,
         ip: Option<IpAddr>,
-        permit: &Arc<OwnedSemaphorePermit>,
+        permit: OwnedSemaphorePermit,
     ) -> Result<Connection, Error> {
         let mut config = self.url.login.clone();
         config.port(target.port);
@@ -179,7 +176,7 @@ impl Connector {
         };
         let (client, mut connection) = config.connect(self.tls.clone()).await?;
         let skipped_standby = Arc::new(AtomicBool::new(false));
-        let (skipped, permit) = (Arc::clone(&skipped_standby), Arc::clone(permit));
+        let skipped = Arc::clone(&skipped_standby);
         let driver = tokio::spawn(async move {
             while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
                 if matches!(message, AsyncMessage::Notice(notice) if has_skipped_standby(&notice)) {
@@ -210,7 +207,10 @@ fn has_skipped_standby(notice: &DbError) -> bool {
 fn is_read_only(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     let source = source.and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(|source| source.kind() == io::ErrorKind::PermissionDenied)
+    // The system's own refusals have a number.
+    source.is_some_and(|source| {
+        source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none()
+    })
 }
 
 /// Why each address failed.
@@ -226,8 +226,8 @@ impl Failures {
         self.0.push((at, place, failure));
     }
 
-    /// All of it in a sentence. Of the addresses of one host, the one that answers counts. Of several hosts, the
-    /// one that may come back.
+    /// All of it in a sentence, with the most permanent error of each host, and of several hosts the most transient
+    /// one.
     fn into_failure(self) -> Failure {
         let mut by_host = BTreeMap::new();
         let mut sentences = Vec::new();

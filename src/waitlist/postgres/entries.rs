@@ -16,7 +16,7 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
     super::{Email, Entries, Entry, Selection, StoreError, queue::of_the_store},
-    connection::{Connection, RESPONSE_TIMEOUT},
+    connection::Connection,
     connector::Connector,
     error::Failure,
     sql,
@@ -30,6 +30,9 @@ const BLOCKS: usize = 4;
 const LAST: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<Entry>, StoreError>;
+
+/// Maximum time to begin. Over a slow line, each statement takes a while.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum time in which the database sorts them.
 const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -129,7 +132,7 @@ impl Reader {
     async fn read(&mut self) -> Result<(), Stop> {
         let mut connection = self.connector.connect().await?;
         let read = self.read_by(&mut connection).await;
-        // Whoever leaves early leaves the rest of the list in it.
+        // Unread rows may remain in it.
         connection.close();
         read
     }
@@ -143,11 +146,11 @@ impl Reader {
             let reading = client.build_transaction();
             let reading = reading.isolation_level(IsolationLevel::RepeatableRead);
             let reading = reading.read_only(true).start().await?;
-            // With this the moment has come that the list is of.
+            // This statement takes the snapshot.
             let count = reading.query_typed_one(&listed, &[]).await?.try_get(0)?;
             Ok::<_, Stop>((reading, count))
         };
-        let (reading, count) = timeout(RESPONSE_TIMEOUT, begin).await??;
+        let (reading, count) = timeout(BEGIN_TIMEOUT, begin).await??;
 
         let Selection { since, until, .. } = self.selection;
         let period = [
@@ -174,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// Not before the first of it is read, so that until then it can be begun again.
+    /// Reports the count with the first block: until then, reading can begin again.
     async fn hand_on(&mut self, count: i64, block: Vec<Entry>) -> Result<(), Stop> {
         if let Some(tell) = self.tell.take() {
             let told = tell.send(Ok(u64::try_from(count).unwrap_or(0)));

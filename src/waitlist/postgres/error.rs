@@ -65,10 +65,9 @@ impl fmt::Display for DatabaseError {
             ),
             Self::Several(place, schemas) => write!(
                 f,
-                "{place} has waitlists in several schemas ({}): add the one that is meant to the URL, as in \
-                 ?options=-csearch_path%3D{}",
+                "{place} has waitlists in several schemas ({}): name the one that is meant in the URL, with \
+                 options=-csearch_path%3DSCHEMA",
                 schemas.join(", "),
-                schemas.first().map_or("", |schema| schema)
             ),
             Self::Encoding(place, encoding) => write!(
                 f,
@@ -97,7 +96,9 @@ impl DatabaseError {
             Failure::Rejected(why) => Self::Refused(place, why),
             Failure::Outage(Outage { why, kind }) => match kind {
                 OutageKind::Refused => Self::Refused(place, why),
-                OutageKind::Cancelled | OutageKind::Unavailable => Self::Unavailable(place, why),
+                OutageKind::Cancelled | OutageKind::Full | OutageKind::Unavailable => {
+                    Self::Unavailable(place, why)
+                }
                 OutageKind::NoResponse | OutageKind::Broken => Self::Unreachable(place, why),
             },
         }
@@ -139,7 +140,7 @@ pub(super) struct Outage {
     pub(super) kind: OutageKind,
 }
 
-/// From what may pass by itself to what lasts.
+/// Ordered from transient to permanent.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum OutageKind {
     /// There is no connection, or it broke.
@@ -148,6 +149,8 @@ pub(super) enum OutageKind {
     NoResponse,
     /// The database has cancelled a statement that took too long.
     Cancelled,
+    /// It has no connection left.
+    Full,
     /// It answers with an error that may pass.
     Unavailable,
     /// It answers with an error that lasts until somebody fixes it.
@@ -181,15 +184,17 @@ impl From<&Error> for Failure {
             outage(OutageKind::Refused)
         } else if *code == SqlState::QUERY_CANCELED {
             outage(OutageKind::Cancelled)
+        } else if *code == SqlState::TOO_MANY_CONNECTIONS {
+            outage(OutageKind::Full)
         } else {
             outage(OutageKind::Unavailable)
         }
     }
 }
 
-/// Who logs in, to which database, what may be done there, and whether there is room.
+/// Login, database, privilege and disk-full errors.
 fn is_lasting(code: &SqlState) -> bool {
-    *code == SqlState::DISK_FULL || is_of_class(code.code(), &["0A", "25", "28", "3D", "3F", "42"])
+    *code == SqlState::DISK_FULL || is_of_class(code.code(), &["0A", "28", "3D", "3F", "42"])
 }
 
 /// To be tried again as it is, and no outage.
@@ -216,7 +221,7 @@ pub(super) fn describe(error: &Error) -> String {
     ];
     if is_of_class(code, &quotes_nothing) {
         let hint = if *error.code() == SqlState::QUERY_CANCELED {
-            ": a lock on a table or a row, or a slow disk, holds it up"
+            ": a lock, a slow disk or an administrator has stopped it"
         } else {
             ""
         };

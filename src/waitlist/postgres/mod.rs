@@ -32,10 +32,11 @@ pub use error::DatabaseError;
 pub use state::Trouble;
 pub use url::DatabaseUrl;
 
-/// Maximum number of connections of a process: one that writes, and those that still wait for an answer to a
-/// statement that was given up; one that reads the count, and those of the owner's commands.
-const WRITING_MAX: usize = 4;
-const READING_MAX: usize = 4;
+/// Maximum number of connections to a host that write: one, and those that were given up and whose statement still
+/// runs.
+const WRITER_CONNECTIONS_MAX: usize = 4;
+/// The same for those that read: one for the count, and those of exports.
+const READER_CONNECTIONS_MAX: usize = 4;
 
 /// The list in a database.
 #[derive(Debug)]
@@ -72,8 +73,11 @@ impl PostgresWaitlist {
             let connector = Connector::new(url, Arc::clone(&schema), connections);
             connector.map(Arc::new).map_err(DatabaseError::Settings)
         };
-        // Apart, so that nobody who reads can take the connection from those who join.
-        let (writing, reading) = (connector(WRITING_MAX)?, connector(READING_MAX)?);
+        // Separate, so that readers cannot exhaust the writer's connections.
+        let (writing, reading) = (
+            connector(WRITER_CONNECTIONS_MAX)?,
+            connector(READER_CONNECTIONS_MAX)?,
+        );
         let state = Arc::new(State::new());
         let (tell, told) = mpsc::channel();
         {
@@ -86,8 +90,9 @@ impl PostgresWaitlist {
             });
         }
         let opened = told.recv();
-        let (warning, connection) =
-            opened.map_err(|_| DatabaseError::Settings("a fault of ours".into()))??;
+        let (warning, connection) = opened.map_err(|_| {
+            DatabaseError::Settings("an internal error while opening the list".into())
+        })??;
         let (queue, requests) = Queue::new(BATCH_MAX);
         let committer = Committer::new(writing, Arc::clone(&state));
         let committer = of_the_store(committer.run(requests));
@@ -117,8 +122,7 @@ impl PostgresWaitlist {
         self.state.trouble.subscribe()
     }
 
-    /// Nobody is kept waiting for a database that nobody could wait for. Whether it is back is looked at
-    /// several times a second.
+    /// Fails at once when the outage is longer than anybody waits.
     fn unless_lost<'a, T: 'a + Send>(
         &'a self,
         answer: impl FnOnce(&'a Queue) -> Answer<'a, T>,

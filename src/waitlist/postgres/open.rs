@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{
     DatabaseError, DatabaseUrl,
-    connection::{Connection, RESPONSE_TIMEOUT},
+    connection::Connection,
     connector::Connector,
-    error::{Failure, describe},
+    error::{Failure, OutageKind, describe},
     schema,
     sql::{self, Schema},
     state::State,
@@ -18,6 +18,9 @@ use super::{
 
 /// Maximum time to create tables, or to change them.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// Maximum time for a few statements. Over a slow line, each takes a while.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often two sessions are compared: a pooler may by chance give each its own.
 const COMPARISONS: usize = 3;
@@ -62,7 +65,7 @@ pub(super) async fn open(
         let migrated = schema::migrate(connection.client(), &known);
         let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
         format = Some(migrated.map_err(|_| slow(place))?.map_err(failed(place))?);
-        // With the limits of a session.
+        // Restores the limits of a session.
         connection = connector.connect().await.map_err(told)?;
     }
     match format {
@@ -130,16 +133,18 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 /// Refuses a pooler that gives each transaction another session: the settings would be lost, and instances would
 /// run each other's prepared statements.
 ///
-/// Two connections never share a session. A pooler hands out the one that was used last: while a transaction of
-/// the second connection holds it, the first connection gets another.
+/// The first connection marks its session. The second begins a transaction, for which a pooler hands out the
+/// session that was used last: the marked one. Then the first connection gets another session.
 async fn detect_pooler(
     connector: &Connector,
     first: &mut Connection,
     place: &str,
 ) -> Result<(), DatabaseError> {
-    // Where there is only one connection to be had, it is nobody else's.
-    let Ok(mut second) = connector.connect().await else {
-        return Ok(());
+    let mut second = match connector.connect().await {
+        Ok(second) => second,
+        // With one connection there is nothing to compare.
+        Err(Failure::Outage(outage)) if outage.kind == OutageKind::Full => return Ok(()),
+        Err(failure) => return Err(DatabaseError::of(place, failure)),
     };
     for _ in 0..COMPARISONS {
         let mark = Uuid::now_v7().to_string();
@@ -156,10 +161,10 @@ async fn detect_pooler(
                 let found = row.try_get::<_, Option<String>>(1)?;
                 Ok::<_, Error>(found.as_deref() == Some(&*mark))
             };
-            let is_moved = before.try_get::<_, i32>(0)? != after.try_get::<_, i32>(0)?;
+            let is_moved = before.try_get::<_, i64>(0)? != after.try_get::<_, i64>(0)?;
             Ok::<_, Error>(is_moved || has_mark(&other)? || !has_mark(&after)?)
         };
-        let has_moved = match timeout(RESPONSE_TIMEOUT, compare).await {
+        let has_moved = match timeout(OPEN_TIMEOUT, compare).await {
             // A pooler that gives each statement another session knows no transactions.
             Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => true,
             // A database without such settings.
@@ -174,12 +179,12 @@ async fn detect_pooler(
     Ok(())
 }
 
-/// Waits for an answer as long as for a statement.
+/// Waits for a few statements.
 async fn look<T>(
     place: &str,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, DatabaseError> {
-    let done = timeout(RESPONSE_TIMEOUT, work).await;
+    let done = timeout(OPEN_TIMEOUT, work).await;
     done.map_err(|_| slow(place))?.map_err(failed(place))
 }
 

@@ -1,5 +1,7 @@
 //! Corrects the count: somebody may have changed it by hand, or restored a part of the tables.
 
+use std::time::Duration;
+
 use super::{
     super::StoreError,
     connector::Connector,
@@ -10,8 +12,11 @@ use super::{
 /// Another correction, or an erasure, makes a correction void.
 const TRIES: usize = 5;
 
-/// Makes the count the number of entries, and returns by how much it has changed. What is counted too much or too
-/// little stays the same while people join and are erased, so nobody waits for this.
+/// Maximum time in which the database counts the entries.
+const RECOUNT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// Makes the count the number of entries, and returns by how much it has changed. Sign-ups and erasures do not
+/// change the error, so they go on while the entries are counted.
 pub(super) async fn recount(connector: &Connector) -> Result<i64, StoreError> {
     for _ in 0..TRIES {
         match correct(connector).await {
@@ -20,12 +25,15 @@ pub(super) async fn recount(connector: &Connector) -> Result<i64, StoreError> {
             Err(failure) => return Err(failure.into()),
         }
     }
-    Err(StoreError::Busy)
+    Err(StoreError::Refused(
+        "others change the count at the same time".into(),
+    ))
 }
 
 /// `None` if something else has changed the count in between.
 async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
     let mut connection = connector.connect().await?;
+    connection.execute(sql::BRIEF_LOCKS).await?;
     let mut guard = connection.query_opt(sql::GUARD_COUNT, &[]).await?;
     if guard.is_none() {
         connection.execute(sql::MAKE_SLOTS).await?;
@@ -38,29 +46,25 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         guard.try_get(0).map_err(told)?,
         guard.try_get(1).map_err(told)?,
     );
-    // It reads every entry.
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
-    let recount = connection.named(sql::RECOUNT);
-    let row = connection.client().query_typed_one(&recount, &[]).await;
-    let row = row.map_err(told)?;
+    let rows = connection.query_within(RECOUNT_TIMEOUT, sql::RECOUNT, &[]);
+    let row = rows.await?.pop().ok_or(Failure::Slot)?;
     let counted: i64 = row.try_get(0).map_err(told)?;
     let listed: i64 = row.try_get(1).map_err(told)?;
     let difference = listed - counted;
     if difference == 0 {
         return Ok(Some(0));
     }
-    let correct = connection.named(sql::CORRECT_COUNT);
     let corrected = connection
-        .client()
-        .execute(&correct, &[&difference, &slot, &epoch])
-        .await;
-    Ok((corrected.map_err(told)? == 1).then_some(difference))
+        .query_opt(sql::CORRECT_COUNT, &[&difference, &slot, &epoch])
+        .await?;
+    Ok(corrected.map(|_| difference))
 }
 
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Conflict => Self::Busy,
+            Failure::Conflict => Self::Refused("others change the same rows".into()),
             Failure::Slot => Self::Refused("rows of waitlist_count are missing".into()),
             Failure::Rejected(why) => Self::Refused(why.into()),
             Failure::Outage(Outage { why, kind }) if kind.is_answer() => Self::Refused(why.into()),

@@ -19,6 +19,7 @@ pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
 /// Maximum time that instances which start at once may disturb each other.
 const RACE_TIMEOUT: Duration = Duration::from_secs(10);
 const RACE_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_PAUSE: Duration = Duration::from_secs(2);
 
 /// A slot for an instance, other than the one it has.
 pub(super) fn any_slot(but: Option<i64>) -> i64 {
@@ -58,6 +59,7 @@ pub(super) async fn format(client: &Client, schema: &Schema) -> Result<Option<i6
 /// without a limit for statements.
 pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
+    client.batch_execute(sql::BRIEF_LOCKS).await?;
     let begun = Instant::now();
     loop {
         match step(client, schema).await {
@@ -65,6 +67,10 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
             Ok(_) => {}
             Err(error) if is_race(&error) && begun.elapsed() < RACE_TIMEOUT => {
                 sleep(RACE_PAUSE).await;
+            }
+            // An export that runs, say, for which every sign-up would wait too.
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                sleep(LOCK_PAUSE).await;
             }
             Err(error) => return Err(error),
         }

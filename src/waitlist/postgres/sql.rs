@@ -9,11 +9,12 @@
 //!   epoch that the statement carries, and an erasure raises the epochs of all slots, which are equal. The slot
 //!   is compared last, in the same transaction and with its newest version, so there is no moment in between.
 //!
-//! So no sign-up that was sent before an erasure lists the erased person after it, whichever instance sent it,
+//! So no statement that was sent before an erasure lists the erased person after it, whichever instance sent it,
 //! and however long it hung. If the epoch has changed when an instance wants to repeat a sign-up, it only looks
-//! whether the person is there: they may have been listed and erased. A list of erased ids could not promise that: it would not stop a statement that had
-//! looked at it before the erasure, or one of an instance that crashed, when the visitor has joined by another.
-//! `late.rs` among the tests delays each statement in turn.
+//! whether the person is there: they may have been listed and erased.
+//!
+//! Why not a list of erased ids? It would not stop a statement that had read it before the erasure, or one of an
+//! instance that crashed, when the visitor has joined by another. `late.rs` among the tests delays each statement in turn.
 //!
 //! PostgreSQL, CockroachDB and YugabyteDB support all of this; README.md lists the features by engine.
 
@@ -25,20 +26,26 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// Returns the settings of each connection.
 ///
-/// An acknowledgement is a promise, which `synchronous_commit = off` would break at the next crash. A warning
-/// that must arrive says that a commit did not wait for its standby, see [`super::connection`].
+/// An acknowledgement is a promise, which `synchronous_commit = off` would break at the next crash, and `local` when
+/// the standby takes over. Warnings are enabled because a commit that did not wait for its standby is one, see
+/// [`super::connector`].
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', 'on', false)
-         WHERE current_setting('synchronous_commit', true) = 'off'",
+         WHERE current_setting('synchronous_commit', true) IN ('off', 'local')",
         STATEMENT_TIMEOUT.as_millis()
     )
 }
 
 /// For the migrations, a recount, and reading the list: they may take as long as they need.
 pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
+
+/// For statements that lock what all instances need: while they wait for somebody, everybody waits for them. So
+/// they wait briefly, and are repeated.
+pub(super) const BRIEF_LOCKS: &str = "SET lock_timeout = 500";
+pub(super) const LONG_LOCKS: &str = "SET lock_timeout = 0";
 
 /// What can put the list at risk. NULL in databases that do not have the setting.
 pub(super) const SETTINGS: &str = "SELECT
@@ -48,11 +55,11 @@ pub(super) const SETTINGS: &str = "SELECT
 
 /// Marks the session of a connection with $1, see [`super::open`].
 pub(super) const MARK_SESSION: &str =
-    "SELECT pg_backend_pid(), set_config('landing.session', $1, false)";
+    "SELECT pg_backend_pid()::bigint, set_config('landing.session', $1, false)";
 
 /// The session of a connection, and its mark.
 pub(super) const SESSION_MARK: &str =
-    "SELECT pg_backend_pid(), current_setting('landing.session', true)";
+    "SELECT pg_backend_pid()::bigint, current_setting('landing.session', true)";
 
 /// The schemas of the search path that have a list.
 pub(super) const FIND_SCHEMAS: &str = "
@@ -66,7 +73,7 @@ pub(super) const CURRENT_SCHEMA: &str = "SELECT current_schema()::text";
 pub(super) const SLOTS: i64 = 64;
 
 /// The formats of the list. Each is created from the one before it by statements that do nothing when they have
-/// run before. They never change: some list has them already. Older instances keep running meanwhile.
+/// run before. Never edit a released one. Older instances keep running meanwhile.
 pub(super) const MIGRATIONS: [&[&str]; 2] = [
     &[
         // key: what all spellings of one address share. Bytes, because text is sorted differently by
@@ -152,7 +159,7 @@ pub(super) const OURS: &str = "SELECT id FROM {schema}.waitlist_entries WHERE ke
 pub(super) const PRESENT: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots. Late: whoever has joined
+/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots, to the same number. Late: whoever has joined
 /// again has another id and stays. It divides by zero like [`JOIN`] if the slot is missing.
 pub(super) const ERASE: &str = "
     WITH gone AS (
@@ -161,7 +168,7 @@ pub(super) const ERASE: &str = "
         RETURNING id
     ), counted AS (
         UPDATE {schema}.waitlist_count SET
-            epoch = epoch + 1,
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
             entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
         RETURNING slot, entries, epoch
     )
@@ -173,12 +180,9 @@ pub(super) const ERASE: &str = "
 /// Reads a slot by writing to it: the first statement of each connection that writes. Its commit waits until all
 /// commits before it are durable, at the standby too: one of them may have been cut off while it waited for
 /// that, and be visible. Late: it changes nothing.
-pub(super) const FIRST_WRITE: &str = "
+pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
-
-/// Reads what [`FIRST_WRITE`] returns.
-pub(super) const EPOCH: &str = "SELECT entries, epoch FROM {schema}.waitlist_count WHERE slot = $1";
 
 /// Every slot of the count.
 pub(super) const COUNT: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
@@ -205,12 +209,15 @@ pub(super) const RECOUNT: &str = "
         (SELECT count(*) FROM {schema}.waitlist_entries)";
 
 /// Raises all epochs, so that of several corrections only one is applied.
-pub(super) const GUARD_COUNT: &str =
-    "UPDATE {schema}.waitlist_count SET epoch = epoch + 1 RETURNING slot, epoch";
+pub(super) const GUARD_COUNT: &str = "
+    UPDATE {schema}.waitlist_count
+    SET epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+    RETURNING slot, epoch";
 
 /// Adds $1 to slot $2. Late: it has no effect after the next [`GUARD_COUNT`].
 pub(super) const CORRECT_COUNT: &str = "
-    UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3";
+    UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3
+    RETURNING slot";
 
 /// The number of entries, and with it the moment that a list is of.
 pub(super) const LISTED: &str =

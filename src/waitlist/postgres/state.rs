@@ -86,7 +86,7 @@ impl State {
         self.publish(&slots);
     }
 
-    /// Reads what all instances count. Not for two at a time: the older might come last.
+    /// Reads what all instances count. It must not run concurrently.
     pub(super) async fn look(&self, connection: &mut Connection) -> Result<(), Failure> {
         let before = self.slots().changes;
         let mut read = HashMap::new();
@@ -131,20 +131,20 @@ impl State {
 
     pub(super) fn begin_outage(&self, Outage { why, kind }: Outage) {
         self.trouble.send_if_modified(|trouble| {
-            let is_news = trouble.is_none();
-            trouble.get_or_insert(Trouble {
-                since: Instant::now(),
+            let since = trouble.as_ref().map(|trouble| trouble.since);
+            *trouble = Some(Trouble {
+                since: since.unwrap_or_else(Instant::now),
+                // The newest reason. The log has the first.
                 why,
                 is_answer: kind.is_answer(),
             });
-            is_news
+            since.is_none()
         });
     }
 }
 
-/// Reads the count again and again, also while others wait for a commit. That it can be read does not say
-/// that people can join, and that it cannot does not say that they can't: the committer's writes alone raise
-/// and clear [`Trouble`]. It is asked for one when the count cannot be read, and during an outage.
+/// Reads the count again and again, also while others wait for a commit. A successful read does not prove that
+/// writes work, nor the reverse: the committer's writes alone raise and clear [`Trouble`]. It is asked for one when the count cannot be read, and during an outage.
 pub(super) async fn watch(
     connector: Arc<Connector>,
     mut connection: Option<Connection>,

@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Idle time after which TCP asks whether the other machine is there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
+const KEEPALIVES: u32 = 2;
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `postgres://…`. Neither `Debug` nor `Display` shows who logs in, or the password.
 #[derive(Clone)]
@@ -81,12 +83,18 @@ impl FromStr for DatabaseUrl {
             login.dbname(database);
         }
         login.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        if !options.has("keepalives") {
-            // That a machine has vanished is found in half a minute, instead of two hours.
+        // That a machine has vanished is found in half a minute, instead of two hours.
+        if !options.has("keepalives_idle") {
             login.keepalives_idle(KEEPALIVE);
-            login.keepalives_interval(KEEPALIVE);
-            login.keepalives_retries(2);
         }
+        if !options.has("keepalives_interval") {
+            login.keepalives_interval(KEEPALIVE);
+        }
+        if !options.has("keepalives_count") && !options.has("keepalives_retries") {
+            login.keepalives_retries(KEEPALIVES);
+        }
+        // The same for a machine that owes an acknowledgement, which keepalives are not for.
+        login.tcp_user_timeout(options.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
         if login.get_application_name().is_none() {
             login.application_name(env!("CARGO_PKG_NAME"));
         }
@@ -146,6 +154,8 @@ struct Options {
     without_hosts: Vec<String>,
     names: Vec<String>,
     mode: Option<String>,
+    /// In milliseconds in the URL, as in libpq; the driver has seconds.
+    tcp_user_timeout: Option<Duration>,
     /// Whom `sslrootcert` trusts.
     by_root: Trust,
     tls: Tls,
@@ -193,6 +203,12 @@ impl Options {
                 "gssencmode" if ["disable", "prefer"].contains(&&*value) => {}
                 "client_encoding"
                     if ["utf8", "utf-8", "auto"].contains(&&*value.to_lowercase()) => {}
+                "tcp_user_timeout" => {
+                    let millis = value.parse().map_err(|_| {
+                        "its tcp_user_timeout must be a number of milliseconds".to_owned()
+                    })?;
+                    options.tcp_user_timeout = Some(Duration::from_millis(millis));
+                }
                 // The driver's name for it.
                 "keepalives_count" => options.add("keepalives_retries", option, &value),
                 name => options.add(name, option, &value),
@@ -213,9 +229,8 @@ impl Options {
         self.all.push(option);
     }
 
-    /// Whether an option with this name, or one that begins with it, is there.
     fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|it| it.starts_with(name))
+        self.names.iter().any(|it| it == name)
     }
 
     /// As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust, and to

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::{
     is_outage, open,
     wire::{Cut, Wire},
+    within,
 };
 use crate::{
     running::A_WHILE,
@@ -62,10 +63,7 @@ async fn a_sign_up_that_is_repeated_does_not_list_an_erased_person() {
         async move { list.join(entry("late@example.com", 1)).await }
     });
     let mut changes = other.changes();
-    changes
-        .wait_for(|count| *count == 1)
-        .await
-        .expect("it is there");
+    within(changes.wait_for(|count| *count == 1)).await;
     assert!(erase(&other, "late@example.com").await);
     let joined = joining.await.expect("no panic");
     let error = joined.expect_err("signing up again tells");

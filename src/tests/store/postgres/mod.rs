@@ -19,7 +19,9 @@ mod wire;
 use std::sync::LazyLock;
 
 use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError};
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, time::timeout};
+
+use crate::running::A_WHILE;
 
 /// What the lists work on, while a test waits.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
@@ -48,4 +50,10 @@ pub(super) fn refusal(url: &str) -> String {
 
 pub(super) fn is_opened(url: &str) -> bool {
     PostgresWaitlist::open_or_make(&url.parse().expect("a URL"), RUNTIME.handle()).is_ok()
+}
+
+/// What is waited for, which must come within [`A_WHILE`].
+pub(super) async fn within<T, E: std::fmt::Debug>(coming: impl Future<Output = Result<T, E>>) -> T {
+    let come = timeout(A_WHILE, coming).await;
+    come.expect("it comes in time").expect("the list is there")
 }

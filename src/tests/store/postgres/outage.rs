@@ -8,7 +8,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{is_outage, open};
+use super::{is_outage, open, within};
 use crate::{
     postgres::{SHARED, Server},
     running::wait_until,
@@ -48,10 +48,7 @@ async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
     let mut trouble = list.trouble();
     let bob = list.join(entry("bob@example.com", 1));
     let watched = async {
-        trouble
-            .wait_for(Option::is_some)
-            .await
-            .expect("it is there");
+        within(trouble.wait_for(Option::is_some)).await;
         while !locked.is_finished() {
             if trouble.borrow().is_some() {
                 let why = list.ready().await.expect_err("nobody can join");
@@ -62,10 +59,7 @@ async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
     };
     let (bob, ()) = tokio::join!(bob, watched);
     assert_eq!(bob, Ok(Joined::New));
-    trouble
-        .wait_for(Option::is_none)
-        .await
-        .expect("it is there");
+    within(trouble.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
     assert_eq!(addresses(&list), ["bob@example.com", "ann@example.com"]);
     assert_eq!(list.count(), 2);
@@ -103,10 +97,7 @@ async fn a_right_that_is_revoked_is_one_outage_and_told_in_postgresqls_words() {
         sleep(Duration::from_millis(50)).await;
     }
     server.sql("list", "GRANT INSERT ON waitlist_entries TO site");
-    trouble
-        .wait_for(Option::is_none)
-        .await
-        .expect("it is there");
+    within(trouble.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "bob@example.com").await, Joined::New);
     drop(list);
     assert_eq!(changes.await.expect("no panic"), [true, false]);
@@ -133,7 +124,7 @@ async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
     // Before that, the restart may have been noticed.
     let joining = list.join(entry("ann@example.com", 1));
     let told = async {
-        trouble.wait_for(is_told).await.expect("it is told");
+        within(trouble.wait_for(is_told)).await;
     };
     let (joined, ()) = tokio::join!(joining, told);
     let why = joined.expect_err("nobody can join").to_string();
@@ -145,10 +136,7 @@ async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
     let why = list.join_all(people).await.expect_err("nor be imported");
     assert!(why.to_string().contains(full), "{why}");
     server.sql("list0", "TRUNCATE waitlist_entries");
-    trouble
-        .wait_for(Option::is_none)
-        .await
-        .expect("it is there");
+    within(trouble.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "carl@example.com").await, Joined::New);
     drop(list);
     let changes = changes.await.expect("no panic");

@@ -2,13 +2,11 @@
 
 use std::{
     fs,
+    net::TcpStream,
     process::{Child, Stdio},
-    thread,
-    time::Duration,
 };
 
 use landing::waitlist::Joined;
-use std::net::TcpStream;
 use tempfile::TempDir;
 
 use super::{is_opened, open, refusal};
@@ -85,5 +83,4 @@ async fn a_pooler_by_sessions_is_used() {
     let other = open(&pooler.url.parse().expect("a URL"));
     assert_eq!(join(&other, "ANN@example.com").await, Joined::AlreadyListed);
     assert!(is_opened(&pooler.url));
-    thread::sleep(Duration::from_millis(1));
 }

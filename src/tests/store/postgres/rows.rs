@@ -3,12 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use landing::waitlist::{Joined, StoreError, Waitlist};
-use tokio::{
-    task::{JoinSet, block_in_place, spawn_blocking},
-    time::sleep,
-};
+use tokio::task::{JoinSet, block_in_place, spawn_blocking};
 
-use super::{open, wire::Wire};
+use super::{open, wire::Wire, within};
 use crate::{
     postgres::SHARED,
     running::wait_until,
@@ -111,11 +108,8 @@ async fn an_instance_whose_slot_is_held_takes_another() {
     assert_eq!(join(&list, "bob@example.com").await, Joined::New);
     assert_eq!(join(&list, "carl@example.com").await, Joined::New);
     assert!(!held.is_finished(), "it is held all the while");
+    assert!(list.trouble().borrow().is_none(), "that is no outage");
     let mut changes = list.changes();
-    changes
-        .wait_for(|count| *count == 3)
-        .await
-        .expect("it is there");
-    sleep(Duration::from_millis(1)).await;
+    within(changes.wait_for(|count| *count == 3)).await;
     held.await.expect("no panic");
 }

@@ -2,7 +2,7 @@
 
 use landing::waitlist::{Joined, Waitlist};
 
-use super::{open, refusal};
+use super::{open, refusal, within};
 use crate::{
     postgres::SHARED,
     store::{addresses, join},
@@ -79,8 +79,5 @@ async fn a_list_of_the_first_format_is_updated() {
          UPDATE waitlist_count SET entries = entries + 1 WHERE slot = 5",
     );
     let mut changes = list.changes();
-    changes
-        .wait_for(|count| *count == 2)
-        .await
-        .expect("it is there");
+    within(changes.wait_for(|count| *count == 2)).await;
 }
