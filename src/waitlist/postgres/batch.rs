@@ -4,8 +4,9 @@
 //! counts them, so that nothing is locked while the database waits for an instance.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Range,
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -21,6 +22,10 @@ use super::{
 
 /// Somebody may sign up again and again while they are erased.
 const ERASURES_MAX: usize = 3;
+
+/// A chunk that takes too long is divided by so much. Halves would take longer than visitors wait, because each part
+/// with the slow row takes as long again.
+const SLOW_PARTS: usize = 16;
 
 /// Requests, and what has become of them so far.
 pub(super) struct Batch {
@@ -48,6 +53,8 @@ struct Person {
     id: Uuid,
     /// The epoch of the first attempt that may have listed them, or not.
     uncertain_since: Option<i64>,
+    /// Whether the database has refused them alone, and nobody else.
+    has_failed: bool,
 }
 
 impl Batch {
@@ -67,6 +74,7 @@ impl Batch {
                 joined_at: to_the_millisecond(entry.joined_at),
                 id: Uuid::now_v7(),
                 uncertain_since: None,
+                has_failed: false,
             }));
         }
         let mut firsts = BTreeMap::new();
@@ -114,75 +122,118 @@ impl Batch {
             self.remaining.push(rest);
             match self.join(writer, chunk.clone()).await {
                 Ok(inserted) => has_inserted |= inserted,
-                Err(Failure::Rejected(why)) if chunk.len() == 1 => {
-                    let at = self.firsts[chunk.start];
-                    self.outcomes[at] = Err(StoreError::Refused(why.into()));
-                }
-                Err(Failure::Rejected(_)) => {
-                    // One of them is wrong, and the others are not to wait for it.
-                    let middle = usize::midpoint(chunk.start, chunk.end);
-                    self.remaining.push(middle..chunk.end);
-                    self.remaining.push(chunk.start..middle);
-                }
                 Err(failure) => {
+                    self.note_uncertainty(&failure, &chunk, writer.epoch());
                     if failure.is_slow() && chunk.len() > 1 {
-                        *limit = chunk.len() / 2;
+                        *limit = (chunk.len() / SLOW_PARTS).max(1);
                     }
-                    if let Failure::Outage(_) = failure {
-                        for at in &self.firsts[chunk.clone()] {
-                            let epoch = writer.epoch();
-                            self.people[*at].uncertain_since.get_or_insert(epoch);
-                        }
-                    }
-                    self.remaining.push(chunk);
-                    return Err(failure);
+                    let Some(why) = self.concerns_a_row(&failure, writer).await else {
+                        self.remaining.push(chunk);
+                        return Err(failure);
+                    };
+                    self.isolate(chunk, &why);
                 }
+            }
+            if self.is_abandoned() {
+                return Ok(has_inserted);
             }
         }
         self.erase(writer).await?;
         Ok(has_inserted)
     }
 
+    fn note_uncertainty(&mut self, failure: &Failure, chunk: &Range<usize>, epoch: i64) {
+        if let Failure::Outage(_) = failure {
+            for at in &self.firsts[chunk.clone()] {
+                self.people[*at].uncertain_since.get_or_insert(epoch);
+            }
+        }
+    }
+
+    /// Returns the words of the database if a failure is about the rows, and not about the database: then another
+    /// row can be inserted.
+    async fn concerns_a_row(&self, failure: &Failure, writer: &mut Writer) -> Option<Arc<str>> {
+        match failure {
+            Failure::Rejected(why) => Some(why.as_str().into()),
+            failure => {
+                let why = failure.may_concern_a_row()?;
+                if failure.is_slow() {
+                    writer.change_slot().await.ok()?;
+                }
+                let can_insert = writer.probe(1).await.is_ok();
+                can_insert.then(|| why.into())
+            }
+        }
+    }
+
+    /// Halves a chunk that failed, because the others are not to wait for one of them. The one has a second
+    /// chance: somebody may have released a lock in between.
+    fn isolate(&mut self, chunk: Range<usize>, why: &Arc<str>) {
+        if chunk.len() > 1 {
+            let middle = usize::midpoint(chunk.start, chunk.end);
+            self.remaining.push(middle..chunk.end);
+            self.remaining.push(chunk.start..middle);
+            return;
+        }
+        let at = self.firsts[chunk.start];
+        let person = &mut self.people[at];
+        if std::mem::replace(&mut person.has_failed, true) {
+            self.outcomes[at] = Err(StoreError::Refused(Arc::clone(why)));
+        } else {
+            self.remaining.push(chunk);
+        }
+    }
+
     /// Returns whether somebody was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
-        let firsts = &self.firsts[range];
+        let firsts = &self.firsts[range.clone()];
         let people: Vec<_> = firsts.iter().map(|at| &self.people[*at]).collect();
         let epoch = writer.epoch();
-        let mut ours = HashSet::new();
-        let uncertain = people.iter().filter(|it| it.uncertain_since.is_some());
-        let uncertain: Vec<_> = uncertain.collect();
         // They may have been listed, and erased since.
         let is_stale = |it: &Person| it.uncertain_since.is_some_and(|since| since != epoch);
         let to_join: Vec<_> = people.iter().filter(|it| !is_stale(it)).collect();
+        let mut fresh = HashSet::new();
         if !to_join.is_empty() {
             let keys: Vec<_> = to_join.iter().map(|it| it.key.as_bytes()).collect();
             let emails: Vec<_> = to_join.iter().map(|it| it.email.as_str()).collect();
             let times: Vec<_> = to_join.iter().map(|it| it.joined_at).collect();
             let ids: Vec<_> = to_join.iter().map(|it| it.id).collect();
-            ours.extend(writer.join(&keys, &emails, &times, &ids).await?);
+            fresh.extend(writer.join(&keys, &emails, &times, &ids).await?);
         }
-        let has_inserted = !ours.is_empty();
-        if !uncertain.is_empty() {
+        let others = people.iter().filter(|it| !fresh.contains(&it.id));
+        let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
+        let mut listed = HashMap::new();
+        if !others.is_empty() {
             // The insertion has waited for any earlier attempt with these keys, so this is final.
-            let keys: Vec<_> = uncertain.iter().map(|it| it.key.as_bytes()).collect();
-            let ids: Vec<_> = uncertain.iter().map(|it| it.id).collect();
-            let rows = writer.query(sql::OURS, &[&keys, &ids]).await?;
-            ours.extend(column::<Uuid>(&rows, 0)?);
+            let rows = writer.query(sql::PRESENT, &[&others]).await?;
+            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
+            listed.extend(keys.into_iter().zip(ids));
         }
-        let outcome = |it: &&Person| {
-            if ours.contains(&it.id) {
-                Ok(Joined::New)
-            } else if is_stale(it) {
-                Err(StoreError::TimedOut)
-            } else {
-                Ok(Joined::AlreadyListed)
-            }
+        let outcome = |it: &&Person| match listed.get(it.key.as_bytes()) {
+            _ if fresh.contains(&it.id) => Ok(Joined::New),
+            Some(id) if *id == it.id => Ok(Joined::New),
+            Some(_) => Ok(Joined::AlreadyListed),
+            // Signing up again tells.
+            None => Err(StoreError::TimedOut),
         };
+        let is_missing =
+            |it: &Person| !fresh.contains(&it.id) && !listed.contains_key(it.key.as_bytes());
+        let missing = range
+            .zip(&people)
+            .filter(|(_, it)| is_missing(it) && !is_stale(it));
+        let missing: Vec<_> = missing.map(|(at, _)| at).collect();
         let outcomes: Vec<_> = people.iter().map(outcome).collect();
         for (at, outcome) in firsts.iter().zip(outcomes) {
             self.outcomes[*at] = outcome;
         }
-        Ok(has_inserted)
+        for at in missing {
+            // Erased in between, or a trigger of the owner's has dropped them: that is so the second time too.
+            let person = &mut self.people[self.firsts[at]];
+            if !std::mem::replace(&mut person.has_failed, true) {
+                self.remaining.push(at..at + 1);
+            }
+        }
+        Ok(!fresh.is_empty())
     }
 
     /// What became of somebody: of several who have one address, the first one joins.

@@ -129,7 +129,9 @@ impl Committer {
         if batch.asks_if_ready() && !is_proven {
             self.prove(writer).await?;
         }
-        match batch.commit(writer, &mut self.limit).await {
+        let done = batch.commit(writer, &mut self.limit).await;
+        self.slot = writer.slot();
+        match done {
             Ok(has_inserted) => {
                 if has_inserted && self.state.trouble.borrow().is_none() {
                     self.proven = Some(Instant::now());

@@ -16,7 +16,8 @@ use tokio::{
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
-    error::{Failure, OutageKind, outage},
+    connector::Hosts,
+    error::{Failure, Outage, OutageKind, outage},
     sql::Schema,
 };
 
@@ -34,6 +35,9 @@ pub(super) struct Connection {
     skipped_standby: Arc<AtomicBool>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
+    /// Its host by the position in the URL, and what is known of all hosts.
+    host: usize,
+    hosts: Arc<Hosts>,
 }
 
 impl Connection {
@@ -42,6 +46,8 @@ impl Connection {
         driver: AbortHandle,
         skipped_standby: Arc<AtomicBool>,
         schema: Arc<OnceLock<Schema>>,
+        host: usize,
+        hosts: Arc<Hosts>,
     ) -> Self {
         Self {
             client,
@@ -50,6 +56,8 @@ impl Connection {
             skipped_standby,
             has_failed: false,
             schema,
+            host,
+            hosts,
         }
     }
 
@@ -99,7 +107,12 @@ impl Connection {
         Ok(self.query(statement, params).await?.pop())
     }
 
-    /// Runs statements without parameters, in one transaction.
+    /// Gives it up.
+    pub(super) fn fail(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// Runs statements without parameters, in one transaction unless they say otherwise.
     pub(super) async fn execute(&mut self, statements: &str) -> Result<(), Failure> {
         let statements = self.named(statements);
         let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(&statements)).await;
@@ -137,7 +150,12 @@ impl Connection {
                 outage(OutageKind::NoResponse, why)
             }
         };
-        self.has_failed |= matches!(failure, Failure::Outage(_));
+        if let Failure::Outage(Outage { kind, .. }) = &failure {
+            self.has_failed |= !kind.leaves_the_connection();
+            if *kind == OutageKind::NoResponse {
+                self.hosts.suspect(self.host);
+            }
+        }
         Err(failure)
     }
 }

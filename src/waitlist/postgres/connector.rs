@@ -23,7 +23,6 @@ use tokio_postgres::{
     error::DbError,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::{
@@ -39,8 +38,7 @@ pub(super) struct Connector {
     url: DatabaseUrl,
     tls: MakeRustlsConnect,
     schema: Arc<OnceLock<Schema>>,
-    /// The address that was good the last time, which is tried first.
-    last: Mutex<Option<Address>>,
+    hosts: Arc<Hosts>,
     /// For each host, one permit for each connection, until the database has answered its last statement: a
     /// commit that waits for a standby goes on when nobody waits for it here, and a database has only so many
     /// connections.
@@ -49,6 +47,28 @@ pub(super) struct Connector {
 
 /// A host of the URL by its position, and an address of it; without one, a socket of this machine.
 type Address = (usize, Option<IpAddr>);
+
+/// What is known of the hosts of a URL, shared by everything that connects to them.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    /// The address that was good the last time, which is tried first.
+    last: Mutex<Option<Address>>,
+    /// The host that did not answer a statement, which is tried last.
+    suspect: Mutex<Option<usize>>,
+}
+
+impl Hosts {
+    pub(super) fn suspect(&self, host: usize) {
+        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// The address to be tried first, and the host to be tried last.
+    fn known(&self) -> (Option<Address>, Option<usize>) {
+        let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        (last.filter(|(host, _)| suspect != Some(*host)), suspect)
+    }
+}
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +90,7 @@ impl Connector {
             url: url.clone(),
             tls: url.tls.connector()?,
             schema,
-            last: Mutex::default(),
+            hosts: Arc::default(),
             permits: url
                 .targets
                 .iter()
@@ -79,20 +99,34 @@ impl Connector {
         })
     }
 
+    /// Opens as many to the same hosts.
+    pub(super) fn another(&self) -> Self {
+        let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
+        Self {
+            url: self.url.clone(),
+            tls: self.tls.clone(),
+            schema: Arc::clone(&self.schema),
+            hosts: Arc::clone(&self.hosts),
+            permits: self.permits.iter().map(permits).collect(),
+        }
+    }
+
     /// Connects to the first address that answers, logs in, and can be written to.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, suspect) = self.hosts.known();
         let mut failures = Failures::default();
         if let Some(address) = last
             && let Some(connection) = self.attempt(address, &mut failures).await
         {
             return Ok(connection);
         }
-        for at in self.order() {
+        let order = self.order().filter(|at| Some(*at) != suspect);
+        for at in order.chain(suspect) {
             for ip in self.addresses(at, &mut failures).await {
                 let is_new = last != Some((at, ip));
                 if is_new && let Some(connection) = self.attempt((at, ip), &mut failures).await {
-                    *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, ip));
+                    let mut last = self.hosts.last.lock();
+                    **last.as_mut().unwrap_or_else(|error| error.get_mut()) = Some((at, ip));
                     return Ok(connection);
                 }
             }
@@ -143,13 +177,20 @@ impl Connector {
             return None;
         };
         let limit = self.url.connect_timeout;
-        let failure = match timeout(limit, self.begin(target, ip, permit)).await {
-            Ok(Ok(connection)) => return Some(connection),
-            Ok(Err(error)) if is_read_only(&error) => {
+        // A task of its own: if it takes too long, it keeps its permit until the database has answered, so that
+        // logins that hang there do not pile up.
+        let mut beginning = tokio::spawn(self.begin(at, ip, permit));
+        let failure = match timeout(limit, &mut beginning).await {
+            Ok(Ok(Ok(connection))) => return Some(connection),
+            Ok(Ok(Err(error))) if is_read_only(&error) => {
                 let why = "the server does not allow writes: it is a standby, or read-only";
                 outage(OutageKind::Unavailable, why.into())
             }
-            Ok(Err(error)) => Failure::from(&error),
+            Ok(Ok(Err(error))) => Failure::from(&error),
+            Ok(Err(_)) => outage(
+                OutageKind::Broken,
+                "an internal error while connecting".into(),
+            ),
             Err(_) => outage(
                 OutageKind::NoResponse,
                 format!("no connection in {} seconds", limit.as_secs_f32()),
@@ -160,37 +201,51 @@ impl Connector {
     }
 
     /// Connects, encrypts, logs in, and begins the session.
-    async fn begin(
+    fn begin(
         &self,
-        target: &Target,
+        at: usize,
         ip: Option<IpAddr>,
         permit: OwnedSemaphorePermit,
-    ) -> Result<Connection, Error> {
+    ) -> impl Future<Output = Result<Connection, Error>> + use<> {
+        let target = &self.url.targets[at];
         let mut config = self.url.login.clone();
         config.port(target.port);
+        config.connect_timeout(self.url.connect_timeout);
         match (&target.host, ip) {
             (Host::Tcp(name), Some(ip)) => config.host(name).hostaddr(ip),
             (Host::Tcp(name), None) => config.host(name),
             // As in libpq, where sslmode is not for sockets of this machine.
             (Host::Unix(directory), _) => config.host_path(directory).ssl_mode(SslMode::Disable),
         };
-        let (client, mut connection) = config.connect(self.tls.clone()).await?;
-        let skipped_standby = Arc::new(AtomicBool::new(false));
-        let skipped = Arc::clone(&skipped_standby);
-        let driver = tokio::spawn(async move {
-            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                if matches!(message, AsyncMessage::Notice(notice) if has_skipped_standby(&notice)) {
-                    skipped.store(true, Ordering::SeqCst);
+        let (tls, schema, hosts) = (
+            self.tls.clone(),
+            Arc::clone(&self.schema),
+            Arc::clone(&self.hosts),
+        );
+        async move {
+            let (client, mut connection) = config.connect(tls).await?;
+            let skipped_standby = Arc::new(AtomicBool::new(false));
+            let skipped = Arc::clone(&skipped_standby);
+            let driver = tokio::spawn(async move {
+                while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                    if matches!(message, AsyncMessage::Notice(notice) if has_skipped_standby(&notice))
+                    {
+                        skipped.store(true, Ordering::SeqCst);
+                    }
                 }
-            }
-            drop(permit);
-        });
-        // Closes the connection if the session does not begin in time.
-        let driver = AbortOnDropHandle::new(driver);
-        client.batch_execute(&sql::session()).await?;
-        let driver = driver.detach().abort_handle();
-        let schema = Arc::clone(&self.schema);
-        Ok(Connection::new(client, driver, skipped_standby, schema))
+                drop(permit);
+            });
+            client.batch_execute(&sql::session()).await?;
+            let driver = driver.abort_handle();
+            Ok(Connection::new(
+                client,
+                driver,
+                skipped_standby,
+                schema,
+                at,
+                hosts,
+            ))
+        }
     }
 }
 

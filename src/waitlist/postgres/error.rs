@@ -126,6 +126,14 @@ impl Failure {
         matches!(kind, OutageKind::NoResponse | OutageKind::Cancelled)
     }
 
+    /// The database has answered, and what it said may concern a row. Whether it does, a probe tells.
+    pub(super) fn may_concern_a_row(&self) -> Option<&str> {
+        match self {
+            Self::Outage(Outage { why, kind }) if kind.leaves_the_connection() => Some(why),
+            _ => None,
+        }
+    }
+
     /// Somebody may hold the row of the slot, or have deleted it: another one may do.
     pub(super) fn may_concern_the_slot(&self) -> bool {
         matches!(self, Self::Slot) || self.is_slow()
@@ -158,6 +166,11 @@ pub(super) enum OutageKind {
 }
 
 impl OutageKind {
+    /// Whether the connection can be used after it.
+    pub(super) fn leaves_the_connection(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Refused)
+    }
+
     /// Whether the database has said what is wrong.
     pub(super) fn is_answer(self) -> bool {
         self >= Self::Cancelled
@@ -219,7 +232,8 @@ pub(super) fn describe(error: &Error) -> String {
     let quotes_nothing = [
         "08", "23", "25", "28", "3D", "3F", "42", "53", "55", "57", "58",
     ];
-    if is_of_class(code, &quotes_nothing) {
+    // A trigger of the owner's may quote in any class.
+    if is_of_class(code, &quotes_nothing) && !error.message().contains('@') {
         let hint = if *error.code() == SqlState::QUERY_CANCELED {
             ": a lock, a slow disk or an administrator has stopped it"
         } else {

@@ -32,11 +32,9 @@ pub use error::DatabaseError;
 pub use state::Trouble;
 pub use url::DatabaseUrl;
 
-/// Maximum number of connections to a host that write: one, and those that were given up and whose statement still
-/// runs.
-const WRITER_CONNECTIONS_MAX: usize = 4;
-/// The same for those that read: one for the count, and those of exports.
-const READER_CONNECTIONS_MAX: usize = 4;
+/// Maximum number of connections to a host that write, and of those that read. One writes, one reads the count, and
+/// each export has one; the others were given up, and their statements still run.
+const CONNECTIONS_MAX: usize = 4;
 
 /// The list in a database.
 #[derive(Debug)]
@@ -69,15 +67,10 @@ impl PostgresWaitlist {
 
     fn look(url: &DatabaseUrl, runtime: &Handle, make: bool) -> Result<Self, DatabaseError> {
         let schema = Arc::new(OnceLock::new());
-        let connector = |connections| {
-            let connector = Connector::new(url, Arc::clone(&schema), connections);
-            connector.map(Arc::new).map_err(DatabaseError::Settings)
-        };
+        let writing = Connector::new(url, Arc::clone(&schema), CONNECTIONS_MAX);
+        let writing = writing.map_err(DatabaseError::Settings)?;
         // Separate, so that readers cannot exhaust the writer's connections.
-        let (writing, reading) = (
-            connector(WRITER_CONNECTIONS_MAX)?,
-            connector(READER_CONNECTIONS_MAX)?,
-        );
+        let (reading, writing) = (Arc::new(writing.another()), Arc::new(writing));
         let state = Arc::new(State::new());
         let (tell, told) = mpsc::channel();
         {

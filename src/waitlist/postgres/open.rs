@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     DatabaseError, DatabaseUrl,
-    connection::Connection,
+    connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
     error::{Failure, OutageKind, describe},
     schema,
@@ -133,8 +133,9 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 /// Refuses a pooler that gives each transaction another session: the settings would be lost, and instances would
 /// run each other's prepared statements.
 ///
-/// The first connection marks its session. The second begins a transaction, for which a pooler hands out the
-/// session that was used last: the marked one. Then the first connection gets another session.
+/// The first connection marks its session, and looks for the mark several times. A pooler that hands out the
+/// session that was used last gives it another one while a transaction of the second connection holds that, or
+/// none; one that hands them out in turns gives it another one soon.
 async fn detect_pooler(
     connector: &Connector,
     first: &mut Connection,
@@ -148,21 +149,27 @@ async fn detect_pooler(
     };
     for _ in 0..COMPARISONS {
         let mark = Uuid::now_v7().to_string();
+        let (first, second) = (&*first.client(), second.client());
         let compare = async {
-            let marked = first.client();
-            let before = marked
+            let marked = first
                 .query_typed_one(sql::MARK_SESSION, &[(&mark, Type::TEXT)])
                 .await?;
-            let transaction = second.client().transaction().await?;
-            let other = transaction.query_typed_one(sql::SESSION_MARK, &[]).await?;
-            let after = marked.query_typed_one(sql::SESSION_MARK, &[]).await?;
-            transaction.rollback().await?;
-            let has_mark = |row: &tokio_postgres::Row| {
-                let found = row.try_get::<_, Option<String>>(1)?;
-                Ok::<_, Error>(found.as_deref() == Some(&*mark))
+            let session: i64 = marked.try_get(0)?;
+            let is_same = async || {
+                let row = first.query_typed_one(sql::SESSION_MARK, &[]).await?;
+                let found: Option<String> = row.try_get(1)?;
+                let found = (row.try_get::<_, i64>(0)?, found.as_deref() == Some(&*mark));
+                Ok::<_, Error>(found == (session, true))
             };
-            let is_moved = before.try_get::<_, i64>(0)? != after.try_get::<_, i64>(0)?;
-            Ok::<_, Error>(is_moved || has_mark(&other)? || !has_mark(&after)?)
+            let transaction = second.transaction().await?;
+            let other = transaction.query_typed_one(sql::SESSION_MARK, &[]).await?;
+            let other: Option<String> = other.try_get(1)?;
+            // Without an answer, the transaction holds the only session.
+            let meanwhile = timeout(RESPONSE_TIMEOUT, is_same()).await;
+            let meanwhile = meanwhile.unwrap_or(Ok(false))?;
+            transaction.rollback().await?;
+            let is_kept = meanwhile && is_same().await? && is_same().await? && is_same().await?;
+            Ok::<_, Error>(!is_kept || other.as_deref() == Some(&*mark))
         };
         let has_moved = match timeout(OPEN_TIMEOUT, compare).await {
             // A pooler that gives each statement another session knows no transactions.

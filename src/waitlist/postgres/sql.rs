@@ -27,14 +27,15 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 /// Returns the settings of each connection.
 ///
 /// An acknowledgement is a promise, which `synchronous_commit = off` would break at the next crash, and `local` when
-/// the standby takes over. Warnings are enabled because a commit that did not wait for its standby is one, see
+/// the standby takes over. It is set in any case, because a session follows the server's setting otherwise. Warnings are enabled because a commit that did not wait for its standby is one, see
 /// [`super::connector`].
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
          SET client_min_messages = warning;
-         SELECT set_config('synchronous_commit', 'on', false)
-         WHERE current_setting('synchronous_commit', true) IN ('off', 'local')",
+         SELECT set_config('synchronous_commit', CASE level WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE level END, false)
+         FROM (SELECT current_setting('synchronous_commit', true) AS level) AS found
+         WHERE level IS NOT NULL",
         STATEMENT_TIMEOUT.as_millis()
     )
 }
@@ -152,9 +153,6 @@ pub(super) const JOIN: &str = "
         ARRAY(SELECT id FROM fresh),
         1 / (SELECT count(*) FROM counted)";
 
-/// Which of these sign-ups are on the list.
-pub(super) const OURS: &str = "SELECT id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])";
-
 /// Who of these is on the list, and by which sign-up.
 pub(super) const PRESENT: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
@@ -187,17 +185,18 @@ pub(super) const READ_SLOT: &str = "
 /// Every slot of the count.
 pub(super) const COUNT: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
 
-/// Inserts entries, deletes them, and counts nobody. The database refuses it whenever it would refuse a sign-up:
-/// with a table locked, without the right to insert, with a full disk. No address has such a key. The
-/// statements are one message, so they are one transaction. Late: it changes nothing.
+/// Inserts entries, takes that back, and commits a write that changes nothing. The database refuses it whenever it
+/// would refuse a sign-up: with a table locked, without the right to insert, with a full disk, without the standby
+/// that it waits for. What a trigger of the owner's does is taken back too. No address has such a key. Late: it
+/// changes nothing.
 pub(super) fn probe(slot: i64, entries: usize, id: uuid::Uuid) -> String {
     let key = format!("00{}", id.simple());
     format!(
-        "INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id)
+        "BEGIN;
+         INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id)
          SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 'probe@landing.invalid', now(), '{id}'
          FROM generate_series(1, {entries}) AS n;
-         DELETE FROM {{schema}}.waitlist_entries
-         WHERE key BETWEEN decode('{key}0000', 'hex') AND decode('{key}ffff', 'hex');
+         ROLLBACK;
          UPDATE {{schema}}.waitlist_count SET entries = entries WHERE slot = {slot}"
     )
 }

@@ -9,7 +9,7 @@ use super::{
     connection::Connection,
     connector::Connector,
     error::{Failure, OutageKind},
-    sql,
+    schema, sql,
     state::State,
 };
 
@@ -96,6 +96,16 @@ impl Writer {
         get(&row, 1)
     }
 
+    /// Counts in another slot from now on: somebody may hold the row of this one.
+    pub(super) async fn change_slot(&mut self) -> Result<(), Failure> {
+        self.slot = schema::any_slot(Some(self.slot));
+        self.refresh().await
+    }
+
+    pub(super) fn slot(&self) -> i64 {
+        self.slot
+    }
+
     async fn refresh(&mut self) -> Result<(), Failure> {
         let row = self
             .connection
@@ -120,13 +130,21 @@ impl Writer {
         self.connection.execute(sql::LONG_LOCKS).await
     }
 
-    /// Inserts entries, and deletes them. If a constraint of the owner's rejects them, people can join all the
+    /// Inserts entries, and takes that back. If a constraint of the owner's rejects them, people can join all the
     /// same.
     pub(super) async fn probe(&mut self, entries: usize) -> Result<(), Failure> {
         let probe = sql::probe(self.slot, entries, Uuid::now_v7());
         match self.connection.execute(&probe).await {
-            Err(Failure::Rejected(_)) => Ok(()),
-            done => done,
+            Err(Failure::Rejected(_)) => {
+                // Its transaction is still open.
+                self.connection.fail();
+                Ok(())
+            }
+            Err(failure) => {
+                self.connection.fail();
+                Err(failure)
+            }
+            Ok(()) => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::{net::TcpListener, process::Command, thread, time::Duration};
 
 use landing::waitlist::Joined;
 
-use super::open;
+use super::{open, wire::Wire};
 use crate::{
     postgres::{SHARED, Server},
     store::join,
@@ -33,6 +33,24 @@ async fn a_host_that_hangs_does_not_starve_the_healthy_one() {
             assert_eq!(join(&list, &ann).await, Joined::New, "turn {turn}");
         }
     }
+}
+
+/// It lets us log in, and does not answer what comes then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_hangs_at_a_statement_does_not_starve_the_healthy_one() {
+    let wire = Wire::to_new_database("entries = entries").await;
+    let (hanging, good) = (wire.port, SHARED.port);
+    let url = wire
+        .both
+        .replace("HOSTS", &format!("127.0.0.1:{hanging},127.0.0.1:{good}"));
+    let list = open(
+        &format!("{url}?load_balance_hosts=disable")
+            .parse()
+            .expect("a URL"),
+    );
+    wire.mute_all();
+    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    assert!(wire.cuts() > 0, "nothing was put to the test");
 }
 
 #[test]

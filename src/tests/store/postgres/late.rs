@@ -12,6 +12,7 @@ use super::{
     within,
 };
 use crate::{
+    postgres::SHARED,
     running::A_WHILE,
     store::{addresses, entry, erase, join},
 };
@@ -50,6 +51,22 @@ async fn a_late_sign_up_of_an_instance_that_is_gone_does_not_list_an_erased_pers
     assert_eq!(addresses(&other), [""; 0]);
     join(&other, "ann@example.com").await;
     assert_eq!((addresses(&other).len(), other.count()), (1, 1));
+}
+
+/// The same, and the rows of the count were deleted and created again in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_rows_of_the_count_do_not_let_a_late_sign_up_pass() {
+    let wire = Wire::to_new_database("late").await;
+    let (gone, other) = (open(&wire.url), open(&wire.direct));
+    wire.cut(Cut::Held);
+    let joining = timeout(Duration::from_millis(300), join(&gone, "late@example.com"));
+    assert!(joining.await.is_err(), "it is held back");
+    drop(gone);
+    assert!(!erase(&other, "late@example.com").await);
+    SHARED.sql(&wire.name, "DELETE FROM waitlist_count");
+    join(&other, "ann@example.com").await;
+    wire.let_go().await;
+    assert_eq!(addresses(&other), ["ann@example.com"]);
 }
 
 /// A sign-up is done, and the instance is not told. Before it repeats it, the person is erased.

@@ -1,10 +1,12 @@
 //! What is refused when a list is opened, and what is warned of.
 
 use landing::waitlist::{DatabaseError, Joined, PostgresWaitlist, Waitlist};
+use tokio::task::block_in_place;
 
 use super::{RUNTIME, open, refusal};
 use crate::{
     postgres::{self, SHARED, Server},
+    running::wait_until,
     store::join,
 };
 
@@ -107,6 +109,33 @@ async fn an_answer_waits_for_the_disk_also_where_the_database_would_not() {
     server.up();
     let listed = "SELECT count(*) FROM waitlist_entries";
     assert_eq!(server.sql("list0", listed), "20");
+}
+
+/// Without a setting of its own, a session follows the server's when that is changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_waits_for_the_disk_also_when_the_setting_is_changed_later() {
+    let server = Server::with(&["wal_writer_delay = 10s"]);
+    let list = open(&server.database().parse().expect("a URL"));
+    join(&list, "ann@example.com").await;
+    for change in [
+        "ALTER SYSTEM SET synchronous_commit = off",
+        "SELECT pg_reload_conf()",
+        "CHECKPOINT",
+    ] {
+        server.sql("postgres", change);
+    }
+    block_in_place(|| {
+        wait_until("a new session has the setting", || {
+            server.sql("postgres", "SHOW synchronous_commit") == "off"
+        });
+    });
+    for number in 0..20 {
+        join(&list, &format!("{number}@example.com")).await;
+    }
+    server.down("immediate");
+    server.up();
+    let listed = "SELECT count(*) FROM waitlist_entries";
+    assert_eq!(server.sql("list0", listed), "21");
 }
 
 #[test]

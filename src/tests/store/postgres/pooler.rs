@@ -30,6 +30,10 @@ impl Drop for Pooler {
 }
 
 fn pooler(mode: &str) -> Pooler {
+    pooler_with(mode, "")
+}
+
+fn pooler_with(mode: &str, settings: &str) -> Pooler {
     let folder = TempDir::new().expect("a directory");
     fs::set_permissions(
         folder.path(),
@@ -39,16 +43,16 @@ fn pooler(mode: &str) -> Pooler {
     let port = free_port();
     let users = folder.path().join("users");
     fs::write(&users, format!("\"owner\" \"{PASSWORD}\"\n")).expect("writable");
-    let settings = folder.path().join("pgbouncer.ini");
+    let file = folder.path().join("pgbouncer.ini");
     let text = format!(
         "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-         listen_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = {}\npool_mode = {mode}\n",
+         listen_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = {}\npool_mode = {mode}\n{settings}\n",
         SHARED.port,
         users.display(),
     );
-    fs::write(&settings, text).expect("writable");
+    fs::write(&file, text).expect("writable");
     let process = unprivileged_command("pgbouncer")
-        .arg(&settings)
+        .arg(&file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -71,6 +75,21 @@ fn a_pooler_by_transactions_is_refused_with_the_remedy() {
         for _ in 0..5 {
             let told = refusal(&pooler.url);
             assert!(told.contains("pool_mode = session"), "{mode}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_pooler_by_transactions_is_refused_however_it_hands_out_connections() {
+    for settings in [
+        "server_round_robin = 1\ndefault_pool_size = 2\nmin_pool_size = 2",
+        "server_round_robin = 1\ndefault_pool_size = 3\nmin_pool_size = 3",
+        "default_pool_size = 1",
+    ] {
+        let pooler = pooler_with("transaction", settings);
+        for _ in 0..3 {
+            let told = refusal(&pooler.url);
+            assert!(told.contains("pool_mode = session"), "{settings}: {told}");
         }
     }
 }

@@ -113,3 +113,97 @@ async fn an_instance_whose_slot_is_held_takes_another() {
     within(changes.wait_for(|count| *count == 3)).await;
     held.await.expect("no panic");
 }
+
+/// A trigger of the owner's that fails, in whatever way, for one address; it runs as the function `check_row`.
+async fn only_eve_is_refused(body: &str) -> String {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let list = Arc::new(open(&url.parse().expect("a URL")));
+    SHARED.sql(
+        name,
+        &format!(
+            "CREATE FUNCTION check_row() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN IF NEW.email LIKE 'eve%' THEN {body}; END IF; RETURN NEW; END $$;
+             CREATE TRIGGER check_row BEFORE INSERT ON waitlist_entries
+             FOR EACH ROW EXECUTE FUNCTION check_row()"
+        ),
+    );
+    let mut joins = JoinSet::new();
+    for number in 0..20 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move {
+            let address = format!("{number}@example.com");
+            assert_eq!(
+                list.join(entry(&address, 1)).await,
+                Ok(Joined::New),
+                "{address}"
+            );
+        });
+    }
+    let eve = list.join(entry("eve@example.com", 1)).await;
+    joins.join_all().await;
+    assert_eq!(join(&*list, "late@example.com").await, Joined::New);
+    assert_eq!(list.ready().await, Ok(()));
+    assert_eq!(addresses(&*list).len(), 21, "{body}");
+    assert_eq!(list.count(), 21, "{body}");
+    eve.expect_err("she is refused").to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_row_that_fails_does_not_stop_the_others_whatever_the_error_is() {
+    for (body, told) in [
+        ("PERFORM 1 / 0", "division by zero"),
+        (
+            "RAISE EXCEPTION 'no eve' USING ERRCODE = '42501'",
+            "no eve (42501)",
+        ),
+        ("RAISE EXCEPTION 'no eve'", "error P0001"),
+        ("RETURN NULL", "too long"),
+    ] {
+        let why = only_eve_is_refused(body).await;
+        assert!(why.contains(told), "{body}: {why}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_row_that_takes_too_long_does_not_stop_the_others() {
+    let why = only_eve_is_refused("PERFORM pg_sleep(4)").await;
+    assert!(why.contains("statement timeout"), "{why}");
+}
+
+/// The words of the database may have an address in them when they are the owner's trigger's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_in_an_error_is_not_told() {
+    let body = "RAISE EXCEPTION 'no % here', NEW.email USING ERRCODE = 'check_violation'";
+    let why = only_eve_is_refused(body).await;
+    assert!(why.contains("23514") && !why.contains("eve"), "{why}");
+}
+
+/// A constraint that the probe does not meet, and a trigger that would write to whoever is new.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_ready_whatever_the_owner_does_with_new_rows() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let list = open(&url.parse().expect("a URL"));
+    SHARED.sql(
+        name,
+        "CREATE TABLE outbox (email text);
+         CREATE FUNCTION welcome() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN INSERT INTO outbox VALUES (NEW.email); RETURN NEW; END $$;
+         CREATE TRIGGER welcome AFTER INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION welcome()",
+    );
+    assert_eq!(list.ready().await, Ok(()));
+    join(&list, "ann@example.com").await;
+    assert_eq!(
+        SHARED.sql(name, "SELECT email FROM outbox"),
+        "ann@example.com"
+    );
+    SHARED.sql(
+        name,
+        "ALTER TABLE waitlist_entries ADD CONSTRAINT ours CHECK (email LIKE '%@example.com')",
+    );
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert_eq!(list.ready().await, Ok(()));
+    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    assert!(list.trouble().borrow().is_none());
+}

@@ -40,6 +40,11 @@ pub(super) struct Wire {
     pub(super) url: DatabaseUrl,
     /// Past the wire.
     pub(super) direct: DatabaseUrl,
+    pub(super) port: u16,
+    /// Of the database.
+    pub(super) name: String,
+    /// The URL with `HOSTS` for what can be named there.
+    pub(super) both: String,
     state: Arc<State>,
 }
 
@@ -55,6 +60,7 @@ struct State {
     cuts: AtomicU64,
     let_go: Notify,
     has_come: Notify,
+    is_mute: AtomicBool,
     /// How long each response takes, in milliseconds.
     delay: AtomicU64,
 }
@@ -75,11 +81,15 @@ impl Wire {
             cuts: AtomicU64::new(0),
             let_go: Notify::new(),
             has_come: Notify::new(),
+            is_mute: AtomicBool::new(false),
             delay: AtomicU64::new(0),
         });
         let wire = Self {
             url: url.parse().expect("a URL"),
+            both: direct.replace(&format!("127.0.0.1:{}", SHARED.port), "HOSTS"),
             direct: direct.parse().expect("a URL"),
+            port,
+            name: direct.rsplit('/').next().expect("a name").to_owned(),
             state: Arc::clone(&state),
         };
         tokio::spawn(async move {
@@ -93,6 +103,11 @@ impl Wire {
     /// Has the next such statement cut off.
     pub(super) fn cut(&self, cut: Cut) {
         self.state.is_armed[cut as usize].store(true, Ordering::SeqCst);
+    }
+
+    /// From now on, none of such statements is answered.
+    pub(super) fn mute_all(&self) {
+        self.state.is_mute.store(true, Ordering::SeqCst);
     }
 
     /// Has the second of such statements from now cut off.
@@ -189,6 +204,9 @@ async fn carry(mut client: TcpStream, state: Arc<State>) {
                 let Ok(length @ 1..) = read else { return };
                 if is_ours && state.is_to_be_cut(Cut::After) {
                     return;
+                }
+                if is_ours && state.is_mute.load(Ordering::SeqCst) {
+                    state.is_armed[Cut::Mute as usize].store(true, Ordering::SeqCst);
                 }
                 if is_ours && state.is_to_be_cut(Cut::Mute) {
                     return std::future::pending().await;
