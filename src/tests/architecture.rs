@@ -70,7 +70,7 @@ const NEVER: [(&str, &[&str]); 15] = [
             "axum",
         ],
     ),
-    ("cli", &["sled::", "tokio_postgres", "deadpool"]),
+    ("cli", &["sled::", "tokio_postgres"]),
     (
         "host",
         &[

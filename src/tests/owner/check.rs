@@ -16,6 +16,21 @@ fn a_list_that_is_right_is_counted() {
     }
 }
 
+/// In a directory and in a database, with and without a server.
+#[test]
+fn to_repair_a_count_that_is_right_changes_nothing() {
+    for owner in with_three() {
+        assert_eq!(
+            owner.printed(&["check", "--repair"]),
+            "the count was correct, nothing was changed\n3 on the list, nothing wrong\n"
+        );
+        assert_eq!(
+            owner.json(&["check", "--repair"]),
+            json!({ "entries": 3, "faults": [], "count_corrected_by": 0 })
+        );
+    }
+}
+
 #[test]
 fn it_is_right_also_while_people_join() {
     let owner = served();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     super::{Joined, StoreError, queue::Request},
-    error::Failure,
+    error::{Failure, Outage},
     sql,
     writer::Writer,
 };
@@ -26,6 +26,11 @@ const ERASURES_MAX: usize = 3;
 /// A chunk that takes too long is divided by so much. Halves would take longer than visitors wait, because each part
 /// with the slow row takes as long again.
 const SLOW_PARTS: usize = 16;
+
+/// How often a row is refused alone before its visitor is told: somebody may have released a lock in between.
+const REFUSALS_MAX: u32 = 2;
+/// How often somebody was neither inserted nor listed: they may have been erased in between.
+const MISSING_MAX: u32 = 5;
 
 /// Requests, and what has become of them so far.
 pub(super) struct Batch {
@@ -53,8 +58,8 @@ struct Person {
     id: Uuid,
     /// The epoch of the first attempt that may have listed them, or not.
     uncertain_since: Option<i64>,
-    /// Whether the database has refused them alone, and nobody else.
-    has_failed: bool,
+    /// How often the database has refused them alone, or had not listed them.
+    failures: u32,
 }
 
 impl Batch {
@@ -74,7 +79,7 @@ impl Batch {
                 joined_at: to_the_millisecond(entry.joined_at),
                 id: Uuid::now_v7(),
                 uncertain_since: None,
-                has_failed: false,
+                failures: 0,
             }));
         }
         let mut firsts = BTreeMap::new();
@@ -143,7 +148,10 @@ impl Batch {
     }
 
     fn note_uncertainty(&mut self, failure: &Failure, chunk: &Range<usize>, epoch: i64) {
-        if let Failure::Outage(_) = failure {
+        // What the database has refused is not done.
+        if let Failure::Outage(Outage { kind, .. }) = failure
+            && !kind.leaves_the_connection()
+        {
             for at in &self.firsts[chunk.clone()] {
                 self.people[*at].uncertain_since.get_or_insert(epoch);
             }
@@ -166,8 +174,7 @@ impl Batch {
         }
     }
 
-    /// Halves a chunk that failed, because the others are not to wait for one of them. The one has a second
-    /// chance: somebody may have released a lock in between.
+    /// Halves a chunk that failed, because the others are not to wait for one of them.
     fn isolate(&mut self, chunk: Range<usize>, why: &Arc<str>) {
         if chunk.len() > 1 {
             let middle = usize::midpoint(chunk.start, chunk.end);
@@ -177,10 +184,11 @@ impl Batch {
         }
         let at = self.firsts[chunk.start];
         let person = &mut self.people[at];
-        if std::mem::replace(&mut person.has_failed, true) {
-            self.outcomes[at] = Err(StoreError::Refused(Arc::clone(why)));
-        } else {
+        person.failures += 1;
+        if person.failures < REFUSALS_MAX {
             self.remaining.push(chunk);
+        } else {
+            self.outcomes[at] = Err(StoreError::Refused(Arc::clone(why)));
         }
     }
 
@@ -227,9 +235,10 @@ impl Batch {
             self.outcomes[*at] = outcome;
         }
         for at in missing {
-            // Erased in between, or a trigger of the owner's has dropped them: that is so the second time too.
+            // Erased in between, or a trigger of the owner's has dropped them: that is so every time.
             let person = &mut self.people[self.firsts[at]];
-            if !std::mem::replace(&mut person.has_failed, true) {
+            person.failures += 1;
+            if person.failures < MISSING_MAX {
                 self.remaining.push(at..at + 1);
             }
         }

@@ -62,6 +62,10 @@ impl Hosts {
         *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
     }
 
+    fn found(&self, address: Address) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
+    }
+
     /// The address to be tried first, and the host to be tried last.
     fn known(&self) -> (Option<Address>, Option<usize>) {
         let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,8 +129,7 @@ impl Connector {
             for ip in self.addresses(at, &mut failures).await {
                 let is_new = last != Some((at, ip));
                 if is_new && let Some(connection) = self.attempt((at, ip), &mut failures).await {
-                    let mut last = self.hosts.last.lock();
-                    **last.as_mut().unwrap_or_else(|error| error.get_mut()) = Some((at, ip));
+                    self.hosts.found((at, ip));
                     return Ok(connection);
                 }
             }
