@@ -168,7 +168,7 @@ impl Batch {
                 if failure.is_slow() {
                     writer.change_slot().await.ok()?;
                 }
-                let can_insert = writer.probe(1).await.is_ok();
+                let can_insert = writer.probe(1, 0).await.is_ok();
                 can_insert.then(|| why.into())
             }
         }

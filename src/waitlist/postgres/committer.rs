@@ -39,9 +39,10 @@ const OUTAGE_MIN: Duration = Duration::from_secs(3);
 /// For so long an inserted entry shows that people can join. Strangers may ask, so each cannot have a write.
 const PROOF_VALIDITY: Duration = Duration::from_secs(1);
 
-/// Number of entries that must fit before an outage is over: more than a page of 8 KiB. Otherwise a disk that is
-/// almost full would have an outage for each sign-up that found no room.
-const PROOF_AFTER_OUTAGE: usize = 100;
+/// Number of entries, and bytes of text in each, that must fit before an outage is over: more than a page of 8 KiB.
+/// Otherwise a disk that is almost full would have an outage for each sign-up that found no room. Few, because a
+/// trigger of the owner's may take its time, and below 2 KiB, from which on PostgreSQL compresses them.
+const PROOF_AFTER_OUTAGE: (usize, usize) = (5, 1_900);
 
 /// Owns every write of this process.
 pub(super) struct Committer {
@@ -147,8 +148,12 @@ impl Committer {
     /// Sees that people can join, and ends an outage.
     async fn prove(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let has_outage = self.state.trouble.borrow().is_some();
-        let entries = if has_outage { PROOF_AFTER_OUTAGE } else { 1 };
-        writer.probe(entries).await?;
+        let (entries, width) = if has_outage {
+            PROOF_AFTER_OUTAGE
+        } else {
+            (1, 0)
+        };
+        writer.probe(entries, width).await?;
         self.proven = Some(Instant::now());
         self.state.end_outage();
         Ok(())

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
-    connector::Hosts,
+    connector::{Address, Hosts},
     error::{Failure, Outage, OutageKind, outage},
     sql::Schema,
 };
@@ -35,8 +35,8 @@ pub(super) struct Connection {
     skipped_standby: Arc<AtomicBool>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
-    /// Its host by the position in the URL, and what is known of all hosts.
-    host: usize,
+    /// Where it leads, and what is known of all hosts.
+    address: Address,
     hosts: Arc<Hosts>,
 }
 
@@ -46,7 +46,7 @@ impl Connection {
         driver: AbortHandle,
         skipped_standby: Arc<AtomicBool>,
         schema: Arc<OnceLock<Schema>>,
-        host: usize,
+        address: Address,
         hosts: Arc<Hosts>,
     ) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Connection {
             skipped_standby,
             has_failed: false,
             schema,
-            host,
+            address,
             hosts,
         }
     }
@@ -153,7 +153,7 @@ impl Connection {
         if let Failure::Outage(Outage { kind, .. }) = &failure {
             self.has_failed |= !kind.leaves_the_connection();
             if *kind == OutageKind::NoResponse {
-                self.hosts.suspect(self.host);
+                self.hosts.suspect(self.address);
             }
         }
         Err(failure)

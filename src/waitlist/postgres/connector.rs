@@ -46,31 +46,31 @@ pub(super) struct Connector {
 }
 
 /// A host of the URL by its position, and an address of it; without one, a socket of this machine.
-type Address = (usize, Option<IpAddr>);
+pub(super) type Address = (usize, Option<IpAddr>);
 
 /// What is known of the hosts of a URL, shared by everything that connects to them.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     /// The address that was good the last time, which is tried first.
     last: Mutex<Option<Address>>,
-    /// The host that did not answer a statement, which is tried last.
-    suspect: Mutex<Option<usize>>,
+    /// The address that did not answer a statement, which is tried last.
+    suspect: Mutex<Option<Address>>,
 }
 
 impl Hosts {
-    pub(super) fn suspect(&self, host: usize) {
-        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    pub(super) fn suspect(&self, address: Address) {
+        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
     fn found(&self, address: Address) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
-    /// The address to be tried first, and the host to be tried last.
-    fn known(&self) -> (Option<Address>, Option<usize>) {
+    /// The address to be tried first, and the one to be tried last.
+    fn known(&self) -> (Option<Address>, Option<Address>) {
         let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        (last.filter(|(host, _)| suspect != Some(*host)), suspect)
+        (last.filter(|last| suspect != Some(*last)), suspect)
     }
 }
 
@@ -124,15 +124,19 @@ impl Connector {
         {
             return Ok(connection);
         }
-        let order = self.order().filter(|at| Some(*at) != suspect);
-        for at in order.chain(suspect) {
+        for at in self.order() {
             for ip in self.addresses(at, &mut failures).await {
-                let is_new = last != Some((at, ip));
+                let is_new = last != Some((at, ip)) && suspect != Some((at, ip));
                 if is_new && let Some(connection) = self.attempt((at, ip), &mut failures).await {
                     self.hosts.found((at, ip));
                     return Ok(connection);
                 }
             }
+        }
+        if let Some(address) = suspect
+            && let Some(connection) = self.attempt(address, &mut failures).await
+        {
+            return Ok(connection);
         }
         Err(failures.into_failure())
     }
@@ -245,7 +249,7 @@ impl Connector {
                 driver,
                 skipped_standby,
                 schema,
-                at,
+                (at, ip),
                 hosts,
             ))
         }

@@ -96,9 +96,10 @@ impl DatabaseError {
             Failure::Rejected(why) => Self::Refused(place, why),
             Failure::Outage(Outage { why, kind }) => match kind {
                 OutageKind::Refused => Self::Refused(place, why),
-                OutageKind::Cancelled | OutageKind::Full | OutageKind::Unavailable => {
-                    Self::Unavailable(place, why)
-                }
+                OutageKind::Cancelled
+                | OutageKind::Failed
+                | OutageKind::Full
+                | OutageKind::Unavailable => Self::Unavailable(place, why),
                 OutageKind::NoResponse | OutageKind::Broken => Self::Unreachable(place, why),
             },
         }
@@ -157,6 +158,8 @@ pub(super) enum OutageKind {
     NoResponse,
     /// The database has cancelled a statement that took too long.
     Cancelled,
+    /// A statement has failed, for a reason that may be a row's.
+    Failed,
     /// It has no connection left.
     Full,
     /// It answers with an error that may pass.
@@ -168,7 +171,7 @@ pub(super) enum OutageKind {
 impl OutageKind {
     /// Whether the connection can be used after it.
     pub(super) fn leaves_the_connection(self) -> bool {
-        matches!(self, Self::Cancelled | Self::Refused)
+        matches!(self, Self::Cancelled | Self::Failed | Self::Refused)
     }
 
     /// Whether the database has said what is wrong.
@@ -199,8 +202,10 @@ impl From<&Error> for Failure {
             outage(OutageKind::Cancelled)
         } else if *code == SqlState::TOO_MANY_CONNECTIONS {
             outage(OutageKind::Full)
-        } else {
+        } else if is_of_class(code.code(), &["08", "25", "40", "53", "57", "58"]) {
             outage(OutageKind::Unavailable)
+        } else {
+            outage(OutageKind::Failed)
         }
     }
 }
@@ -232,8 +237,9 @@ pub(super) fn describe(error: &Error) -> String {
     let quotes_nothing = [
         "08", "23", "25", "28", "3D", "3F", "42", "53", "55", "57", "58",
     ];
-    // A trigger of the owner's may quote in any class.
-    if is_of_class(code, &quotes_nothing) && !error.message().contains('@') {
+    // A trigger of the owner's may quote in any class, an address or the bytes of a key.
+    let may_quote = error.message().contains(['@', '\\']);
+    if is_of_class(code, &quotes_nothing) && !may_quote {
         let hint = if *error.code() == SqlState::QUERY_CANCELED {
             ": a lock, a slow disk or an administrator has stopped it"
         } else {

@@ -189,13 +189,17 @@ pub(super) const COUNT: &str = "SELECT slot, entries FROM {schema}.waitlist_coun
 /// would refuse a sign-up: with a table locked, without the right to insert, with a full disk, without the standby
 /// that it waits for. What a trigger of the owner's does is taken back too. No address has such a key. Late: it
 /// changes nothing.
-pub(super) fn probe(slot: i64, entries: usize, id: uuid::Uuid) -> String {
+///
+/// `width` bytes of text stand before the address of each entry.
+pub(super) fn probe(slot: i64, entries: usize, width: usize, id: uuid::Uuid) -> String {
     let key = format!("00{}", id.simple());
     format!(
         "BEGIN;
          INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id)
-         SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 'probe@landing.invalid', now(), '{id}'
-         FROM generate_series(1, {entries}) AS n;
+         SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 
+             repeat('x', {width}) || 'probe@landing.invalid', now(), '{id}'
+         FROM generate_series(1, {entries}) AS n
+         ON CONFLICT (key) DO NOTHING;
          ROLLBACK;
          UPDATE {{schema}}.waitlist_count SET entries = entries WHERE slot = {slot}"
     )

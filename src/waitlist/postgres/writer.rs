@@ -132,8 +132,8 @@ impl Writer {
 
     /// Inserts entries, and takes that back. If a constraint of the owner's rejects them, people can join all the
     /// same.
-    pub(super) async fn probe(&mut self, entries: usize) -> Result<(), Failure> {
-        let probe = sql::probe(self.slot, entries, Uuid::now_v7());
+    pub(super) async fn probe(&mut self, entries: usize, width: usize) -> Result<(), Failure> {
+        let probe = sql::probe(self.slot, entries, width, Uuid::now_v7());
         match self.connection.execute(&probe).await {
             Err(Failure::Rejected(_)) => {
                 // Its transaction is still open.
