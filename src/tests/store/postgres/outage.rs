@@ -179,6 +179,44 @@ async fn commands_tell_what_the_database_has_answered() {
     assert!(told.contains("permission denied"), "{told}");
 }
 
+/// A trigger of the owner's takes 30 ms for each row: what proves that people can join must not take too long.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_ends_also_when_each_row_takes_its_time() {
+    let url = SHARED.database();
+    let name = url.rsplit('/').next().expect("a name");
+    let list = open(&url.parse().expect("a URL"));
+    SHARED.sql(
+        name,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
+         CREATE TRIGGER slow BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION slow();
+         ALTER TABLE waitlist_entries RENAME TO away",
+    );
+    let asked = list.join(entry("ann@example.com", 1)).await;
+    assert!(asked.is_err(), "there is no table");
+    SHARED.sql(name, "ALTER TABLE away RENAME TO waitlist_entries");
+    let mut trouble = list.trouble();
+    within(trouble.wait_for(Option::is_none)).await;
+    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+}
+
+/// A sign-up looks for those who are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_may_not_be_read_is_not_ready() {
+    let (server, url) = with_a_user();
+    let list = open(&url.parse().expect("a URL"));
+    join(&list, "ann@example.com").await;
+    server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
+    let asked = list.join(entry("bob@example.com", 1)).await;
+    asked.expect_err("nobody can join");
+    sleep(Duration::from_millis(1_100)).await;
+    assert!(list.ready().await.is_err());
+    server.sql("list", "GRANT SELECT ON waitlist_entries TO site");
+    let mut trouble = list.trouble();
+    within(trouble.wait_for(Option::is_none)).await;
+    assert_eq!(list.ready().await, Ok(()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_join_without_an_outage_when_there_is_one_connection_only() {
     let (server, url) = with_a_user();

@@ -158,6 +158,18 @@ async fn one_row_that_fails_does_not_stop_the_others_whatever_the_error_is() {
             "no eve (42501)",
         ),
         ("RAISE EXCEPTION 'no eve'", "error P0001"),
+        (
+            "RAISE EXCEPTION 'no eve' USING ERRCODE = '21000'",
+            "error 21000",
+        ),
+        (
+            "RAISE EXCEPTION 'no eve' USING ERRCODE = '38000'",
+            "error 38000",
+        ),
+        (
+            "RAISE EXCEPTION 'no eve' USING ERRCODE = '55P03'",
+            "no eve (55P03)",
+        ),
         ("RETURN NULL", "too long"),
     ] {
         let why = only_eve_is_refused(body).await;
@@ -177,6 +189,10 @@ async fn an_address_in_an_error_is_not_told() {
     let body = "RAISE EXCEPTION 'no % here', NEW.email USING ERRCODE = 'check_violation'";
     let why = only_eve_is_refused(body).await;
     assert!(why.contains("23514") && !why.contains("eve"), "{why}");
+    // The key is bytes, which are told in hexadecimal.
+    let body = "RAISE EXCEPTION 'clash %', NEW.key USING ERRCODE = '23505'";
+    let why = only_eve_is_refused(body).await;
+    assert!(why.contains("23505") && !why.contains("657665"), "{why}");
 }
 
 /// A constraint that the probe does not meet, and a trigger that would write to whoever is new.
