@@ -3,13 +3,8 @@
 
 use std::{
     env, fmt, fs,
-    net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU16, Ordering},
-    },
     thread,
     time::{Duration, Instant},
 };
@@ -17,7 +12,7 @@ use std::{
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
 
-use super::{Clients, Copy};
+use super::{Clients, Copy, line::Line};
 use crate::{
     postgres::{Server, free_port},
     running::{signal, wait_until},
@@ -73,55 +68,6 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
-}
-
-/// A line to a port of this machine that can swallow what it carries.
-struct Line {
-    port: u16,
-    to: Arc<AtomicU16>,
-    is_hole: Arc<AtomicBool>,
-}
-
-impl Line {
-    fn to(port: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let line = Self {
-            port: listener.local_addr().expect("it is bound").port(),
-            to: Arc::new(AtomicU16::new(port)),
-            is_hole: Arc::default(),
-        };
-        let (to, is_hole) = (Arc::clone(&line.to), Arc::clone(&line.is_hole));
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", to.load(Ordering::SeqCst)))
-                else {
-                    continue;
-                };
-                let back = (server.try_clone(), client.try_clone());
-                let (Ok(from), Ok(into)) = back else { continue };
-                carry(client, server, Arc::clone(&is_hole));
-                carry(from, into, Arc::clone(&is_hole));
-            }
-        });
-        line
-    }
-}
-
-/// Carries bytes until an end closes. What comes while it is a hole stays where it is.
-fn carry(mut from: TcpStream, mut into: TcpStream, is_hole: Arc<AtomicBool>) {
-    thread::spawn(move || {
-        let mut bytes = [0; 1 << 14];
-        while let Ok(length @ 1..) = std::io::Read::read(&mut from, &mut bytes) {
-            while is_hole.load(Ordering::SeqCst) {
-                thread::sleep(Duration::from_millis(10));
-            }
-            if std::io::Write::write_all(&mut into, &bytes[..length]).is_err() {
-                break;
-            }
-        }
-        let _ = from.shutdown(std::net::Shutdown::Both);
-        let _ = into.shutdown(std::net::Shutdown::Both);
-    });
 }
 
 /// A small disk in memory, so that it can be full. Only root may make one.
@@ -221,13 +167,9 @@ impl Stage {
         match fault {
             Fault::Cut => self.on_all("pg_terminate_backend"),
             Fault::BlackHole => {
-                self.lines
-                    .iter()
-                    .for_each(|line| line.is_hole.store(true, Ordering::SeqCst));
+                self.lines.iter().for_each(|line| line.swallow(true));
                 self.pause();
-                self.lines
-                    .iter()
-                    .for_each(|line| line.is_hole.store(false, Ordering::SeqCst));
+                self.lines.iter().for_each(|line| line.swallow(false));
             }
             Fault::HungBackend => {
                 let pids = self.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'site'");

@@ -4,6 +4,7 @@
 mod breaks;
 mod failover;
 mod faults;
+mod line;
 mod moving;
 
 use std::{
