@@ -75,8 +75,8 @@ fuzz: setup ## look for bytes that break a parser: ten minutes for each, FUZZ_SE
 	.ci/setup fuzz
 	for target in email body forwarded; do \
 		mkdir -p target/fuzz/corpus/$$target; \
-		$(FUZZ) run --fuzz-dir src/fuzz --sanitizer none $$target \
-			target/fuzz/corpus/$$target src/fuzz/corpus/$$target -- \
+		$(FUZZ) run --fuzz-dir fuzz --sanitizer none $$target \
+			target/fuzz/corpus/$$target fuzz/corpus/$$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=5000 -timeout=25 || exit 1; \
 	done
 

@@ -20,7 +20,7 @@ const DURATION: Duration = Duration::from_secs(20);
 const PACE: Duration = Duration::from_millis(20);
 /// How long the visitor waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benches/load.lua");
+const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
 
 /// Who the attackers are to the server.
 #[derive(Clone, Copy, PartialEq)]

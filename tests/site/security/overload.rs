@@ -100,7 +100,7 @@ async fn a_fault_is_a_500_for_that_request_alone_logged_once_and_without_the_add
     assert_eq!(faults.len(), 2, "one for each request: {log}");
     for fault in faults {
         assert!(
-            fault.contains("a fault of this program at src/tests/security/overload.rs:"),
+            fault.contains("a fault of this program at tests/site/security/overload.rs:"),
             "{fault}"
         );
     }

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
 
 /// What wrk does.
-const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/benches/load.lua");
+const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
 
 /// Ends when it is dropped.
 pub(crate) struct Server {

@@ -4,13 +4,13 @@ use std::{fs, path::Path};
 
 use super::made;
 
-#[path = "../fuzz/properties.rs"]
+#[path = "../../fuzz/properties.rs"]
 mod properties;
 
 /// Holds every file of a corpus to its property.
 fn replay(name: &str, property: fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/fuzz/corpus")
+        .join("fuzz/corpus")
         .join(name);
     let inputs: Vec<_> = fs::read_dir(corpus).expect("a corpus").flatten().collect();
     assert!(inputs.len() > 20, "{} inputs", inputs.len());

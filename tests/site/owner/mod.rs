@@ -192,7 +192,7 @@ fn told(done: &Assert) -> String {
 
 /// A file of another program.
 fn fixture(name: &str) -> PathBuf {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/owner/files");
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/site/owner/files");
     files.join(name)
 }
 

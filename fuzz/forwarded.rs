@@ -1,0 +1,9 @@
+#![no_main]
+// Each target holds one of the properties.
+#![allow(dead_code)]
+
+#[path = "../tests/site/made.rs"]
+mod made;
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| properties::forwarded(bytes));

@@ -1,9 +1,0 @@
-#![no_main]
-// Each target holds one of the properties.
-#![allow(dead_code)]
-
-#[path = "../tests/made.rs"]
-mod made;
-mod properties;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| properties::body(bytes));
