@@ -13,7 +13,7 @@ const SITE_SOURCES: [&str; 7] = [
     "Cargo.toml",
     "public",
     "style",
-    "src/host.rs",
+    "src/island_host.rs",
     "src/lib.rs",
     "src/wire.rs",
 ];

@@ -3,7 +3,7 @@
 //! takes there; and a list of a million people, moved there and back.
 
 #[allow(dead_code, reason = "the tests use the rest of it")]
-#[path = "../tests/site/postgres.rs"]
+#[path = "../tests/site/postgres_server.rs"]
 mod postgres;
 mod server;
 

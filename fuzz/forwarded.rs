@@ -2,8 +2,8 @@
 // Each target holds one of the properties.
 #![allow(dead_code)]
 
-#[path = "../tests/site/made.rs"]
-mod made;
+#[path = "../tests/site/fixtures.rs"]
+mod fixtures;
 mod properties;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| properties::forwarded(bytes));

@@ -22,7 +22,7 @@ use regex::Regex;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::made::{at_once, parse, stand_in, write_site};
+use super::fixtures::{at_once, parse, stand_in, write_site};
 
 /// WHATWG HTML, 4.10.5.1.5, word for word.
 static WHATWG: LazyLock<Regex> = LazyLock::new(|| {

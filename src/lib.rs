@@ -1,52 +1,36 @@
 //! Steward's site: a one-page marketing site and its early-access waitlist.
 //!
-//! Leptos renders the page on the server, a small wasm host mounts React islands in it, and an
-//! embedded store keeps the sign-ups, or a database that several copies share. The map, from the bottom up: a module uses modules of its own
-//! layer and of those above it in this table, and `tests/architecture.rs` holds it to that.
+//! Leptos renders the page on the server, a small wasm host mounts React islands in it, and the sign-ups
+//! are kept in an embedded store, or in a database that several instances share.
+//!
+//! The layers of the code, from the top down. A module uses modules of its own layer and of the layers
+//! below it; `tests/site/architecture.rs` enforces this.
 //!
 //! | layer | module | holds |
 //! |---|---|---|
-//! | words | [`copy`] | every sentence and link that a visitor reads |
-//! | | [`wire`] | every type that crosses the network or the border to TypeScript |
-//! | | `config` | command-line flags and environment of the server |
-//! | list | `waitlist` | an address, the trait of a store, the stores: sled's and PostgreSQL's |
-//! | page | `page` | what a page is made of |
-//! | | `metadata` | what search engines and previews read |
-//! | | `island` | what the server writes for an island |
-//! | | `sections` | one component for each section |
-//! | | `app` | the pages: the head, and the sections in their order |
-//! | site | `server` | connections, routes, pages in memory, assets, limits, errors |
-//! | | `api` | the server functions of `/api/waitlist` |
-//! | owner | `control` | the socket by which the owner's commands reach a running server |
-//! | program | `cli` | the commands |
-//! | browser | `host` | finds islands, decides when each starts, mounts it |
+//! | 5 | [`cli`] | the commands, and the socket through which they reach a running server |
+//! | 4 | [`server`] | HTTP: connections, routes, server functions, cached pages, assets, limits, errors |
+//! | 3 | [`page`] | what the server renders: the two pages, their sections, metadata and islands |
+//! | 2 | [`waitlist`] | an address, the trait of a store, and the two stores: sled and PostgreSQL |
+//! | 1 | [`copy`] | every sentence and link that a visitor reads |
+//! | 1 | [`wire`] | every type that crosses the network or the border to TypeScript |
+//! | 1 | [`config`] | command-line flags and environment of the server |
+//!
+//! In the browser, `island_host` finds the islands, decides when each starts, and mounts it. It uses
+//! [`wire`] alone.
 #![forbid(unsafe_code)]
 
-pub mod copy;
-pub mod wire;
-
-#[cfg(feature = "ssr")]
-pub mod api;
-#[cfg(feature = "ssr")]
-pub mod app;
 #[cfg(feature = "ssr")]
 pub mod cli;
 #[cfg(feature = "ssr")]
 pub mod config;
-#[cfg(feature = "ssr")]
-pub mod control;
-#[cfg(feature = "ssr")]
-pub mod island;
-#[cfg(feature = "ssr")]
-pub mod metadata;
+pub mod copy;
+#[cfg(feature = "hydrate")]
+pub mod island_host;
 #[cfg(feature = "ssr")]
 pub mod page;
-#[cfg(feature = "ssr")]
-pub mod sections;
 #[cfg(feature = "ssr")]
 pub mod server;
 #[cfg(feature = "ssr")]
 pub mod waitlist;
-
-#[cfg(feature = "hydrate")]
-pub mod host;
+pub mod wire;

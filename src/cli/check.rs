@@ -8,9 +8,9 @@ use std::{
 use serde_json::json;
 
 use super::{
-    output::{Output, progress},
-    place::Place,
-    store::List,
+    open_list::List,
+    store_location::Place,
+    terminal::output::{Output, progress},
     time::implausible,
 };
 use crate::waitlist::{Email, Selection};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{output::Output, place::Place};
+use super::{store_location::Place, terminal::output::Output};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing count --store /var/lib/steward")]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::{output::Output, place::Place};
+use super::{store_location::Place, terminal::output::Output};
 use crate::waitlist::Email;
 
 #[derive(clap::Args)]

@@ -10,14 +10,18 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
-    destination::Destination,
-    format::{Format, Seal, Writer},
-    output::{Output, is_terminal, printing_all, progress, told},
-    partial::write_whole,
-    place::Place,
-    spool::Spool,
-    store::{Entries, List},
+    open_list::{Entries, List},
+    store_location::Place,
+    terminal::{
+        output::{Output, is_terminal, printing_all, progress, told},
+        output_buffer::Spool,
+    },
     time::Period,
+    transfer::{
+        destination::Destination,
+        export_format::{Format, Seal, Writer},
+        partial_file::write_whole,
+    },
 };
 
 #[derive(clap::Args)]

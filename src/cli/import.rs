@@ -14,20 +14,20 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    answers::Answers,
-    format::Seal,
-    output::{Output, progress},
-    place::Place,
-    rows::{self, Found, Reason, Row, Rows},
-    source::{open, seal},
-    store::List,
-    survey::{Survey, survey},
-    uses::{Use, Uses},
-};
-use crate::{
     control::TOGETHER,
-    waitlist::{Entry, Selection},
+    open_list::List,
+    store_location::Place,
+    terminal::output::{Output, progress},
+    transfer::{
+        column_report::{Use, Uses},
+        export_format::Seal,
+        import_reader::{self, Found, Reason, Row, Rows},
+        scan::{Survey, survey},
+        source::{open, seal},
+        status_options::Answers,
+    },
 };
+use crate::waitlist::{Entry, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -147,7 +147,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
 
     let length = file.metadata().map_err(told)?.len();
     let bar = progress(length, "reading");
-    let opened = rows::open(bar.wrap_read(file), &options.answers.ignore).map_err(told)?;
+    let opened = import_reader::open(bar.wrap_read(file), &options.answers.ignore).map_err(told)?;
     let rows = opened.read(rules, SystemTime::now());
     let imported = if options.dry_run {
         let list = options.place.store().find()?;
@@ -183,7 +183,7 @@ pub(super) fn run(options: &Import) -> Result<(), String> {
 fn look_through(mut file: &File, answers: &Answers, seal: Option<&Seal>) -> io::Result<Survey> {
     let length = file.metadata()?.len();
     let bar = progress(length, "looking through");
-    let opened = rows::open(bar.wrap_read(file.try_clone()?), &answers.ignore)?;
+    let opened = import_reader::open(bar.wrap_read(file.try_clone()?), &answers.ignore)?;
     let survey = survey(opened, answers, seal.is_some())?;
     bar.finish_and_clear();
     file.rewind()?;

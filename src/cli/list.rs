@@ -5,8 +5,8 @@ use std::io;
 use serde::Serialize;
 
 use super::{
-    output::{Output, is_terminal, printing},
-    place::Place,
+    store_location::Place,
+    terminal::output::{Output, is_terminal, printing},
     time::{Period, rfc3339},
 };
 

@@ -1,36 +1,20 @@
 //! The program's command line.
 
-mod answers;
-mod cells;
 mod check;
-mod column_kinds;
-mod columns;
+mod control;
 mod count;
-mod departed;
-mod destination;
 mod erase;
 mod export;
-mod format;
-mod handles;
+mod fd_limit;
 mod import;
-mod lines;
 mod list;
-mod log;
-mod objects;
-mod output;
-mod partial;
-mod place;
-mod plausible_time;
-mod rows;
+mod open_list;
 mod serve;
-mod signals;
-mod source;
-mod spool;
 mod stats;
-mod store;
-mod survey;
+mod store_location;
+mod terminal;
 mod time;
-mod uses;
+mod transfer;
 
 use std::{env, io, process::ExitCode};
 
@@ -46,7 +30,7 @@ use tokio::{
 
 use crate::waitlist::report;
 
-pub use log::log_panics;
+pub use terminal::log::log_panics;
 
 /// Steward's site: the page and its waitlist.
 ///

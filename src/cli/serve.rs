@@ -19,14 +19,17 @@ use tokio::{
 };
 
 use super::{
-    handles, log,
-    place::{Place, Store},
-    signals::{Signals, exit_at_the_next},
-    store::Held,
+    control, fd_limit,
+    open_list::Held,
+    store_location::{Place, Store},
+    terminal::{
+        log,
+        signals::{Signals, exit_at_the_next},
+    },
 };
 use crate::{
     config::Config,
-    control, copy,
+    copy,
     server::{AppState, listen, serve},
     waitlist::Trouble,
 };
@@ -42,7 +45,7 @@ pub(super) struct Serve {
 pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
     let store = place.store();
     let _log = log::start(config.log).map_err(|error| format!("the log can't start: {error}"))?;
-    config.max_connections = handles::allow(config.max_connections);
+    config.max_connections = fd_limit::allow(config.max_connections);
     let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
     // Before anything that takes time: as process 1 of a container it would not be heard otherwise.
     let signals = {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
-    output::{Output, progress},
-    place::Place,
+    store_location::Place,
+    terminal::output::{Output, progress},
 };
 use crate::waitlist::Selection;
 

@@ -11,10 +11,7 @@ use std::{
 use axum::{body::Bytes, http::HeaderValue};
 
 use super::resource::{Effort, Encodings, IMMUTABLE, REVALIDATE, Resource, hash};
-use crate::{
-    metadata,
-    page::{Files, Site},
-};
+use crate::page::{Files, Site, metadata};
 
 // `ISLANDS`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));

@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod edge;
 mod error;
+mod functions;
 mod health;
 mod limits;
 mod page;

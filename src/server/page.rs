@@ -24,9 +24,8 @@ use super::{
     sign_up::{admit, sign_up},
 };
 use crate::{
-    app,
     copy::reply,
-    page::{Page, Reply},
+    page::{Page, Reply, document},
     waitlist::{Email, InvalidEmail},
     wire::Outcome,
 };
@@ -57,7 +56,7 @@ impl Pages {
     pub(super) fn new(page: Page) -> Self {
         thread::scope(|scope| {
             let landing = scope.spawn(|| Landing::new(page.clone(), Effort::Kept));
-            let not_found = Encodings::of(app::not_found_page(page.clone()), Effort::Kept);
+            let not_found = Encodings::of(document::not_found_page(page.clone()), Effort::Kept);
             let not_found = Resource::new(&HTML, NOT_KEPT, not_found);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Self {
@@ -78,7 +77,7 @@ impl Landing {
         let failed = failure(Outcome::Failed, reply::FAILED, String::new());
         let failed = page_with(page.clone(), failed);
         let joined = page_with(page.clone(), joined());
-        let page = Encodings::of(app::landing_page(page), effort);
+        let page = Encodings::of(document::landing_page(page), effort);
         Self {
             count,
             page: Resource::new(&HTML, REVALIDATE, page),
@@ -140,7 +139,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
 /// The landing page with the answer to a form that posted itself.
 fn page_with(page: Page, reply: Reply) -> Resource {
     let reply = Some(reply);
-    let html = app::landing_page(Page { reply, ..page });
+    let html = document::landing_page(Page { reply, ..page });
     Resource::new(&HTML, NOT_KEPT, Encodings::of(html, Effort::Answer))
 }
 

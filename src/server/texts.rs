@@ -10,7 +10,7 @@ use super::{
     AppState,
     resource::{Effort, Encodings, REVALIDATE, Resource},
 };
-use crate::{metadata, page::Site};
+use crate::page::{Site, metadata};
 
 /// What stands at the addresses of the same names.
 #[derive(Debug)]

@@ -34,7 +34,7 @@ pub enum Joined {
     AlreadyListed,
 }
 
-/// A store of the list. Every implementation passes `tests/site/store/contract.rs`.
+/// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
 pub trait Waitlist: Send + Sync + 'static {
     /// Puts an entry on the list, unless its address is there. Once this has answered, the entry
     /// it speaks of survives the end of the process and of the machine.

@@ -1,88 +1,48 @@
-//! Who may use whom: the layers of the code, held.
+//! Enforces the layers of the code.
 
 use std::{fs, path::Path};
 
 use regex::Regex;
 
-/// The modules from the bottom layer up, as `lib.rs` lists them. A module is a file or a folder of
-/// `src`, and may use its own layer and those below.
-const LAYERS: [&[&str]; 6] = [
-    &["copy", "wire", "config"],
+/// The layers from the top down, as in the table of `src/lib.rs`. A module is a file or a folder of `src`. It
+/// may use the modules of its own layer and of the layers below.
+const LAYERS: [&[&str]; 5] = [
+    &["main", "cli"],
+    &["server"],
+    &["page"],
     &["waitlist"],
-    &["page", "metadata", "island", "sections", "app"],
-    &["server", "api"],
-    &["control"],
-    &["cli"],
+    &["copy", "wire", "config"],
 ];
 
-/// What a module may not use although it lies below, and the libraries that are not its business.
-const NEVER: [(&str, &[&str]); 15] = [
-    ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
-    ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
-    ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),
-    ("waitlist", &["crate::", "leptos", "axum", "clap"]),
+/// The modules below and the libraries that a module must not use.
+const FORBIDDEN: [(&str, &[&str]); 9] = [
+    ("main", &["leptos", "axum", "sled"]),
+    ("cli", &["sled::", "tokio_postgres"]),
+    ("cli/control", &["crate::config", "axum"]),
+    ("server", &["sled", "Sled", "postgres", "clap"]),
     (
         "page",
         &["crate::waitlist", "crate::config", "axum", "sled"],
     ),
-    (
-        "metadata",
-        &[
-            "crate::waitlist",
-            "crate::config",
-            "crate::island",
-            "crate::sections",
-            "crate::app",
-            "axum",
-            "sled",
-        ],
-    ),
-    (
-        "island",
-        &["crate::waitlist", "crate::config", "axum", "sled"],
-    ),
-    (
-        "sections",
-        &[
-            "crate::waitlist",
-            "crate::config",
-            "crate::app",
-            "axum",
-            "sled",
-        ],
-    ),
-    ("app", &["crate::waitlist", "crate::config", "axum", "sled"]),
-    (
-        "server",
-        &["crate::api", "sled", "Sled", "postgres", "clap"],
-    ),
-    ("api", &["sled", "Sled", "postgres", "clap"]),
-    (
-        "control",
-        &[
-            "crate::server",
-            "crate::app",
-            "crate::config",
-            "sled",
-            "Sled",
-            "postgres",
-            "clap",
-            "axum",
-        ],
-    ),
-    ("cli", &["sled::", "tokio_postgres"]),
-    (
-        "host",
-        &[
-            "leptos",
-            "crate::app",
-            "crate::copy",
-            "crate::config",
-            "crate::page",
-        ],
-    ),
-    ("main", &["leptos", "axum", "sled"]),
+    ("waitlist", &["crate::", "leptos", "axum", "clap"]),
+    ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
+    ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
+    ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),
 ];
+
+/// The browser's half, which is compiled alone and uses `wire` only.
+const ISLAND_HOST: (&str, &[&str]) = (
+    "island_host",
+    &[
+        "leptos",
+        "crate::cli",
+        "crate::config",
+        "crate::copy",
+        "crate::page",
+        "crate::server",
+        "crate::waitlist",
+    ],
+);
 
 /// The files of `folder` with their code, comments left out.
 fn code(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
@@ -165,9 +125,9 @@ fn module(name: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_module_uses_no_layer_above_its_own() {
-    for (height, layer) in LAYERS.iter().enumerate() {
-        let above: Vec<_> = LAYERS[height + 1..].concat();
+fn modules_use_no_layer_above_their_own() {
+    for (index, layer) in LAYERS.iter().enumerate() {
+        let above: Vec<_> = LAYERS[..index].concat();
         for (path, code) in layer.iter().flat_map(|name| module(name)) {
             for name in &above {
                 assert!(
@@ -180,13 +140,24 @@ fn a_module_uses_no_layer_above_its_own() {
 }
 
 #[test]
-fn a_module_names_only_what_is_its_business() {
-    for (name, never) in NEVER {
+fn modules_use_only_their_own_libraries() {
+    for (name, forbidden) in FORBIDDEN.into_iter().chain([ISLAND_HOST]) {
         for (path, code) in module(name) {
-            for word in never {
-                assert!(!names(&code, word), "{path} names {word}");
+            for word in forbidden {
+                assert!(!names(&code, word), "{path} uses {word}");
             }
         }
+    }
+}
+
+#[test]
+fn layers_cover_every_module() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let known = [LAYERS.concat(), vec!["lib", ISLAND_HOST.0]].concat();
+    for entry in fs::read_dir(source).expect("readable").flatten() {
+        let path = entry.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        assert!(known.contains(&&*name), "{name} is in no layer");
     }
 }
 

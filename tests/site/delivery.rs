@@ -6,7 +6,7 @@ use std::{collections::HashMap, time::Duration};
 use regex::Regex;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{Site, header};
+use crate::test_site::{Site, header};
 
 #[tokio::test]
 async fn the_style_is_in_the_page_and_nothing_else_keeps_it_from_being_painted() {

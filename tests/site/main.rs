@@ -1,25 +1,25 @@
 //! The site from outside: over HTTP, through the public types, and as a program.
 
 mod architecture;
-#[cfg(target_os = "linux")]
-mod copies;
+mod cli;
 mod delivery;
 #[cfg(target_os = "linux")]
 mod durability;
 mod email;
-mod fuzz;
-mod made;
-mod metadata;
-mod owner;
-mod pages;
-mod postgres;
-mod program;
+mod fixtures;
+mod fuzz_corpus;
 #[cfg(target_os = "linux")]
-mod proxies;
-mod running;
+mod instances;
+mod lifecycle;
+mod metadata;
+mod pages;
+mod postgres_server;
+mod process;
+#[cfg(target_os = "linux")]
+mod reverse_proxies;
 mod security;
 mod store;
-mod style;
-mod support;
-mod texts;
+mod style_sheets;
+mod test_site;
+mod text_files;
 mod waitlist_api;

@@ -6,7 +6,7 @@ use landing::copy::{self, fill};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::support::Site;
+use crate::test_site::Site;
 
 /// A sentence as the page of this product says it.
 pub(crate) fn say(text: &str) -> String {

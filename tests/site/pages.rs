@@ -6,8 +6,8 @@ use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::{
-    running::A_WHILE,
-    support::{Site, header},
+    process::A_WHILE,
+    test_site::{Site, header},
 };
 
 /// Posts the form as a browser without JavaScript does.

@@ -3,7 +3,7 @@
 use landing::waitlist::StoreError;
 use reqwest::Response;
 
-use crate::{made::down, support::Site};
+use crate::{fixtures::down, test_site::Site};
 
 /// A JSON error of the API: its status and what it says.
 async fn error(answer: Response) -> (u16, String) {

@@ -20,7 +20,7 @@ impl Known {
     /// Adds an address in the spelling that all its spellings share ([`Email::key`]), and says
     /// whether it is new.
     ///
-    /// [`Email::key`]: super::super::Email::key
+    /// [`Email::key`]: crate::waitlist::Email::key
     pub(super) fn insert(&mut self, key: &str) -> bool {
         self.hashes.insert(self.hash(key))
     }

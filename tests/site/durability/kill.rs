@@ -18,7 +18,7 @@ use super::{
     sign_up,
     strace::failing,
 };
-use crate::running::{Place, signal};
+use crate::process::{Place, signal};
 
 /// `make kill` has more.
 const ROUNDS: u64 = 10;

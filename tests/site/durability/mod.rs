@@ -2,13 +2,13 @@
 //!
 //! strace records what the running program does to its files, and makes calls of it fail.
 
-mod disk;
-mod faults;
-mod files;
+mod disk_model;
+mod external_changes;
+mod interrupted_start;
+mod io_errors;
 mod kill;
 mod power_cut;
 mod recording;
-mod starts;
 mod strace;
 
 use std::sync::{Arc, Mutex};

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
-    disk::{Disk, Unsynced},
+    disk_model::{Disk, Unsynced},
     number,
     recording::{IMPORTED, Recording, key},
     strace::{Call, Deed},

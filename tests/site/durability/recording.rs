@@ -16,7 +16,7 @@ use super::{
     sign_up,
     strace::{self, Call, Deed},
 };
-use crate::running::{Place, Running, signal};
+use crate::process::{Place, Running, signal};
 
 /// People whom the owner imports.
 pub(super) const IMPORTED: u64 = 800;

@@ -12,7 +12,7 @@ use std::{
 
 use regex::Regex;
 
-use crate::running::{Place, signal};
+use crate::process::{Place, signal};
 
 /// Calls that change files, make them durable, or speak with clients.
 const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\

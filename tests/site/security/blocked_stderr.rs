@@ -13,7 +13,7 @@ use std::{
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 
-use crate::running::{Place, Running, ended, signal, wait_until};
+use crate::process::{Place, Running, ended, signal, wait_until};
 
 /// Sends requests until the server's standard error is full.
 fn fill(server: &Running, log: impl AsFd) {

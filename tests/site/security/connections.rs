@@ -8,7 +8,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::support::Site;
+use crate::test_site::Site;
 
 /// Far beyond every limit: a test that waits so long has failed.
 const FOR_EVER: Duration = Duration::from_secs(120);

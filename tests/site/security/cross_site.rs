@@ -1,6 +1,6 @@
 //! Pages of other sites, which could have their visitors' browsers sign up.
 
-use crate::support::Site;
+use crate::test_site::Site;
 
 /// Headers of a POST, and whether it is let in. The host is the site's own, whatever it is.
 const CASES: [(&[(&str, &str)], bool); 17] = [

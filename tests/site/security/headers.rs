@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::{http2::PREFACE, overload::panicking};
 use crate::{
-    running::{Place, Running},
-    support::{Site, header},
+    process::{Place, Running},
+    test_site::{Site, header},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");

@@ -2,7 +2,7 @@
 
 use reqwest::Version;
 
-use crate::support::{Site, TRUSTED, header, http2};
+use crate::test_site::{Site, TRUSTED, header, http2};
 
 /// The preface of HTTP/2, with settings that change nothing.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";

@@ -1,14 +1,14 @@
 //! What an attacker from outside may try.
 
+mod access_log;
 mod blocked_stderr;
-mod clients;
+mod client_address;
 mod connections;
-mod control_socket;
+mod control_socket_limits;
 mod cross_site;
 mod headers;
 mod http2;
-mod log;
 mod overload;
+mod rate_limit;
 mod readiness;
 mod shutdown;
-mod sign_up_limit;

@@ -16,9 +16,9 @@ use tokio::{sync::mpsc, time::timeout};
 use tracing::subscriber::DefaultGuard;
 
 use crate::{
-    made::{at_once, down, stand_in},
-    running::A_WHILE,
-    support::{Site, TRUSTED, http2},
+    fixtures::{at_once, down, stand_in},
+    process::A_WHILE,
+    test_site::{Site, TRUSTED, http2},
 };
 
 /// A store with a fault in it.

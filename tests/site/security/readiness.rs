@@ -17,8 +17,8 @@ use tokio::{
 
 use super::overload::silent;
 use crate::{
-    made::{at_once, stand_in},
-    support::Site,
+    fixtures::{at_once, stand_in},
+    test_site::Site,
 };
 
 const ASKERS: usize = 50;

@@ -12,7 +12,7 @@ use std::{
 
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
-use crate::running::{Place, Running, wait_until};
+use crate::process::{Place, Running, wait_until};
 
 /// Keeps signing up over one connection, two requests ahead of the answers, until the server ends it.
 /// Returns who was told to be on the list, and counts itself when those are five.

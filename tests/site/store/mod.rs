@@ -1,11 +1,11 @@
 //! The list's stores: what each promises, and what only the one on this machine does.
 
-mod contract;
-mod damage;
-mod histories;
-mod model;
+mod conformance;
+mod corruption;
 mod opening;
 mod postgres;
+mod random_histories;
+mod reference_model;
 mod sled;
 
 use std::{
@@ -17,10 +17,10 @@ use std::{
 };
 
 use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
-use model::Model;
+use reference_model::Model;
 use tempfile::TempDir;
 
-use crate::postgres::Database;
+use crate::postgres_server::Database;
 
 /// Where a list is kept, so that it can be opened again.
 trait Place {
@@ -58,7 +58,7 @@ impl Place for Directory {
 
 impl Default for Database {
     fn default() -> Self {
-        crate::postgres::database()
+        crate::postgres_server::database()
     }
 }
 

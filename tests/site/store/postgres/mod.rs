@@ -1,27 +1,27 @@
 //! What only the store in a database does: several copies, a database that breaks off, what is refused.
 
-mod copies;
-mod cut;
-mod hosts;
-mod late;
-mod open;
+mod connection_loss;
+mod count_drift;
+mod delayed_statements;
+mod fault_proxy;
+mod instances;
+mod multiple_hosts;
+mod opening;
 mod outage;
-mod pooler;
+mod pgbouncer;
 mod reading;
-mod recount;
-mod rows;
+mod row_errors;
 mod schemas;
 mod standby;
 mod tls;
 mod urls;
-mod wire;
 
 use std::sync::LazyLock;
 
 use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError};
 use tokio::{runtime::Runtime, time::timeout};
 
-use crate::running::A_WHILE;
+use crate::process::A_WHILE;
 
 /// What the lists work on, while a test waits.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));

@@ -10,8 +10,8 @@ use tokio::{
 
 use super::{is_outage, open, within};
 use crate::{
-    postgres::{SHARED, Server},
-    running::wait_until,
+    postgres_server::{SHARED, Server},
+    process::wait_until,
     store::{addresses, entry, join},
 };
 

@@ -3,14 +3,14 @@
 use landing::waitlist::{PostgresWaitlist, Selection, StoreError, Waitlist};
 use tokio::runtime::Runtime;
 
-use crate::{postgres, running::wait_until, store::entry};
+use crate::{postgres_server, process::wait_until, store::entry};
 
 /// Whoever exports must not take a part of the list for all of it. What ends first, the reader or its
 /// connection, is chance; and sometimes all was read before either did.
 #[test]
 fn a_reading_that_is_cut_short_says_so() {
     const PEOPLE: u64 = 5000;
-    let url = postgres::database();
+    let url = postgres_server::database();
     let mut cut_short = 0;
     for round in 0..20 {
         let runtime = Runtime::new().expect("a runtime");
@@ -36,7 +36,7 @@ fn a_reading_that_is_cut_short_says_so() {
 /// The database keeps everything that is erased or updated, for as long as somebody reads.
 #[test]
 fn a_reader_who_pauses_for_too_long_does_not_keep_the_snapshot() {
-    let url = postgres::SHARED.database();
+    let url = postgres_server::SHARED.database();
     let name = url.rsplit('/').next().expect("a name");
     let runtime = Runtime::new().expect("a runtime");
     let list = PostgresWaitlist::open_or_make(&url.parse().expect("a URL"), runtime.handle());
@@ -51,9 +51,9 @@ fn a_reader_who_pauses_for_too_long_does_not_keep_the_snapshot() {
         "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND xact_start IS NOT NULL \
          AND query LIKE 'SELECT email%'"
     );
-    assert_eq!(postgres::SHARED.sql("postgres", &snapshots), "1");
+    assert_eq!(postgres_server::SHARED.sql("postgres", &snapshots), "1");
     wait_until("the snapshot is gone", || {
-        postgres::SHARED.sql("postgres", &snapshots) == "0"
+        postgres_server::SHARED.sql("postgres", &snapshots) == "0"
     });
     let last = entries.last().expect("an end");
     assert_eq!(last, Err(StoreError::ReaderTimedOut));

@@ -4,7 +4,7 @@ use landing::waitlist::{Joined, Waitlist};
 
 use super::{open, refusal, within};
 use crate::{
-    postgres::SHARED,
+    postgres_server::SHARED,
     store::{addresses, join},
 };
 

@@ -14,8 +14,8 @@ use tokio::task::block_in_place;
 
 use super::{is_outage, open};
 use crate::{
-    postgres::Server,
-    running::wait_until,
+    postgres_server::Server,
+    process::wait_until,
     store::{addresses, entry, join},
 };
 

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use super::{is_opened, open, refusal};
-use crate::postgres::Server;
+use crate::postgres_server::Server;
 
 /// Makes keys and certificates with openssl: an authority's, and one for localhost of it.
 fn certificates(server: &Server) {

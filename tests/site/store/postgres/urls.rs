@@ -5,7 +5,7 @@ use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
 
 use super::{is_opened, open, refusal};
-use crate::postgres::{SHARED, Server};
+use crate::postgres_server::{SHARED, Server};
 
 #[test]
 fn what_is_wrong_with_a_url_is_told_by_its_name() {

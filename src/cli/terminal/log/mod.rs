@@ -1,0 +1,126 @@
+//! The log: lines on standard error, for people or for programs.
+
+mod queue;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    mem, panic,
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use tracing::Level;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::config::LogFormat;
+use queue::Queue;
+
+/// Between two writes. With none, the thread that writes was woken for each line: its `sched_yield` alone was
+/// a tenth of all system calls under load.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long the process waits at its end for the remaining lines. It must also end if nobody reads standard
+/// error.
+const END_TIMEOUT: Duration = Duration::from_millis(400);
+
+/// The log while it is written. What waits is written when this is dropped.
+pub(crate) struct Log {
+    queue: Arc<Queue>,
+    /// Disconnected once every line is written.
+    writing: Receiver<()>,
+}
+
+/// Starts logging. A separate thread writes the lines, many in one write when there are many, so requests do not
+/// wait. Lines that come faster than they can be written are dropped, and their number is logged.
+///
+/// # Errors
+/// When that thread cannot be started.
+pub(crate) fn start(format: LogFormat) -> io::Result<Log> {
+    let queue = Arc::new(Queue::default());
+    let (written, writing) = sync_channel(0);
+    let lines = Arc::clone(&queue);
+    thread::Builder::new().name("log".into()).spawn(move || {
+        write(&lines);
+        drop(written);
+    })?;
+    // Of ours alone: libraries may log what a stranger has sent.
+    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(Arc::clone(&queue))
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false);
+    let log = tracing_subscriber::registry().with(ours);
+    match format {
+        LogFormat::Human => log.with(lines).init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
+    }
+    log_panics();
+    Ok(Log { queue, writing })
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.queue.close();
+        let _ = self.writing.recv_timeout(END_TIMEOUT);
+    }
+}
+
+/// Writes lines as they come, until the log is closed and every line is written.
+fn write(queue: &Queue) {
+    let mut lines = Vec::new();
+    // Lines that were lost and not reported, and those that the warning on its way to the reader reports.
+    let (mut lost, mut reported) = (0, 0);
+    while let Some(dropped) = queue.take(&mut lines) {
+        lost += dropped;
+        let all = count(&lines);
+        let failed = write_all(&lines);
+        if failed == all {
+            // The warning is among them.
+            lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
+        } else {
+            lost += failed;
+            reported = 0;
+        }
+        // Not before a line could be written again: the next warning would be lost as well.
+        if failed == 0 && lost > 0 {
+            reported = mem::take(&mut lost);
+            tracing::warn!("{reported} lines of the log were dropped: the log could not keep up");
+        }
+        lines.clear();
+        thread::sleep(PAUSE);
+    }
+}
+
+fn count(lines: &[u8]) -> u64 {
+    lines.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Writes lines to standard error, also to one that is non-blocking and full. Returns how many were lost,
+/// because the disk is full, for example.
+fn write_all(mut lines: &[u8]) -> u64 {
+    while !lines.is_empty() {
+        match io::stderr().write(lines) {
+            Ok(written) => lines = &lines[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
+            Err(_) => return count(lines),
+        }
+    }
+    0
+}
+
+/// Has each panic logged once: where, and not in its words, which may quote what was being worked on,
+/// an address included.
+pub fn log_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(
+            "a fault of this program at {}",
+            place.as_deref().unwrap_or("a place unknown")
+        );
+    }));
+}

@@ -1,0 +1,69 @@
+//! Collects output before it is printed, so a slow reader does not keep the list open.
+
+use std::{
+    env,
+    io::{self, BufWriter, Seek, Write},
+};
+
+use rustix::fs::{FileType, fstat};
+use tempfile::SpooledTempFile;
+
+/// Maximum output in memory, in bytes. Longer output goes to a file without a name.
+const MEMORY_MAX: usize = 1 << 20;
+
+/// Prints the output of `write`. A pager may read slowly, so for a pipe or a terminal the output is
+/// collected first, and `write` is dropped with the list that it holds. A regular file is written
+/// directly.
+pub(crate) fn to_standard_output(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let is_file = fstat(io::stdout())
+        .is_ok_and(|output| FileType::from_raw_mode(output.st_mode) == FileType::RegularFile);
+    if is_file {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        write(&mut out)?;
+        return out.flush();
+    }
+    let mut output = Spool::of(write)?;
+    output.copy(&mut io::stdout().lock())
+}
+
+/// Output that is complete.
+pub(crate) struct Spool(SpooledTempFile);
+
+impl Spool {
+    /// Collects the output of `write`.
+    pub(crate) fn of(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
+        let mut kept = BufWriter::with_capacity(1 << 16, Kept(SpooledTempFile::new(MEMORY_MAX)));
+        write(&mut kept)?;
+        let Kept(mut file) = kept.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        Ok(Self(file))
+    }
+
+    /// Writes the whole output.
+    pub(crate) fn copy(&mut self, out: &mut impl Write) -> io::Result<()> {
+        io::copy(&mut self.0, out)?;
+        out.flush()
+    }
+}
+
+/// Names the temporary directory when writing fails.
+struct Kept(SpooledTempFile);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| {
+            let place = env::temp_dir();
+            io::Error::other(format!(
+                "a temporary file in {} can't be written: {error}; name another directory with TMPDIR, \
+                 or send the output to a file",
+                place.display()
+            ))
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,236 @@
+//! What the name of a column says about its meaning: whether it can say who has left a list.
+
+use super::status_values::bare;
+
+/// The meaning of a column.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// A yes or a time says that somebody has left: `unsubscribed_at`, `EMAIL_BLACKLISTED`.
+    Left,
+    /// A no says that somebody has left: `subscribed`, `Email Marketing Consent`.
+    Stayed,
+    /// A word says it: `status`.
+    Status,
+    /// A yes, a time or any other text may say that somebody has left: `Archived`, `Bounce type`.
+    MaybeLeft,
+    /// A no may say that somebody has left: `GDPR consent`, `Receive marketing emails`.
+    MaybeStayed,
+    /// Something about leaving, such as a reason or a link. A yes or a time may say that somebody has left.
+    Aside,
+    /// Any other column. Only a value that plainly says that somebody has left is asked about.
+    Other,
+}
+
+impl Kind {
+    /// Whether its values say who has left. Those of the others are only asked about.
+    pub(crate) fn decides(self) -> bool {
+        matches!(self, Self::Left | Self::Stayed | Self::Status)
+    }
+}
+
+/// Parts of the names of columns, in small letters and figures alone.
+const LEFT: [&str; 17] = [
+    "unsub",
+    "optout",
+    "optedout",
+    "blacklist",
+    "blocklist",
+    "suppress",
+    "complain",
+    "bounced",
+    "hardbounce",
+    "emaildisabled",
+    "donotemail",
+    "donotcontact",
+    "cleantime",
+    "cleaned",
+    "removeddate",
+    "removedat",
+    "deletedat",
+];
+/// Names of columns that say who agrees.
+const STAYED: [&str; 25] = [
+    "subscribed",
+    "issubscribed",
+    "emailsubscribed",
+    "subscribedtoemail",
+    "subscribedtoemails",
+    "optin",
+    "optedin",
+    "emailoptin",
+    "emailoptedin",
+    "marketingoptin",
+    "emailmarketingoptin",
+    "acceptsmarketing",
+    "acceptsemailmarketing",
+    "emailmarketing",
+    "emailmarketingconsent",
+    "marketingconsent",
+    "emailconsent",
+    "consent",
+    "emailpermission",
+    "marketingpermission",
+    "marketingpermissions",
+    "marketingemails",
+    "newsletter",
+    "active",
+    "isactive",
+];
+/// These are used only if at least one of their values is known. The others are always used.
+const MAYBE_ELSE: [&str; 8] = [
+    "emailmarketing",
+    "emailpermission",
+    "marketingpermission",
+    "marketingpermissions",
+    "marketingemails",
+    "newsletter",
+    "active",
+    "isactive",
+];
+const SURELY_STATUS: [&str; 9] = [
+    "status",
+    "subscriptionstatus",
+    "subscriberstatus",
+    "subscriberstate",
+    "subscriptionstate",
+    "emailstatus",
+    "memberstatus",
+    "contactstatus",
+    "liststatus",
+];
+/// A status is certain if its name has one of these.
+const SURELY_STATUS_OF: [&str; 9] = [
+    "marketing",
+    "contact",
+    "mail",
+    "subscri",
+    "member",
+    "list",
+    "newsletter",
+    "consent",
+    "optin",
+];
+/// Parts of names that are about leaving, and also about other things.
+const MAYBE_LEFT: [&str; 24] = [
+    "delet",
+    "archiv",
+    "remov",
+    "bounce",
+    "quarantin",
+    "exclud",
+    "inactiv",
+    "deactiv",
+    "disabled",
+    "cancel",
+    "churn",
+    "blocked",
+    "banned",
+    "invalid",
+    "undeliver",
+    "spam",
+    "withdr",
+    "revok",
+    "donot",
+    "objected",
+    "lapsed",
+    "abgemeld",
+    "abmeld",
+    "desabon",
+];
+/// The same, as whole words.
+const MAYBE_LEFT_WORDS: [&str; 5] = ["left", "leave", "leaving", "quit", "gone"];
+/// Parts of names that are about agreeing, and also about other things. A paid subscription is no such thing.
+const MAYBE_STAYED: [&str; 23] = [
+    "optin",
+    "optedin",
+    "consent",
+    "subscribe",
+    "receive",
+    "newsletter",
+    "gdpr",
+    "dsgvo",
+    "permission",
+    "permit",
+    "agree",
+    "accept",
+    "marketing",
+    "mailing",
+    "allow",
+    "einwillig",
+    "zustimm",
+    "angemeldet",
+    "contactable",
+    "mailable",
+    "keepme",
+    "emailme",
+    "contactme",
+];
+/// Columns with these in their names hold something else, such as a reason or a link.
+const ASIDE: [&str; 11] = [
+    "url", "link", "href", "reason", "campaign", "title", "count", "token", "comment", "feedback",
+    "message",
+];
+/// Columns about other channels than e-mail, or about money and sales.
+const OTHER_CHANNELS: [&str; 5] = ["sms", "phone", "whatsapp", "push", "postal"];
+const OTHER_STATUS: [&str; 10] = [
+    "payment", "order", "billing", "lead", "deal", "ticket", "stripe", "plan", "marital", "employ",
+];
+
+/// Returns the meaning of a column with this name, and whether that is certain before its values are
+/// seen. Returns `None` for a column that says who has left another channel, such as SMS.
+pub(crate) fn kind(name: &str) -> Option<(Kind, bool)> {
+    let bare = bare(name);
+    let name_words = words(name);
+    let has = |parts: &[&str]| parts.iter().any(|part| bare.contains(part));
+    let is_left = has(&LEFT);
+    let is_maybe_left = has(&MAYBE_LEFT)
+        || MAYBE_LEFT_WORDS
+            .iter()
+            .any(|word| name_words.iter().any(|it| it == word));
+    let is_maybe_stayed = has(&MAYBE_STAYED);
+    let is_about_leaving = is_left || is_maybe_left;
+    let is_about_people = is_about_leaving || is_maybe_stayed || bare.contains("status");
+    if has(&OTHER_CHANNELS) && !bare.contains("mail") && is_about_people {
+        return None;
+    }
+    let name = &*bare;
+    Some(if has(&ASIDE) {
+        let kind = if is_about_leaving {
+            Kind::Aside
+        } else {
+            Kind::Other
+        };
+        (kind, false)
+    } else if is_left {
+        (Kind::Left, true)
+    } else if STAYED.contains(&name) {
+        (Kind::Stayed, !MAYBE_ELSE.contains(&name))
+    } else if SURELY_STATUS.contains(&name) {
+        (Kind::Status, true)
+    } else if name == "state" || name.contains("status") && !has(&OTHER_STATUS) {
+        (Kind::Status, has(&SURELY_STATUS_OF))
+    } else if is_maybe_left {
+        (Kind::MaybeLeft, false)
+    } else if is_maybe_stayed {
+        (Kind::MaybeStayed, false)
+    } else {
+        (Kind::Other, false)
+    })
+}
+
+/// The words of a text in small letters, also those of `leftAt`.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in text.chars() {
+        let is_end = !c.is_alphanumeric() || was_small && c.is_uppercase();
+        was_small = c.is_lowercase();
+        if is_end && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}

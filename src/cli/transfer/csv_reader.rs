@@ -1,0 +1,221 @@
+//! The rows of a CSV and their lines, also of one that is broken: a quotation mark that is never closed
+//! would make one row of all that follows.
+
+use std::{
+    collections::VecDeque,
+    io::{self, BufRead},
+};
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::line_reader::{LINE_MAX, Line, TOO_LONG, next_line};
+
+/// Lines of a row, at most. It ends with the first one that makes it longer than `LINE_MAX`.
+const LINES_MAX: usize = 100;
+/// Cells of a row.
+const CELLS_MAX: usize = 1 << 10;
+
+/// A row, and the line that it begins in.
+pub(crate) struct Cells {
+    pub(crate) line: u64,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    /// A cell; what is beyond the last one is empty.
+    pub(crate) fn get(&self, at: usize) -> &[u8] {
+        let from = at
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
+        let to = self.ends.get(at).copied();
+        let cell = from.zip(to).and_then(|(from, to)| self.text.get(from..to));
+        cell.unwrap_or_default()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+}
+
+/// A row that is none: the line it begins in, and why.
+pub(crate) type Broken = (u64, &'static str);
+
+/// Reads rows.
+pub(crate) struct Table<R> {
+    file: R,
+    separator: u8,
+    parser: Reader,
+    /// Lines that were read to look for the end of a row.
+    ahead: VecDeque<Line>,
+    /// The number of the next line.
+    line: u64,
+    /// Where a row is put together.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<R: BufRead> Table<R> {
+    /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first row with
+    /// text, outside of quotation marks.
+    pub(crate) fn new(mut file: R) -> io::Result<Self> {
+        let separator = separator(file.fill_buf()?);
+        let parser = ReaderBuilder::new().delimiter(separator).build();
+        Ok(Self {
+            file,
+            separator,
+            parser,
+            ahead: VecDeque::new(),
+            line: 1,
+            text: Vec::new(),
+            ends: vec![0; CELLS_MAX],
+        })
+    }
+
+    fn next_line(&mut self) -> io::Result<Option<Line>> {
+        match self.ahead.pop_front() {
+            Some(line) => Ok(Some(line)),
+            None => next_line(&mut self.file),
+        }
+    }
+
+    fn next_row(&mut self) -> io::Result<Option<Result<Cells, Broken>>> {
+        let first = loop {
+            match self.next_line()? {
+                None => return Ok(None),
+                Some(Line::TooLong) => {
+                    self.line += 1;
+                    return Ok(Some(Err((self.line - 1, TOO_LONG))));
+                }
+                Some(Line::Text(line)) if line.trim_ascii().is_empty() => self.line += 1,
+                Some(Line::Text(line)) => break line,
+            }
+        };
+        let begin = self.line;
+        let mut bytes = first.len();
+        let mut lines = vec![with_end(first)];
+        self.parser.reset();
+        let (mut text, mut ends) = (0, 0);
+        while let Some(line) = lines.last() {
+            // What comes out is never more than what goes in.
+            self.text.resize(text + line.len(), 0);
+            let (into, ended) = (&mut self.text[text..], &mut self.ends[ends..]);
+            let (result, _, written, cells) = self.parser.read_record(line, into, ended);
+            (text, ends) = (text + written, ends + cells);
+            match result {
+                ReadRecordResult::Record
+                    if lines.len() > 1 && !is_quoted_right(&lines.concat(), self.separator) =>
+                {
+                    break;
+                }
+                ReadRecordResult::Record => {
+                    self.line += lines.len() as u64;
+                    return Ok(Some(Ok(Cells {
+                        line: begin,
+                        text: self.text[..text].to_owned(),
+                        ends: self.ends[..ends].to_owned(),
+                    })));
+                }
+                ReadRecordResult::OutputEndsFull => {
+                    self.line += lines.len() as u64;
+                    return Ok(Some(Err((
+                        begin,
+                        "it has more cells than a row of a table",
+                    ))));
+                }
+                // Within quotation marks.
+                _ if lines.len() < LINES_MAX && bytes < LINE_MAX => match self.next_line()? {
+                    Some(Line::Text(line)) => {
+                        bytes += line.len();
+                        lines.push(with_end(line));
+                    }
+                    Some(Line::TooLong) => {
+                        self.ahead.push_front(Line::TooLong);
+                        break;
+                    }
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        // It begins with the next line anew, as if this one had been right.
+        for mut line in lines.drain(1..).rev() {
+            line.pop();
+            self.ahead.push_front(Line::Text(line));
+        }
+        self.line += 1;
+        Ok(Some(Err((begin, "a quotation mark in it is not closed"))))
+    }
+}
+
+impl<R: BufRead> Iterator for Table<R> {
+    type Item = io::Result<Result<Cells, Broken>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_row().transpose()
+    }
+}
+
+/// A line with an end, as the parser wants it.
+fn with_end(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
+}
+
+/// What stands most often between cells in the first row with text. A quotation mark that is not closed
+/// hides nothing behind the end of its line.
+fn separator(beginning: &[u8]) -> u8 {
+    let separators = [b'\t', b';', b','];
+    let is_end = |byte: &u8| b"\r\n".contains(byte);
+    // A spreadsheet leaves empty rows as separators alone.
+    let is_text = |line: &&[u8]| !line.iter().all(|byte| b" \t;,\r\n".contains(byte));
+    let lines = beginning.split_inclusive(is_end);
+    let blank: usize = lines
+        .take_while(|line| !is_text(line))
+        .map(<[u8]>::len)
+        .sum();
+    let row = &beginning[blank..];
+    let mut is_quoted = false;
+    let row_end = row.iter().position(|byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted && is_end(byte)
+    });
+    let line_end = row.iter().position(is_end).unwrap_or(row.len());
+    let mut often = [0; 3];
+    is_quoted = false;
+    for byte in &row[..row_end.unwrap_or(line_end)] {
+        is_quoted ^= *byte == b'"';
+        let at = separators.iter().position(|it| it == byte);
+        if let Some(at) = at.filter(|_| !is_quoted) {
+            often[at] += 1;
+        }
+    }
+    let most = (0..3).max_by_key(|at| often[*at]);
+    most.map_or(b',', |at| separators[at])
+}
+
+/// Whether the quotation marks of a row stand where they may (RFC 4180, 2): at both ends of a cell, and
+/// twice within. The parser takes any for the end of one that was forgotten before.
+fn is_quoted_right(row: &[u8], separator: u8) -> bool {
+    let mut bytes = row.iter().peekable();
+    let (mut is_quoted, mut begins) = (false, true);
+    while let Some(byte) = bytes.next() {
+        if is_quoted {
+            if *byte == b'"' && bytes.next_if_eq(&&b'"').is_none() {
+                is_quoted = false;
+                let next = bytes.peek().map_or(b'\n', |byte| **byte);
+                if next != separator && next != b'\n' {
+                    return false;
+                }
+            }
+        } else {
+            is_quoted = *byte == b'"' && begins;
+            begins = *byte == separator;
+        }
+    }
+    !is_quoted
+}

@@ -1,0 +1,202 @@
+//! Finds the file that `export -o` names, and refuses links and pipes of other users.
+//!
+//! In a directory such as `/tmp` any user can create a link or a pipe under the name that somebody else is
+//! going to write to. Linux can refuse to follow it (`fs.protected_symlinks` and `fs.protected_fifos`), but
+//! these settings may be off, so each part of the path is checked here by the same rule. It is the same in a
+//! directory that another user has created there.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io,
+    os::unix::ffi::OsStringExt,
+    path::{Component, Path, PathBuf},
+};
+
+use rustix::{
+    fd::OwnedFd,
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
+    io::Errno,
+    process::geteuid,
+};
+
+/// Maximum number of links in a path, as in Linux.
+const LINKS_MAX: usize = 40;
+
+/// Opens a directory on the way, which may be unreadable.
+#[cfg(target_os = "linux")]
+const THROUGH: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const THROUGH: OFlags = OFlags::RDONLY;
+
+/// The target of an export.
+pub(crate) enum Destination {
+    /// A regular file, or a free name.
+    File(Place),
+    /// A pipe or a device.
+    Stream(Stream),
+}
+
+/// A name in an open directory, which nobody can replace any more.
+pub(crate) struct Place {
+    directory: OwnedFd,
+    pub(crate) name: OsString,
+    path: PathBuf,
+    /// The path leads through a directory that another user has created in a shared one.
+    is_foreign: bool,
+}
+
+pub(crate) struct Stream {
+    place: Place,
+    /// A link of `/proc` to a file that a process has open, such as `/dev/stdout`.
+    is_open: bool,
+}
+
+impl Destination {
+    /// Follows a path, link by link, from the root: the working directory may lie in another user's.
+    pub(crate) fn find(path: &Path) -> io::Result<Self> {
+        let path = &std::path::absolute(path)?;
+        let mut place = Place {
+            directory: open_directory(CWD, ".")?,
+            name: OsString::new(),
+            path: PathBuf::new(),
+            is_foreign: false,
+        };
+        let mut rest = Vec::new();
+        push(&mut rest, path);
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            place.path.push(&part);
+            if part == "/" {
+                place.is_foreign = false;
+            }
+            if part == "/" || part == ".." {
+                place.directory = open_directory(&place.directory, &part)?;
+                continue;
+            }
+            place.name = part;
+            let found = match statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) if rest.is_empty() => return Ok(Self::File(place)),
+                found => found?,
+            };
+            match FileType::from_raw_mode(found.st_mode) {
+                FileType::Symlink => {
+                    place.check("link", &found)?;
+                    links += 1;
+                    if links > LINKS_MAX {
+                        return Err(Errno::LOOP.into());
+                    }
+                    if rest.is_empty() && place.leads_to_open_stream()? {
+                        let is_open = true;
+                        return Ok(Self::Stream(Stream { place, is_open }));
+                    }
+                    let target = readlinkat(&place.directory, &place.name, Vec::new())?;
+                    push(
+                        &mut rest,
+                        Path::new(&OsString::from_vec(target.into_bytes())),
+                    );
+                    place.path.pop();
+                }
+                FileType::Directory if rest.is_empty() => break,
+                FileType::Directory => {
+                    place.is_foreign |= !place.is_trusted(&found)?;
+                    place.directory = open_directory(&place.directory, &place.name)?;
+                }
+                _ if !rest.is_empty() => return Err(Errno::NOTDIR.into()),
+                FileType::RegularFile => return Ok(Self::File(place)),
+                _ => {
+                    place.check("pipe", &found)?;
+                    let is_open = false;
+                    return Ok(Self::Stream(Stream { place, is_open }));
+                }
+            }
+        }
+        Err(Errno::ISDIR.into())
+    }
+}
+
+/// Adds the parts of a path to the remaining ones, in reverse order.
+fn push(rest: &mut Vec<OsString>, path: &Path) {
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_owned()).collect();
+    rest.extend(parts.into_iter().rev());
+}
+
+fn open_directory(
+    at: impl rustix::fd::AsFd,
+    name: impl rustix::path::Arg,
+) -> rustix::io::Result<OwnedFd> {
+    let flags = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, name, flags, Mode::empty())
+}
+
+impl Place {
+    /// Opens the directory for reading and syncing.
+    pub(crate) fn directory(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(openat(&self.directory, ".", flags, Mode::empty())?)
+    }
+
+    /// Whether this was created by the caller or the directory's owner, or in a directory that is not shared:
+    /// one that others can write to and that has the sticky bit.
+    fn is_trusted(&self, found: &Stat) -> io::Result<bool> {
+        let directory = fstat(&self.directory)?;
+        let mode = Mode::from_raw_mode(directory.st_mode);
+        let is_shared = mode.contains(Mode::SVTX) && mode.intersects(Mode::WGRP | Mode::WOTH);
+        Ok(!is_shared || [geteuid().as_raw(), directory.st_uid].contains(&found.st_uid))
+    }
+
+    /// Refuses a link or pipe of another user.
+    fn check(&self, what: &str, found: &Stat) -> io::Result<()> {
+        let is_own = found.st_uid == geteuid().as_raw();
+        if self.is_trusted(found)? && (is_own || !self.is_foreign) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "{} is a {what} of user {}, in a directory that others can write to, so the list was not \
+             written: remove the {what}, or write to another directory",
+            self.path.display(),
+            found.st_uid
+        )))
+    }
+
+    /// Whether this is a link of `/proc` to something that a process has open and that has no name.
+    #[cfg(target_os = "linux")]
+    fn leads_to_open_stream(&self) -> io::Result<bool> {
+        use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
+
+        if fstatfs(&self.directory)?.f_type != PROC_SUPER_MAGIC {
+            return Ok(false);
+        }
+        let found = statat(&self.directory, &self.name, AtFlags::empty())?;
+        let has_name = match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => found.st_nlink > 0,
+            other => other == FileType::Directory,
+        };
+        Ok(!has_name)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn leads_to_open_stream(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+impl Stream {
+    /// Opens the stream. A pipe waits here for its reader.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let Place {
+            directory, name, ..
+        } = &self.place;
+        let mut flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if !self.is_open {
+            flags |= OFlags::NOFOLLOW;
+        }
+        let stream = openat(directory, name, flags, Mode::empty())?;
+        if !self.is_open {
+            // Somebody may have replaced it since it was found.
+            self.place.check("pipe", &fstat(&stream)?)?;
+        }
+        Ok(stream.into())
+    }
+}

@@ -1,0 +1,119 @@
+//! The objects of JSON that `import` reads, one a line.
+
+use std::io::{self, BufRead};
+
+use serde_json::{Map, Value};
+
+use super::{
+    columns::{Columns, Names},
+    export_format::Seal,
+    import_reader::{Content, Reason, Record},
+    line_reader::{Line, TOO_LONG, next_line},
+};
+
+/// Maximum number of values in an object, those of inner objects included.
+const VALUES_MAX: usize = 1 << 10;
+
+/// An object of JSON a line.
+pub(crate) fn objects(
+    mut file: impl BufRead + Send,
+    ignored: Vec<String>,
+) -> impl Iterator<Item = io::Result<Record>> {
+    let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
+    (1..).zip(lines).filter_map(move |(line, text)| {
+        let content = match text {
+            // The values that are needed are checked where they are read.
+            Ok(Line::Text(text)) => object(&String::from_utf8_lossy(&text), &ignored)?,
+            Ok(Line::TooLong) => Err(Reason::Broken(TOO_LONG)),
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Ok(Record { line, content }))
+    })
+}
+
+fn object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
+    if ignored.is_empty()
+        && let Ok(person) = serde_json::from_str(text)
+    {
+        return Some(Ok(Content::Person(person)));
+    }
+    if text.trim().is_empty() || Seal::parse(text).is_some() {
+        return None;
+    }
+    let named = || {
+        let object: Map<String, Value> =
+            serde_json::from_str(text).map_err(|_| Reason::Broken("it is no object of JSON"))?;
+        let mut flat = Flat::default();
+        for (name, value) in &object {
+            flat.names.push(name.clone());
+            flat.cells.push(text_of(value));
+            if is_nested(value) {
+                flat.containers.push(flat.cells.len() - 1);
+            }
+        }
+        for (name, value) in object.iter().filter(|(_, value)| is_nested(value)) {
+            flat.add(name, value)?;
+        }
+        let names = Names {
+            inner_from: object.len(),
+            containers: &flat.containers,
+            names: flat.names,
+        };
+        let columns = Columns::named(names, ignored);
+        let columns = columns.ok_or(Reason::Broken("it has no \"email\""))?;
+        Ok(Content::Object(columns.of_json(), flat.cells))
+    };
+    Some(named())
+}
+
+/// An object and the objects within it, as one row.
+#[derive(Default)]
+struct Flat {
+    names: Vec<String>,
+    cells: Vec<String>,
+    /// The cells that hold the text of objects whose values have cells of their own.
+    containers: Vec<usize>,
+}
+
+impl Flat {
+    /// Adds the values of an inner object, or of those in an array, under the names that lead to them.
+    fn add(&mut self, path: &str, value: &Value) -> Result<(), Reason> {
+        match value {
+            Value::Object(object) => {
+                for (name, value) in object {
+                    self.add(&format!("{path}.{name}"), value)?;
+                }
+            }
+            Value::Array(values) if is_nested(value) => {
+                for value in values {
+                    self.add(path, value)?;
+                }
+            }
+            value => {
+                if self.cells.len() == VALUES_MAX {
+                    return Err(Reason::Broken("it has more than a thousand values"));
+                }
+                self.names.push(path.to_owned());
+                self.cells.push(text_of(value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value is an object or has one in it. An array of texts is one value.
+fn is_nested(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => !object.is_empty(),
+        Value::Array(values) => values.iter().any(is_nested),
+        _ => false,
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,115 @@
+//! Writes a file completely or not at all, also with Ctrl-C or a power cut.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    hash::{BuildHasher, Hasher, RandomState},
+    io::{self, BufWriter},
+    os::unix::ffi::OsStrExt,
+    sync::Arc,
+};
+
+use rustix::{
+    fd::OwnedFd,
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, renameat, unlinkat},
+    io::Errno,
+    process::geteuid,
+};
+
+use super::destination::Place;
+use crate::cli::terminal::signals;
+
+/// Suffix of an incomplete file. The file is locked while it is written.
+const PARTIAL: &str = ".partial";
+
+/// Writes a file beside its place and renames it when it is complete.
+pub(crate) fn write_whole<T>(
+    place: &Place,
+    write: impl FnOnce(BufWriter<&File>) -> io::Result<T>,
+) -> io::Result<T> {
+    let directory = Arc::new(place.directory()?);
+    let mut beginning = OsString::from(".");
+    beginning.push(&place.name);
+    beginning.push(".");
+    remove_leftovers(&directory, &beginning)?;
+    let partial = loop {
+        let partial = Partial::create(&directory, &beginning)?;
+        partial.file.lock()?;
+        // Before it was locked, another export may have taken it for a leftover.
+        if fstat(&partial.file)?.st_nlink > 0 {
+            break partial;
+        }
+    };
+    let (interrupted, name) = (Arc::clone(&directory), partial.name.clone());
+    signals::when_interrupted(move || remove(&interrupted, &name))?;
+    let written = write(BufWriter::with_capacity(1 << 16, &partial.file))?;
+    partial.file.sync_all()?;
+    renameat(&*directory, &partial.name, &*directory, &place.name)?;
+    File::from(directory.try_clone()?).sync_all()?;
+    Ok(written)
+}
+
+/// An incomplete file. It is removed at the end, unless it was renamed.
+struct Partial<'a> {
+    directory: &'a OwnedFd,
+    name: OsString,
+    file: File,
+}
+
+impl<'a> Partial<'a> {
+    /// Creates a new file that only its owner can read.
+    fn create(directory: &'a OwnedFd, beginning: &OsStr) -> io::Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        loop {
+            let mut name = beginning.to_owned();
+            let random = RandomState::new().build_hasher().finish();
+            name.push(format!("{random:016x}{PARTIAL}"));
+            match openat(directory, &name, flags, Mode::RUSR | Mode::WUSR) {
+                Err(Errno::EXIST) => {}
+                file => {
+                    return Ok(Self {
+                        directory,
+                        file: file?.into(),
+                        name,
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Partial<'_> {
+    fn drop(&mut self) {
+        // After the rename there is nothing to remove.
+        let _ = remove(self.directory, &self.name);
+    }
+}
+
+fn remove(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(directory, name, AtFlags::empty())?)
+}
+
+/// Removes the incomplete files of killed exports by the same user to the same file.
+fn remove_leftovers(directory: &OwnedFd, beginning: &OsStr) -> io::Result<()> {
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !name.starts_with(beginning.as_bytes()) || !name.ends_with(PARTIAL.as_bytes()) {
+            continue;
+        }
+        let name = OsStr::from_bytes(name);
+        // Another user may have created it: do not follow a link, and do not wait for a pipe.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Ok(left) = openat(directory, name, flags, Mode::empty()) else {
+            continue;
+        };
+        let found = fstat(&left)?;
+        let is_one = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+            && found.st_uid == geteuid().as_raw();
+        if is_one && File::from(left).try_lock().is_ok() {
+            // Another export may have removed it.
+            let _ = remove(directory, name);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! The pages: what stands in the head, and the sections in their order.
+
+use leptos::prelude::*;
+
+use super::{
+    Page, Reply,
+    island::{ReactIsland, Toaster},
+    metadata::{MANIFEST, Marks, Preview},
+    sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
+};
+use crate::{copy, wire::Outcome};
+
+/// The landing page as HTML.
+pub fn landing_page(page: Page) -> String {
+    let title = match &page.reply {
+        Some(Reply {
+            outcome: Outcome::Joined,
+            title,
+            ..
+        }) => format!("{title} — {{product}}"),
+        Some(Reply { title, text, .. }) => format!("{title}: {text} — {{product}}"),
+        None => copy::head::TITLE.into(),
+    };
+    render(page, &title, true, || {
+        view! {
+            <Hero/>
+            <Comparison/>
+            <Features/>
+            <Infrastructure/>
+            <Demo/>
+            <Contact/>
+        }
+    })
+}
+
+/// The page for every path that is no page, as HTML.
+pub fn not_found_page(page: Page) -> String {
+    render(
+        page,
+        copy::not_found::TITLE,
+        false,
+        || view! { <NotFound/> },
+    )
+}
+
+/// `is_landing`: the page has islands, and search engines may list it.
+fn render<V: IntoView>(
+    page: Page,
+    title: &str,
+    is_landing: bool,
+    sections: impl FnOnce() -> V,
+) -> String {
+    let owner = Owner::new();
+    owner.with(|| {
+        let Page {
+            site, files, watch, ..
+        } = page.clone();
+        let title = copy::fill(title, &site.product);
+        provide_context(page);
+        view! {
+            <!DOCTYPE html>
+            <html lang="en">
+                <head>
+                    <meta charset="utf-8"/>
+                    <meta
+                        name="viewport"
+                        content="width=device-width, initial-scale=1, viewport-fit=cover"
+                    />
+                    <title>{title}</title>
+                    {if is_landing {
+                        view! { <Preview/> }.into_any()
+                    } else {
+                        view! { <meta name="robots" content="noindex"/> }.into_any()
+                    }}
+                    <Marks/>
+                    {files.fonts.iter().map(|path| preload_font(path)).collect_view()}
+                    {if watch {
+                        // As a file, which can be exchanged while the page is open.
+                        view! { <link rel="stylesheet" href=files.css.clone()/> }.into_any()
+                    } else {
+                        // Inlined: no request delays the first paint.
+                        view! { <style inner_html=files.style.clone()></style> }.into_any()
+                    }}
+                    {is_landing.then(|| view! {
+                        // Nothing that is painted waits for it. `async`: otherwise the jump to `#contact`
+                        // waits for this script, and takes the focus from somebody who types.
+                        <script
+                            type="module"
+                            async
+                            fetchpriority="low"
+                            src=files.boot.clone()
+                            data-host=files.host_js.clone()
+                            data-wasm=files.host_wasm.clone()
+                            data-manifest=files.at(MANIFEST).to_owned()
+                        ></script>
+                    })}
+                    {watch.then(reload_script)}
+                </head>
+                <body>
+                    <a class="skip" href="#main">{copy::nav::SKIP}</a>
+                    <Nav base=if is_landing { "" } else { "/" }/>
+                    <main id="main" tabindex="-1">{sections()}</main>
+                    <Footer/>
+                    {is_landing.then(|| view! { <ReactIsland island=Toaster/> })}
+                </body>
+            </html>
+        }
+        .to_html()
+        // Removes Leptos's hydration markers, which are malformed comments. Text is escaped, so
+        // nothing else looks like them.
+        .replace("<!>", "")
+    })
+}
+
+/// Asks for a font at once. `islands/fonts.mjs` puts those that are not for phones into a folder of
+/// their own, and tells why.
+fn preload_font(path: &str) -> impl IntoView + use<> {
+    let windows = path
+        .starts_with("/fonts/wide/")
+        .then_some("(width >= 45rem)");
+    let href = path.to_owned();
+    view! {
+        <link rel="preload" href=href r#as="font" type="font/woff2" media=windows crossorigin/>
+    }
+}
+
+/// Reloads the page after a rebuild; the one script that runs inline, and never in a delivered page.
+fn reload_script() -> impl IntoView {
+    let port = std::env::var("LEPTOS_RELOAD_PORT")
+        .ok()
+        .and_then(|port| port.parse().ok());
+    let options = LeptosOptions::builder().output_name("landing");
+    let options = match port {
+        Some(port) => options.reload_port(port).build(),
+        None => options.build(),
+    };
+    view! { <AutoReload options/> }
+}

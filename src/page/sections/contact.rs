@@ -1,0 +1,50 @@
+//! The waitlist: the form, the count, and the two ways to reach the owner.
+
+use leptos::prelude::*;
+
+use crate::{
+    copy::{contact, reply::PROMISE},
+    page::{
+        island::{ContactLinks, ReactIsland, WaitlistForm},
+        page, say,
+    },
+    wire::{ContactLinksProps, CountState, Outcome, WaitlistFormProps},
+};
+
+/// The waitlist. Without JavaScript the form posts itself, and the answer stands below its field.
+#[component]
+pub fn Contact() -> impl IntoView {
+    let page = page();
+    let site = page.site;
+    let (outcome, text, email) = page.reply.map_or_else(
+        || (Outcome::None, PROMISE, String::new()),
+        |reply| (reply.outcome, reply.text, reply.email),
+    );
+    let form = WaitlistForm(WaitlistFormProps {
+        product: site.product.clone(),
+        count: page.count,
+        count_from: site.count_from,
+        count_state: CountState::of(page.count, site.count_from),
+        email,
+        outcome,
+        invalid: outcome == Outcome::Invalid,
+        message: say(text),
+    });
+    let links = ContactLinks(ContactLinksProps {
+        email: site.contact.clone(),
+        social: site.social.clone(),
+        social_host: site.social_host.clone(),
+    });
+    view! {
+        <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
+            <div class="sheet">
+                <div>
+                    <h2 id="contact-title">{contact::TITLE}</h2>
+                    <p class="lead">{say(contact::LEAD)}</p>
+                </div>
+                <div id="waitlist"><ReactIsland island=form/></div>
+            </div>
+            <ReactIsland island=links/>
+        </section>
+    }
+}

@@ -1,0 +1,21 @@
+//! The demo terminal, and the way from it to the waitlist.
+
+use leptos::prelude::*;
+
+use crate::{
+    copy::demo,
+    page::island::{DemoTerminal, ReactIsland},
+};
+
+/// The demo. The terminal plays when half of this section is in view.
+#[component]
+pub fn Demo() -> impl IntoView {
+    view! {
+        <section id="demo" class="demo stage" tabindex="-1" aria-labelledby="demo-title">
+            <h2 id="demo-title">{demo::TITLE}</h2>
+            <p class="lead">{demo::LEAD}</p>
+            <ReactIsland island=DemoTerminal/>
+            <p class="actions"><a class="button" href="#contact">{demo::START}</a></p>
+        </section>
+    }
+}

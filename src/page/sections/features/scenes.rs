@@ -1,0 +1,180 @@
+//! The drawn scenes. Those with writing in them are laid out in `em` and percent instead of a
+//! `viewBox`: their letters stay as large as the text around them at every width.
+
+use leptos::prelude::*;
+
+use crate::copy::features::scenes;
+
+/// Height of a row of writing, in em.
+const ROW: f64 = 2.25;
+
+/// Where the writing of a row stands, in em from the top.
+fn baseline(row: usize) -> f64 {
+    ROW * row as f64 + 1.5
+}
+
+/// The class of a row that a phone leaves out (`style/features.css`).
+fn more(row: usize) -> Option<&'static str> {
+    const ROWS_ON_A_PHONE: usize = 3;
+    (row >= ROWS_ON_A_PHONE).then_some("more")
+}
+
+fn em(length: f64) -> String {
+    format!("{length}em")
+}
+
+/// A bucket's listing.
+pub(crate) fn bucket() -> impl IntoView {
+    let rows = scenes::OBJECTS
+        .iter()
+        .enumerate()
+        .map(|(index, (name, size))| {
+            let (line, text) = (em(ROW * (index + 1) as f64), em(baseline(index + 1)));
+            view! {
+                <g class=more(index + 1)>
+                    <line x2="100%" y1=line.clone() y2=line/>
+                    <text x="0" y=text.clone()>{*name}</text>
+                    <text class="quiet" x="100%" y=text text-anchor="end">{*size}</text>
+                </g>
+            }
+        });
+    view! {
+        <svg class="scene bucket" height=em(ROW * 6.0) aria-hidden="true">
+            <text class="live" x="0" y=em(baseline(0))>{scenes::BUCKET}</text>
+            {rows.collect_view()}
+        </svg>
+    }
+}
+
+/// A tree of files: each row is tied to the folder it lies in.
+pub(crate) fn tree() -> impl IntoView {
+    /// From one depth to the next, in em.
+    const INDENT: f64 = 1.5;
+    let rows = scenes::TREE
+        .iter()
+        .enumerate()
+        .map(|(index, (depth, name))| {
+            let middle = baseline(index) - 0.35;
+            let tie = depth.checked_sub(1).map(|outer| {
+            let parent = (0..index).rev().find(|row| scenes::TREE[*row].0 == outer);
+            let x = INDENT * outer as f64 + 0.3;
+            view! {
+                <line x1=em(x) x2=em(x) y1=em(baseline(parent.unwrap_or(0)) + 0.4) y2=em(middle)/>
+                <line x1=em(x) x2=em(x + 0.9) y1=em(middle) y2=em(middle)/>
+            }
+        });
+            let folder = scenes::TREE
+                .get(index + 1)
+                .is_some_and(|(next, _)| next > depth);
+            let class = if folder { "" } else { "quiet" };
+            view! {
+                <g class=more(index)>
+                    {tie}
+                    <text class=class x=em(INDENT * *depth as f64) y=em(baseline(index))>{*name}</text>
+                </g>
+            }
+        });
+    view! {
+        <svg class="scene tree" height=em(ROW * scenes::TREE.len() as f64) aria-hidden="true">
+            {rows.collect_view()}
+        </svg>
+    }
+}
+
+/// An editor: numbered lines, one of them being changed.
+pub(crate) fn editor() -> impl IntoView {
+    /// Where the lines begin, and how wide a letter of the machine's typeface is, in em.
+    const START: f64 = 2.5;
+    const LETTER: f64 = 0.6;
+    let (row, column) = scenes::CARET;
+    let rows = scenes::EDITOR.iter().enumerate().map(|(index, line)| {
+        let y = em(baseline(index));
+        view! {
+            <text class="quiet" x="0.75em" y=y.clone()>{index + 1}</text>
+            <text x=em(START) y=y>{*line}</text>
+        }
+    });
+    let (top, left) = (ROW * row as f64, START + LETTER * column as f64);
+    view! {
+        <svg class="scene editor" height=em(ROW * 4.5) aria-hidden="true">
+            <rect class="wash" width="100%" height=em(ROW) y=em(top)/>
+            {rows.collect_view()}
+            <rect class="caret" x=em(left) y=em(top + 0.45) width="0.15em" height="1.4em"/>
+            <text class="live more" x="100%" y=em(ROW * 4.0) text-anchor="end">{scenes::SAVED}</text>
+        </svg>
+    }
+}
+
+/// A key, and the lock it opens on the same device.
+pub(crate) fn key() -> impl IntoView {
+    view! {
+        <svg class="scene drawn" viewBox="0 0 192 126" aria-hidden="true">
+            <path d="M14 8h164a8 8 0 0 1 8 8v92H6V16a8 8 0 0 1 8-8zM2 108h188v8a8 8 0 0 1-8 8H10a8 8 0 0 1-8-8z"/>
+            <path class="quiet" stroke-dasharray="2 6" d="M112 58h18"/>
+            <path class="quiet" d="M136 54h30v24h-30zM142 54v-7a9 9 0 0 1 18 0v7M151 63v6"/>
+            <path class="live" d="M26 58a15 15 0 1 0 30 0a15 15 0 1 0-30 0M56 58h48v11M88 58v8"/>
+        </svg>
+    }
+}
+
+/// Three series over twelve weeks, the last one alive.
+pub(crate) fn chart() -> impl IntoView {
+    /// Per week, in hundredths of the height.
+    const VISITS: [u8; 12] = [8, 12, 18, 16, 25, 30, 28, 40, 46, 44, 58, 66];
+    const ORDERS: [u8; 12] = [2, 4, 5, 9, 10, 16, 18, 20, 27, 30, 33, 40];
+    const REVENUE: [u8; 12] = [3, 6, 10, 14, 22, 28, 38, 44, 56, 66, 74, 90];
+    /// Left edge of a week's bar and the middle of it, in hundredths of the width.
+    fn bar(week: usize) -> (f64, f64) {
+        let left = week as f64 * 94.4 / 11.0;
+        (left, left + 2.8)
+    }
+    let bars = VISITS.iter().enumerate().map(|(week, visits)| {
+        let (x, height) = (format!("{:.1}%", bar(week).0), format!("{visits}%"));
+        view! { <rect class="wash" x=x width="5.6%" y=format!("{}%", 100 - visits) height=height/> }
+    });
+    let curve = |values: [u8; 12]| {
+        let points = (0..12).map(|week| format!("{:.1} {}", bar(week).1, 100 - values[week]));
+        format!("M{}", points.collect::<Vec<_>>().join("L"))
+    };
+    // A line without length has round ends, and those are a dot.
+    let last = format!("M{:.1} {}h0", bar(11).1, 100 - REVENUE[11]);
+    let [visits, orders, revenue] = scenes::SERIES;
+    view! {
+        <svg class="scene" height="15em" aria-hidden="true">
+            <text class="quiet" x="0" y="1em">{visits}</text>
+            <text x="6em" y="1em">{orders}</text>
+            <text class="live" x="12em" y="1em">{revenue}</text>
+            <svg y="2em" width="100%" height="12.5em">
+                {bars.collect_view()}
+                <svg viewBox="0 0 100 100" preserveAspectRatio="none">
+                    <path stroke-dasharray="5 4" d=curve(ORDERS)/>
+                    <path class="live" d=curve(REVENUE)/>
+                    <path class="live dot" d=last/>
+                </svg>
+            </svg>
+            <line x2="100%" y1="14.5em" y2="14.5em"/>
+        </svg>
+    }
+}
+
+/// A day's dial of 24 hours at three in the night.
+pub(crate) fn clock() -> impl IntoView {
+    let ticks = (0..24).map(|hour| {
+        let turn = format!("rotate({} 80 80)", hour * 15);
+        let inner = if hour % 6 == 0 {
+            "M80 10v12"
+        } else {
+            "M80 10v5"
+        };
+        view! { <path d=inner transform=turn/> }
+    });
+    view! {
+        <svg class="scene drawn clock" viewBox="0 0 160 160" aria-hidden="true">
+            <path class="wash" d="M80 80V20A60 60 0 0 1 140 80zM80 80V20A60 60 0 0 0 37.6 37.6z"/>
+            {ticks.collect_view()}
+            <path class="live" d="M80 80L125 35"/>
+            <path class="live dot" d="M80 80h0M125 35h0"/>
+            <text x="80" y="122" text-anchor="middle">{scenes::HOUR}</text>
+        </svg>
+    }
+}

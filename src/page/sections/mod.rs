@@ -1,0 +1,23 @@
+//! The sections of the page: one file, one component each.
+
+pub mod comparison;
+pub mod contact;
+pub mod demo;
+pub mod features;
+pub mod footer;
+pub mod hero;
+pub mod infrastructure;
+pub mod logo;
+pub mod nav;
+pub mod not_found;
+
+pub use comparison::Comparison;
+pub use contact::Contact;
+pub use demo::Demo;
+pub use features::Features;
+pub use footer::Footer;
+pub use hero::Hero;
+pub use infrastructure::Infrastructure;
+pub use logo::Mark;
+pub use nav::Nav;
+pub use not_found::NotFound;

@@ -1,0 +1,35 @@
+//! The corpus of the fuzzer: inputs that together reach what it has reached, and some by hand.
+
+use std::{fs, path::Path};
+
+use crate::fixtures;
+
+#[path = "../../fuzz/properties.rs"]
+mod properties;
+
+/// Holds every file of a corpus to its property.
+fn replay(name: &str, property: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(name);
+    let inputs: Vec<_> = fs::read_dir(corpus).expect("a corpus").flatten().collect();
+    assert!(inputs.len() > 20, "{} inputs", inputs.len());
+    for input in inputs {
+        property(&fs::read(input.path()).expect("readable"));
+    }
+}
+
+#[test]
+fn the_corpus_of_addresses_holds() {
+    replay("email", properties::email);
+}
+
+#[test]
+fn the_corpus_of_bodies_holds() {
+    replay("body", properties::body);
+}
+
+#[test]
+fn the_corpus_of_forwarded_headers_holds() {
+    replay("forwarded", properties::forwarded);
+}

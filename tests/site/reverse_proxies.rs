@@ -1,0 +1,237 @@
+//! The README's recipes for a proxy with TLS, each with the real proxy and a certificate made here.
+
+use std::{
+    fs,
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use crate::{
+    postgres_server::free_port,
+    process::{Place, Running, wait_until},
+};
+
+/// A running proxy.
+pub(crate) struct Proxy(Child);
+
+impl Proxy {
+    /// Returns when it listens.
+    pub(crate) fn start(command: &mut Command, port: u16) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut proxy = Self(command.spawn().expect("the proxy starts"));
+        wait_until("the proxy listens", || {
+            let ended = proxy.0.try_wait().expect("it runs");
+            assert!(ended.is_none(), "the proxy has ended");
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        proxy
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A block of code in the README, by its language.
+pub(crate) fn recipe(language: &str) -> String {
+    let readme = include_str!("../../README.md");
+    let (_, block) = readme
+        .split_once(&format!("```{language}\n"))
+        .expect("a recipe");
+    block.split_once("```").expect("its end").0.to_owned()
+}
+
+/// Makes a key and a certificate for localhost.
+fn certificate(folder: &Path) {
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+        ])
+        .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
+        .args(["-keyout", "key.pem", "-out", "certificate.pem"])
+        .current_dir(folder)
+        .stderr(Stdio::null())
+        .status();
+    assert!(made.expect("openssl runs").success());
+}
+
+/// The status of an answer through the proxy, and its version of HTTP. `from`: the visitor's address.
+fn ask(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
+    let output = Command::new("curl")
+        .args([
+            "--silent",
+            "--insecure",
+            "--interface",
+            from,
+            "--output",
+            "/dev/null",
+        ])
+        .args([
+            "--write-out",
+            "%{http_code} %{http_version}",
+            "--max-time",
+            "30",
+        ])
+        .args(arguments)
+        .arg(format!("https://localhost:{port}/api/waitlist"))
+        .output()
+        .expect("curl runs");
+    let told = String::from_utf8(output.stdout).expect("text");
+    let (status, version) = told.split_once(' ').expect("two words");
+    (status.to_owned(), version.to_owned())
+}
+
+/// The status of a sign-up through the proxy. `claims`: what the visitor says it is.
+fn join(port: u16, from: &str, email: &str, claims: &str) -> String {
+    let body = format!(r#"{{"email":"{email}"}}"#);
+    let origin = format!("Origin: https://localhost:{port}");
+    let forwarded = format!("X-Forwarded-For: {claims}");
+    let mut arguments = vec![
+        "--data",
+        &body,
+        "--header",
+        "Content-Type: application/json",
+    ];
+    arguments.extend([
+        "--header",
+        &origin,
+        "--header",
+        "Sec-Fetch-Site: same-origin",
+    ]);
+    arguments.extend(["--header", &forwarded]);
+    ask(port, from, &arguments).0
+}
+
+/// Starts a proxy over the program, by the recipe as `adapt` has put it on ports of the test's.
+fn holds(adapt: impl FnOnce(&Place, &str, u16) -> Command) {
+    let place = Place::new();
+    certificate(place.path());
+    let port = free_port();
+    let mut command = place.command();
+    // What the README says beside the recipes.
+    command.args([
+        "--trusted-proxies",
+        "127.0.0.1",
+        "--signups-per-minute",
+        "2",
+    ]);
+    command.args(["--origin", &format!("https://localhost:{port}")]);
+    let server = Running::start(command);
+    let mut command = adapt(&place, &server.addr, port);
+    let _proxy = Proxy::start(command.current_dir(place.path()), port);
+
+    let (status, version) = ask(port, "127.0.0.2", &[]);
+    assert_eq!((status.as_str(), version.as_str()), ("405", "2"), "a GET");
+    for (from, email, status) in [
+        ("127.0.0.2", "one@example.com", "201"),
+        ("127.0.0.2", "one@example.com", "409"),
+        // Its address arrives, and what it claims does not.
+        ("127.0.0.2", "two@example.com", "429"),
+        ("127.0.0.3", "three@example.com", "201"),
+    ] {
+        let claims = format!("203.0.113.{}", email.len());
+        assert_eq!(join(port, from, email, &claims), status, "{from} {email}");
+    }
+    let headers = Command::new("curl")
+        .args(["--silent", "--insecure", "--head"])
+        .arg(format!("https://localhost:{port}/"))
+        .output();
+    let headers = String::from_utf8(headers.expect("curl runs").stdout)
+        .expect("text")
+        .to_lowercase();
+    for header in [
+        "strict-transport-security: max-age=63072000",
+        "content-security-policy: ",
+    ] {
+        assert_eq!(headers.matches(header).count(), 1, "{header}: {headers}");
+    }
+    assert!(
+        !headers.contains("caddy") && !headers.contains("nginx/"),
+        "{headers}"
+    );
+}
+
+#[test]
+fn caddy_passes_visitors_on_by_the_recipe() {
+    holds(|place, addr, port| {
+        let recipe = recipe("caddyfile").replace("127.0.0.1:3000", addr).replace(
+            "steward.example {",
+            &format!("localhost:{port} {{\n\ttls certificate.pem key.pem"),
+        );
+        let here = format!(
+            "{{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {}\n}}\n",
+            place.path().display()
+        );
+        fs::write(place.path().join("Caddyfile"), here + &recipe).expect("writable");
+        let mut caddy = Command::new("caddy");
+        caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
+        caddy.env("HOME", place.path());
+        caddy
+    });
+}
+
+#[test]
+fn nginx_passes_visitors_on_by_the_recipe() {
+    holds(|place, addr, port| {
+        let folder = place.path().display().to_string();
+        let lines = recipe("nginx");
+        // Where the tests run there may be no IPv6.
+        let lines = lines.split_inclusive('\n');
+        let recipe = lines
+            .filter(|line| !line.contains("[::]"))
+            .collect::<String>()
+            .replace("127.0.0.1:3000", addr)
+            .replace("steward.example", "localhost")
+            .replace("/etc/ssl/localhost", &folder)
+            .replace("listen 443 ", &format!("listen 127.0.0.1:{port} "))
+            .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port()));
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {folder}/{name};"));
+        let here = format!(
+            "daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n\
+             http {{ access_log off; {}\n{recipe}\n}}",
+            temporary.concat()
+        );
+        fs::write(place.path().join("nginx.conf"), here).expect("writable");
+        let mut nginx = Command::new("/usr/sbin/nginx");
+        nginx.args(["-p", &folder, "-c", "nginx.conf"]);
+        nginx
+    });
+}
+
+#[test]
+fn haproxy_passes_visitors_on_by_the_recipe() {
+    holds(|place, addr, port| {
+        let file = |name: &str| fs::read_to_string(place.path().join(name)).expect("readable");
+        let both = file("certificate.pem") + &file("key.pem");
+        fs::write(place.path().join("both.pem"), both).expect("writable");
+        let recipe = recipe("haproxy")
+            .replace("bind :443 ", &format!("bind 127.0.0.1:{port} "))
+            .replace("/etc/haproxy/steward.example.pem", "both.pem")
+            .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
+        haproxy(place.path(), &recipe, [addr; 3])
+    });
+}
+
+/// HAProxy with a configuration, whose three copies are at these addresses.
+pub(crate) fn haproxy(folder: &Path, recipe: &str, copies: [&str; 3]) -> Command {
+    let mut recipe = recipe.to_owned();
+    for (number, copy) in (1..).zip(copies) {
+        recipe = recipe.replace(&format!("10.0.0.{number}:3000"), copy);
+    }
+    fs::write(folder.join("haproxy.cfg"), recipe).expect("writable");
+    let mut haproxy = Command::new("/usr/sbin/haproxy");
+    haproxy
+        .args(["-db", "-f", "haproxy.cfg"])
+        .current_dir(folder);
+    haproxy
+}

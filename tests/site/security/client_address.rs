@@ -1,0 +1,148 @@
+//! Who a request comes from, when proxies say so and when others do.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use landing::server::{Client, Proxies};
+
+use crate::fixtures::parse;
+
+/// Who the client is, by the lines of a header in a request from `peer`.
+fn client(options: &[&str], peer: &str, header: &str, lines: &[&str]) -> String {
+    let proxies = Proxies::new(&parse(options).expect("valid options"));
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let name = HeaderName::try_from(header).expect("a name");
+        headers.append(name, HeaderValue::from_str(line).expect("a value"));
+    }
+    let peer = peer.parse().expect("an address");
+    proxies.client(peer, &headers).to_string()
+}
+
+const TRUST: &str = "--trusted-proxies=127.0.0.1,10.0.0.0/8,fd00::/8";
+
+#[test]
+fn without_a_trusted_proxy_it_is_the_other_end_of_the_connection() {
+    for header in ["x-forwarded-for", "forwarded", "x-real-ip"] {
+        for options in [
+            &[][..],
+            &["--trusted-proxies=10.0.0.0/8"],
+            &["--proxy-header=forwarded"],
+        ] {
+            for lines in [&[][..], &["203.0.113.7"], &["for=203.0.113.7"]] {
+                let client = client(options, "192.0.2.1", header, lines);
+                assert_eq!(client, "192.0.2.1", "{header} {options:?} {lines:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_the_right_most_address_that_is_no_trusted_proxys() {
+    let cases: [(&[&str], &str); 16] = [
+        (&[], "10.0.0.1"),
+        (&["203.0.113.7"], "203.0.113.7"),
+        (&["203.0.113.7, 10.0.0.2,10.9.9.9"], "203.0.113.7"),
+        (&["203.0.113.7", "10.0.0.2"], "203.0.113.7"),
+        // What stands left of it is what the client wrote.
+        (&["1.1.1.1, 203.0.113.7"], "203.0.113.7"),
+        (&["10.0.0.5, 203.0.113.7"], "203.0.113.7"),
+        (
+            &["1.1.1.1", "2.2.2.2, 203.0.113.7, 10.0.0.2"],
+            "203.0.113.7",
+        ),
+        (&["nonsense, 203.0.113.7"], "203.0.113.7"),
+        // A client inside the trusted network.
+        (&["10.1.1.1, 10.0.0.2"], "10.1.1.1"),
+        // What a proxy wrote is no address: it stands for whom it did not name.
+        (&["203.0.113.7, unknown"], "10.0.0.1"),
+        (&["203.0.113.7, unknown, 10.0.0.2"], "10.0.0.2"),
+        (&["203.0.113.7, , "], "203.0.113.7"),
+        (&["203.0.113.7:4711"], "203.0.113.7"),
+        (&["2001:db8::7"], "2001:db8::7"),
+        (&["[2001:db8::7]:4711"], "2001:db8::7"),
+        (&["::ffff:203.0.113.7, ::ffff:10.0.0.2"], "203.0.113.7"),
+    ];
+    for (lines, expected) in cases {
+        let client = client(&[TRUST], "10.0.0.1", "x-forwarded-for", lines);
+        assert_eq!(client, expected, "{lines:?}");
+    }
+}
+
+#[test]
+fn a_network_of_mapped_addresses_is_one_of_ipv4() {
+    for (network, is_trusted) in [
+        ("::ffff:10.0.0.0/104", true),
+        ("::ffff:a00:0/104", true),
+        ("::ffff:10.0.0.1/128", true),
+        ("::ffff:0.0.0.0/96", true),
+        ("::ffff:127.0.0.0/104", false),
+        ("::/0", false),
+    ] {
+        let trust = format!("--trusted-proxies={network}");
+        for peer in ["10.0.0.1", "::ffff:10.0.0.1"] {
+            let client = client(&[&trust], peer, "x-forwarded-for", &["203.0.113.7"]);
+            let expected = if is_trusted {
+                "203.0.113.7"
+            } else {
+                "10.0.0.1"
+            };
+            assert_eq!(client, expected, "{network} {peer}");
+        }
+    }
+}
+
+#[test]
+fn the_standard_header_is_read_where_the_proxies_write_that() {
+    let cases: [(&[&str], &str); 14] = [
+        (&["for=203.0.113.7"], "203.0.113.7"),
+        (
+            &["For=\"203.0.113.7:80\";Proto=https;by=10.0.0.1"],
+            "203.0.113.7",
+        ),
+        (&["proto=https ; for=\"[2001:db8::7]:80\""], "2001:db8::7"),
+        (
+            &["for=1.1.1.1, for=203.0.113.7, for=10.0.0.2"],
+            "203.0.113.7",
+        ),
+        (&["for=1.1.1.1", "for=203.0.113.7"], "203.0.113.7"),
+        (&["for=unknown"], "10.0.0.1"),
+        (&["for=_hidden"], "10.0.0.1"),
+        (&["by=203.0.113.7"], "10.0.0.1"),
+        (&["203.0.113.7"], "10.0.0.1"),
+        (&["for=1.1.1.1;for=203.0.113.7"], "10.0.0.1"),
+        // Quotes that a client leaves open reach no further than its own text.
+        (&["for=\"1.1.1.1, for=203.0.113.7"], "203.0.113.7"),
+        (&["for=\"1.1.1.1\\", "for=203.0.113.7"], "203.0.113.7"),
+        (&["for=1.1.1.1;secret=\"a, for=203.0.113.7"], "203.0.113.7"),
+        (
+            &["for=1.1.1.1\"", "for=203.0.113.7;by=\"10.0.0.1\""],
+            "203.0.113.7",
+        ),
+    ];
+    let options = [TRUST, "--proxy-header=forwarded"];
+    for (lines, expected) in cases {
+        let client = client(&options, "10.0.0.1", "forwarded", lines);
+        assert_eq!(client, expected, "{lines:?}");
+    }
+    // The other header is then a client's own.
+    let spoofed = client(&options, "10.0.0.1", "x-forwarded-for", &["1.1.1.1"]);
+    assert_eq!(spoofed, "10.0.0.1");
+    let spoofed = client(&[TRUST], "10.0.0.1", "forwarded", &["for=1.1.1.1"]);
+    assert_eq!(spoofed, "10.0.0.1");
+}
+
+#[test]
+fn a_client_is_an_ipv4_address_or_an_ipv6_network_of_64_bits() {
+    let client = |address: &str| Client::from(address.parse::<IpAddr>().expect("an address"));
+    for (one, other, are_one) in [
+        ("192.0.2.1", "192.0.2.1", true),
+        ("192.0.2.1", "192.0.2.2", false),
+        ("192.0.2.1", "::ffff:192.0.2.1", true),
+        ("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", true),
+        ("2001:db8::1", "2001:db8:0:1::1", false),
+        ("::1", "127.0.0.1", false),
+    ] {
+        assert_eq!(client(one) == client(other), are_one, "{one} {other}");
+    }
+}

@@ -1,0 +1,182 @@
+//! How often one client may try to sign up.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
+use landing::{
+    server::{AppState, router},
+    waitlist::StoreError,
+    wire::BUILD,
+};
+use reqwest::Response;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use crate::{
+    fixtures::{down, parse, write_site},
+    test_site::{Site, header},
+};
+
+/// The site behind a proxy, which is this test.
+const PROXIED: &str = "--trusted-proxies=127.0.0.1";
+
+/// A sign-up that the proxy says is from `client`.
+async fn join_as(site: &Site, client: &str, number: usize) -> Response {
+    let post = site.post("/api/waitlist").header("x-forwarded-for", client);
+    let body = serde_json::json!({ "email": format!("{number}@example.com") });
+    post.json(&body).send().await.expect("an answer")
+}
+
+#[tokio::test]
+async fn after_10_at_once_a_client_is_told_to_wait_and_when() {
+    let site = Site::with(&[]).await;
+    for number in 0..10 {
+        assert_eq!(
+            site.join(&format!("{number}@example.com")).await.status(),
+            201
+        );
+    }
+    let refused = site.join("11@example.com").await;
+    assert_eq!(refused.status(), 429);
+    assert_eq!(header(&refused, "content-type"), "application/json");
+    assert_eq!(header(&refused, "cache-control"), "no-store");
+    let seconds: u64 = header(&refused, "retry-after").parse().expect("seconds");
+    assert!((1..=6).contains(&seconds), "{seconds}");
+    assert_eq!(
+        refused.text().await.expect("text"),
+        format!(r#"{{"error":"Too many tries. Try again in {seconds} seconds."}}"#)
+    );
+    assert_eq!(site.count().await, 10, "the count may still be asked for");
+
+    let form = site
+        .post("/")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let refused = form
+        .body("email=11%40example.com")
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(refused.status(), 429);
+    assert_ne!(header(&refused, "retry-after"), "");
+    let page = refused.text().await.expect("text");
+    assert!(page.contains("Failed to add to waitlist. Please try again."));
+}
+
+#[tokio::test]
+async fn every_try_counts_also_one_that_is_refused() {
+    let site = Site::with(&["--signups-per-minute=3"]).await;
+    for (email, status) in [
+        ("a@b.co", 201),
+        ("a@b.co", 409),
+        ("nonsense", 400),
+        ("c@d.co", 429),
+    ] {
+        assert_eq!(site.join(email).await.status(), status, "{email}");
+    }
+}
+
+#[tokio::test]
+async fn after_the_time_it_was_told_it_may_try_again() {
+    let site = Site::with(&["--signups-per-minute=60"]).await;
+    let mut number = 0;
+    let refused = loop {
+        let answer = site.join(&format!("{number}@example.com")).await;
+        number += 1;
+        if answer.status() == 429 {
+            break answer;
+        }
+    };
+    assert!(number > 60);
+    let seconds = header(&refused, "retry-after").parse().expect("seconds");
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    assert_eq!(site.join("late@example.com").await.status(), 201);
+}
+
+#[tokio::test]
+async fn zero_lifts_it() {
+    let site = Site::with(&["--signups-per-minute=0"]).await;
+    for number in 0..100 {
+        assert_eq!(
+            site.join(&format!("{number}@example.com")).await.status(),
+            201
+        );
+    }
+}
+
+#[tokio::test]
+async fn each_client_has_its_own_and_a_network_of_ipv6_is_one() {
+    let site = Site::with(&[PROXIED, "--signups-per-minute=1"]).await;
+    for (number, (client, status)) in [
+        ("203.0.113.1", 201),
+        ("203.0.113.1", 429),
+        ("203.0.113.2", 201),
+        ("::ffff:203.0.113.2", 429),
+        ("2001:db8::1", 201),
+        ("2001:db8::2", 429),
+        ("2001:db8:0:0:ffff::", 429),
+        ("2001:db8:0:1::1", 201),
+        // The proxy itself.
+        ("unknown", 201),
+        ("unknown", 429),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(
+            join_as(&site, client, number).await.status(),
+            status,
+            "{client}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_names_others_is_still_itself() {
+    let trusted = Site::with(&[PROXIED, "--signups-per-minute=2"]).await;
+    let alone = Site::with(&["--signups-per-minute=2"]).await;
+    for (number, status) in [(1, 201), (2, 201), (3, 429), (4, 429)] {
+        let named = format!("10.0.0.{number}, 203.0.113.7");
+        assert_eq!(join_as(&trusted, &named, number).await.status(), status);
+        let named = format!("10.0.0.{number}");
+        assert_eq!(join_as(&alone, &named, number).await.status(), status);
+    }
+}
+
+/// A try without a network in between, and without its content type: there are many of them, and it
+/// counts before that is looked at.
+async fn status(router: &Router, peer: [u8; 4]) -> u16 {
+    let post = Request::post("/api/waitlist").header("host", "site");
+    let request = post.body(Body::empty());
+    let mut request = request.expect("a request");
+    let peer = SocketAddr::from((peer, 1));
+    request.extensions_mut().insert(ConnectInfo(peer));
+    let answer = router.clone().oneshot(request).await.expect("an answer");
+    answer.status().as_u16()
+}
+
+#[tokio::test]
+async fn who_comes_from_everywhere_makes_it_forget_the_oldest_and_not_grow() {
+    let directory = TempDir::new().expect("a directory");
+    write_site(directory.path(), BUILD);
+    let mut config = parse(&["--signups-per-minute=1"]).expect("valid options");
+    config.site_root = Some(directory.path().to_owned());
+    let state = AppState::new(&config, Arc::new(down(StoreError::Busy))).expect("files");
+    let router = router(state);
+    let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
+    assert_eq!(status(&router, first).await, 415);
+    assert_eq!(status(&router, first).await, 429);
+    for number in 1..=u16::MAX {
+        let [high, low] = number.to_be_bytes();
+        assert_eq!(status(&router, [10, 0, high, low]).await, 415);
+    }
+    assert_eq!(status(&router, first).await, 429, "65,536 are remembered");
+    let [second, third] = [[10, 0, 0, 1], [10, 0, 0, 2]];
+    assert_eq!(status(&router, last).await, 415);
+    assert_eq!(
+        status(&router, second).await,
+        415,
+        "the oldest is forgotten"
+    );
+    assert_eq!(status(&router, third).await, 415, "and then the next");
+    assert_eq!(status(&router, first).await, 429);
+}

@@ -1,0 +1,207 @@
+//! Random histories of a list, ends of the process among them: each store and the model must tell the
+//! same.
+
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use landing::waitlist::{Entry, Waitlist};
+use proptest::prelude::*;
+use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
+use tokio::{runtime::Runtime, task::JoinSet};
+
+use super::{Database, Directory, Place, email, entries, reference_model::Model};
+
+prop_state_machine! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_of_the_list_on_this_machine_ends_as_in_the_model(sequential 1..40 => Pair<Directory>);
+}
+
+prop_state_machine! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_of_the_list_in_a_database_ends_as_in_the_model(sequential 1..40 => Pair<Database>);
+}
+
+/// What can happen to a list. People are numbers.
+#[derive(Clone, Debug)]
+enum Event {
+    Join(SignUp),
+    /// All at once.
+    JoinTogether(Vec<SignUp>),
+    Erase(u8),
+    /// The process stops, and starts again.
+    Restart,
+    /// The process is killed, and starts again on what the files hold at that moment.
+    Kill,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SignUp {
+    person: u8,
+    in_capitals: bool,
+    millis: u16,
+}
+
+impl SignUp {
+    fn entry(self) -> Entry {
+        Entry {
+            email: email(&address(self.person, self.in_capitals)),
+            joined_at: UNIX_EPOCH + Duration::from_millis(self.millis.into()),
+        }
+    }
+}
+
+/// Some are long, so that records fill up.
+fn address(person: u8, in_capitals: bool) -> String {
+    let filling = "x".repeat(usize::from(person % 4) * 15);
+    let address = format!("person{person}{filling}@example.com");
+    if in_capitals {
+        address.to_uppercase()
+    } else {
+        address
+    }
+}
+
+/// Who is on the list: for choosing what happens.
+struct People;
+
+impl ReferenceStateMachine for People {
+    type State = BTreeSet<u8>;
+    type Transition = Event;
+
+    fn init_state() -> BoxedStrategy<Self::State> {
+        Just(BTreeSet::new()).boxed()
+    }
+
+    fn transitions(listed: &Self::State) -> BoxedStrategy<Event> {
+        let sign_up = || {
+            (0u8..60, any::<bool>(), 0u16..1000).prop_map(|(person, in_capitals, millis)| SignUp {
+                person,
+                in_capitals,
+                millis,
+            })
+        };
+        let listed: Vec<_> = listed.iter().copied().chain([200]).collect();
+        prop_oneof![
+            6 => sign_up().prop_map(Event::Join),
+            4 => prop::collection::vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
+            3 => prop::sample::select(listed).prop_map(Event::Erase),
+            1 => Just(Event::Restart),
+            2 => Just(Event::Kill),
+        ]
+        .boxed()
+    }
+
+    fn apply(mut listed: Self::State, event: &Event) -> Self::State {
+        match event {
+            Event::Join(sign_up) => listed.extend([sign_up.person]),
+            Event::JoinTogether(all) => listed.extend(all.iter().map(|sign_up| sign_up.person)),
+            Event::Erase(person) => drop(listed.remove(person)),
+            Event::Restart | Event::Kill => {}
+        }
+        listed
+    }
+}
+
+/// The list and its model.
+struct Pair<P> {
+    runtime: Runtime,
+    place: P,
+    /// `None` only while it is opened again.
+    list: Option<Arc<dyn Waitlist>>,
+    model: Model,
+}
+
+impl<P: Place> Pair<P> {
+    fn list(&self) -> &Arc<dyn Waitlist> {
+        self.list.as_ref().expect("it is open")
+    }
+
+    fn open(&mut self) {
+        self.list = Some(self.place.open().into());
+    }
+}
+
+impl<P: Place + Default> StateMachineTest for Pair<P> {
+    type SystemUnderTest = Self;
+    type Reference = People;
+
+    fn init_test(_: &BTreeSet<u8>) -> Self {
+        let mut pair = Self {
+            runtime: Runtime::new().expect("a runtime"),
+            place: P::default(),
+            list: None,
+            model: Model::over(Arc::default()),
+        };
+        pair.open();
+        pair
+    }
+
+    fn apply(mut pair: Self, _: &BTreeSet<u8>, event: Event) -> Self {
+        match event {
+            Event::Join(sign_up) => {
+                let joined = pair.runtime.block_on(pair.list().join(sign_up.entry()));
+                let expected = pair.runtime.block_on(pair.model.join(sign_up.entry()));
+                assert_eq!(joined, expected);
+            }
+            Event::JoinTogether(sign_ups) => {
+                // Of one person's several, either may be the first: they must be the same to tell.
+                let mut seen = BTreeSet::new();
+                let first = |sign_up: &SignUp| seen.insert(sign_up.person);
+                let sign_ups: Vec<_> = sign_ups.into_iter().filter(first).collect();
+                let mut joins = JoinSet::new();
+                for sign_up in sign_ups.clone() {
+                    let list = Arc::clone(pair.list());
+                    let join = async move { (sign_up.person, list.join(sign_up.entry()).await) };
+                    joins.spawn_on(join, pair.runtime.handle());
+                }
+                let mut joined = pair.runtime.block_on(joins.join_all());
+                joined.sort_by_key(|(person, _)| *person);
+                let model = |sign_up: SignUp| {
+                    let joined = pair.runtime.block_on(pair.model.join(sign_up.entry()));
+                    (sign_up.person, joined)
+                };
+                let mut expected: Vec<_> = sign_ups.into_iter().map(model).collect();
+                expected.sort_by_key(|(person, _)| *person);
+                assert_eq!(joined, expected);
+            }
+            Event::Erase(person) => {
+                // Who is named twice is there once.
+                let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
+                let erased = pair.runtime.block_on(pair.list().erase(&emails));
+                assert_eq!(erased, pair.runtime.block_on(pair.model.erase(&emails)));
+            }
+            Event::Restart => {
+                pair.list = None;
+                pair.open();
+            }
+            Event::Kill => {
+                let left = pair.place.as_killed();
+                pair.list = None;
+                pair.place = left.unwrap_or(pair.place);
+                pair.open();
+            }
+        }
+        pair
+    }
+
+    fn check_invariants(pair: &Self, listed: &BTreeSet<u8>) {
+        let list = pair.list();
+        assert_eq!(list.count(), listed.len() as u64);
+        assert_eq!(list.count(), pair.model.count());
+        // Of those who joined together and at one time, the order is not given.
+        let sorted = |list: &dyn Waitlist| {
+            let mut entries = entries(list);
+            assert!(entries.is_sorted_by_key(|entry| entry.joined_at));
+            entries.sort_by_key(|entry| (entry.joined_at, entry.email.key()));
+            entries
+        };
+        assert_eq!(sorted(&**list), sorted(&pair.model));
+    }
+}

@@ -1,0 +1,165 @@
+//! A server of a test's own: the router that `main` serves, on a free port, with its own store.
+
+use std::{future::pending, sync::Arc};
+
+use landing::{
+    server::{AppState, listen, serve},
+    waitlist::{SledWaitlist, Waitlist},
+    wire::BUILD,
+};
+use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::fixtures::{parse, write_site};
+
+/// Tests sign up as often as they like, unless they are about that.
+const UNLIMITED: &str = "--signups-per-minute=0";
+
+/// The option that makes a test a trusted proxy, which may speak HTTP/2.
+pub(crate) const TRUSTED: &str = "--trusted-proxies=127.0.0.0/8";
+
+/// A running site. Its directories go when it goes.
+pub(crate) struct Site {
+    origin: String,
+    client: Client,
+    _directory: TempDir,
+}
+
+impl Site {
+    /// A site with an empty list.
+    pub(crate) async fn start() -> Self {
+        Self::with(&[UNLIMITED]).await
+    }
+
+    /// A site with command-line options.
+    pub(crate) async fn with(options: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
+        Self::serve(directory, Arc::new(list), options).await
+    }
+
+    /// A site over a store of the test's making.
+    pub(crate) async fn over(list: impl Waitlist) -> Self {
+        Self::over_with(list, &[UNLIMITED]).await
+    }
+
+    /// The same with command-line options.
+    pub(crate) async fn over_with(list: impl Waitlist, options: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        Self::serve(directory, Arc::new(list), options).await
+    }
+
+    async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
+        let site_root = directory.path().join("site");
+        write_site(&site_root, BUILD);
+        let mut config = parse(options).expect("valid options");
+        config.site_root = Some(site_root);
+        let state = AppState::new(&config, list).expect("the site's files are there");
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
+        tokio::spawn(serve(listener, state, async || pending().await));
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .build()
+            .expect("a client");
+        Self {
+            origin,
+            client,
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.origin))
+    }
+
+    pub(crate) fn post(&self, path: &str) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.origin))
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = method.parse().expect("a method");
+        self.client
+            .request(method, format!("{}{path}", self.origin))
+    }
+
+    /// A connection to it, for what no client would send.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let addr = self.origin.trim_start_matches("http://");
+        TcpStream::connect(addr).await.expect("it listens")
+    }
+
+    /// What comes back for bytes sent as they are, by a client that then says no more.
+    pub(crate) async fn answer_to(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        stream.write_all(bytes).await.expect("it reads");
+        stream.shutdown().await.expect("it can be shut");
+        let mut answer = String::new();
+        let read = stream.read_to_string(&mut answer).await;
+        read.expect("it is not reset");
+        answer
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Signs up by the API.
+    pub(crate) async fn join(&self, email: &str) -> Response {
+        let body = serde_json::json!({ "email": email });
+        self.post("/api/waitlist")
+            .json(&body)
+            .send()
+            .await
+            .expect("an answer")
+    }
+
+    /// Posts a body to the API as JSON.
+    pub(crate) async fn post_json(&self, body: impl Into<reqwest::Body>) -> Response {
+        let post = self
+            .post("/api/waitlist")
+            .header("content-type", "application/json");
+        post.body(body).send().await.expect("an answer")
+    }
+
+    pub(crate) async fn count(&self) -> u64 {
+        let answer = self
+            .get("/api/waitlist/count")
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status(), 200);
+        let body: serde_json::Value = answer.json().await.expect("JSON");
+        body["count"].as_u64().expect("a number")
+    }
+
+    /// The landing page's HTML.
+    pub(crate) async fn page(&self) -> String {
+        self.text("/").await
+    }
+
+    /// What stands at a path.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let answer = self.get(path).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
+        answer.text().await.expect("text")
+    }
+}
+
+/// A client that speaks HTTP/2 without TLS, as proxies do.
+pub(crate) fn http2() -> Client {
+    let client = Client::builder().http2_prior_knowledge();
+    client.build().expect("a client")
+}
+
+/// A header of an answer, or nothing.
+pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
+    answer
+        .headers()
+        .get(name)
+        .map_or("", |value| value.to_str().expect("text"))
+}

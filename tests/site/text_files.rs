@@ -1,0 +1,184 @@
+//! The texts beside the page: robots.txt, the sitemap, llms.txt and the manifest.
+
+use landing::copy::{self, comparison, features, hero, infrastructure};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::{
+    metadata::{head, say},
+    test_site::{Site, header},
+};
+
+async fn manifest(site: &Site) -> Value {
+    serde_json::from_str(&site.text("/site.webmanifest").await).expect("JSON")
+}
+
+#[tokio::test]
+async fn every_absolute_address_begins_with_the_configured_origin() {
+    let origin = "https://bob.example:8443";
+    let social = "https://people.example/@bob";
+    let options = ["--origin", "https://bob.example:8443/", "--social", social];
+    let site = Site::with(&options).await;
+    let foreign = [
+        social,
+        "https://schema.org",
+        "http://www.sitemaps.org/schemas/sitemap/0.9",
+    ];
+    let page = site.page().await;
+    let mut texts = vec![("/", head(&page).to_owned(), 9)];
+    for (path, addresses) in [
+        ("/robots.txt", 1),
+        ("/sitemap.xml", 1),
+        ("/llms.txt", 2),
+        ("/site.webmanifest", 0),
+    ] {
+        texts.push((path, site.text(path).await, addresses));
+    }
+    let address = Regex::new(r#"https?://[^\s"'<>)]+"#).expect("valid");
+    for (path, text, least) in texts {
+        let (own, other): (Vec<_>, Vec<_>) = address
+            .find_iter(&text)
+            .map(|found| found.as_str())
+            .partition(|found| found.starts_with(&format!("{origin}/")));
+        assert!(own.len() >= least, "{path}: {own:?}");
+        assert!(
+            other.iter().all(|other| foreign.contains(other)),
+            "{path}: {other:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn robots_may_read_all_but_the_api_and_are_shown_the_sitemap() {
+    let site = Site::start().await;
+    assert_eq!(
+        site.text("/robots.txt").await,
+        "User-agent: *\nAllow: /\nDisallow: /api/\n\n\
+         Sitemap: https://steward.example/sitemap.xml\n"
+    );
+    let sitemap = site.text("/sitemap.xml").await;
+    assert!(sitemap.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset "));
+    assert!(sitemap.contains("xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">"));
+    assert!(sitemap.contains("<url><loc>https://steward.example/</loc></url>"));
+    assert_eq!(sitemap.matches("<url>").count(), 1);
+    assert!(!sitemap.contains("lastmod"));
+    assert!(sitemap.ends_with("</urlset>\n"));
+}
+
+#[tokio::test]
+async fn language_models_read_the_pages_own_sentences() {
+    let site = Site::start().await;
+    let llms = site.text("/llms.txt").await;
+    let summary = format!("# Steward\n\n> {}\n\n", say(copy::head::DESCRIPTION));
+    assert!(llms.starts_with(&summary), "{llms}");
+
+    let headed = [
+        (hero::TITLE.join(" "), hero::LEAD),
+        (comparison::TITLE.join(" "), comparison::LEAD),
+        (features::TITLE.into(), features::LEAD),
+        (infrastructure::TITLE.into(), infrastructure::LEAD),
+    ];
+    let headed = headed.map(|(title, lead)| format!("**{title}**\n\n{lead}\n\n"));
+    let items = [&hero::STEPS[..], &features::CARDS, &infrastructure::POINTS].concat();
+    let items = items
+        .iter()
+        .map(|(name, text)| format!("- **{name}**: {text}\n"));
+    let [assistant, agent] = comparison::COLUMNS;
+    let rows = [&[("", assistant, agent)][..], &comparison::ROWS].concat();
+    let rows = rows
+        .iter()
+        .map(|(ask, a, b)| format!("| {ask} | {a} | {b} |\n"));
+    for said in headed.into_iter().chain(items).chain(rows) {
+        assert!(llms.contains(&say(&said)), "{said}\n{llms}");
+    }
+
+    // By llmstxt.org, a heading is followed by links and by nothing else.
+    let (_, links) = llms.split_once("\n## Links\n\n").expect("links");
+    let link = Regex::new(r"^- \[[^\]]+\]\([^)\s]+\): .+$").expect("valid");
+    assert!(links.lines().all(|line| link.is_match(line)), "{links}");
+    assert_eq!(llms.matches("\n#").count(), 1, "no other heading");
+    for address in [
+        "(https://steward.example/#contact)",
+        "(https://steward.example/#demo)",
+        "(mailto:hello@steward.example)",
+        "(https://social.example/@steward)",
+    ] {
+        assert!(links.contains(address), "{address}");
+    }
+    let page = site.page().await;
+    for anchor in ["contact", "demo"] {
+        assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+}
+
+#[tokio::test]
+async fn the_manifest_names_the_site_and_its_icons() {
+    let manifest = manifest(&Site::start().await).await;
+    let description = say(copy::head::DESCRIPTION);
+    for (field, value) in [
+        ("name", "Steward"),
+        ("short_name", "Steward"),
+        ("description", description.as_str()),
+        ("start_url", "/"),
+        ("scope", "/"),
+        ("display", "browser"),
+    ] {
+        assert_eq!(manifest[field], value, "{field}");
+    }
+    let icons = manifest["icons"].as_array().expect("a list").iter();
+    let icons: Vec<_> = icons
+        .map(|icon| ["src", "sizes", "purpose"].map(|field| icon[field].as_str().expect(field)))
+        .collect();
+    let wanted = [
+        ["/icon-192.png", "192x192", "any"],
+        ["/icon-512.png", "512x512", "any"],
+        ["/icon-maskable-512.png", "512x512", "maskable"],
+    ];
+    assert_eq!(icons, wanted);
+}
+
+#[tokio::test]
+async fn the_texts_are_answered_from_memory_like_the_page() {
+    let site = Site::start().await;
+    for (path, content_type) in [
+        ("/robots.txt", "text/plain; charset=utf-8"),
+        ("/sitemap.xml", "application/xml; charset=utf-8"),
+        ("/llms.txt", "text/plain; charset=utf-8"),
+    ] {
+        let get = site.get(path).send().await.expect("an answer");
+        assert_eq!(header(&get, "content-type"), content_type, "{path}");
+        assert_eq!(header(&get, "cache-control"), "no-cache", "{path}");
+        assert_eq!(header(&get, "vary"), "accept-encoding", "{path}");
+
+        let etag = header(&get, "etag");
+        let again = site.get(path).header("if-none-match", etag).send().await;
+        assert_eq!(again.expect("an answer").status(), 304, "{path}");
+
+        let head = site.request("HEAD", path).send().await.expect("an answer");
+        assert_eq!(head.status(), 200, "{path}");
+        for name in ["content-length", "content-type", "etag"] {
+            assert_eq!(header(&head, name), header(&get, name), "{path} {name}");
+        }
+        let post = site.post(path).send().await.expect("an answer");
+        assert_eq!(post.status(), 405, "{path}");
+        assert_eq!(header(&post, "allow"), "GET,HEAD", "{path}");
+    }
+    for encoding in ["br", "gzip"] {
+        let get = site.get("/llms.txt").header("accept-encoding", encoding);
+        let answer = get.send().await.expect("an answer");
+        assert_eq!(header(&answer, "content-encoding"), encoding);
+    }
+}
+
+#[tokio::test]
+async fn no_name_or_origin_breaks_out_of_a_text() {
+    let name = "</script><b>&\"'|`[x](y)*\\";
+    let site = Site::with(&["--product", name, "--origin", "https://a&b'c.example"]).await;
+    assert_eq!(manifest(&site).await["name"], name);
+    let llms = site.text("/llms.txt").await;
+    let heading = "# \\</script\\>\\<b\\>\\&\"'\\|\\`\\[x\\](y)\\*\\\\\n";
+    assert!(llms.starts_with(heading), "{llms}");
+    let sitemap = site.text("/sitemap.xml").await;
+    let address = "<loc>https://a&amp;b&apos;c.example/</loc>";
+    assert!(sitemap.contains(address), "{sitemap}");
+}
