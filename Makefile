@@ -1,12 +1,12 @@
-# The commands of this project. `make` alone lists them.
+# The commands of this project. `make` without a target lists them.
 
-# Where the site is served, and the directory of its waitlist, if that is not in `data` or a database.
+# The address of the site, and the directory of its list. Without DATA, the list is in `data` or in LANDING_STORE.
 ADDR ?= $(or $(LANDING_ADDR),127.0.0.1:3000)
 DATA ?= $(LANDING_DATA)
 
-# .ci/setup puts there what it had to build; wasm-opt comes with the npm packages.
+# .ci/setup installs the tools that it builds in ~/.cache/landing. wasm-opt comes with the npm packages.
 export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/node_modules/.bin:$(PATH)
-# The program looks for the site's files beside itself: target/release/{landing,site}.
+# The program finds the site's files beside itself: target/release/{landing,site}.
 export CARGO_TARGET_DIR := target
 
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
@@ -17,13 +17,13 @@ PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
-run: build ## set up, build the release, serve it: make run ADDR=127.0.0.1:3000 DATA=data
+run: build ## set up, build the release and serve it: ADDR=127.0.0.1:3000 DATA=data
 	exec target/release/landing --addr "$(ADDR)" $(if $(DATA),--data "$(DATA)")
 
-watch: setup ## serve while you work: a change reaches the open page by itself
+watch: setup ## serve while you work, and reload the open page after each change
 	LANDING_ADDR="$(ADDR)" $(if $(DATA),LANDING_DATA="$(DATA)") LEPTOS_SITE_ADDR="$(ADDR)" cargo leptos watch
 
-test: ## set up, then every check and test there is
+test: ## set up, then run every check and test
 	@.ci/setup test
 	@$(MAKE) --no-print-directory --keep-going lint test-rust test-islands test-end2end
 
@@ -33,10 +33,11 @@ lint:
 	cargo clippy --all-targets -- -D warnings
 	cargo deny check --hide-inclusion-graph licenses bans sources
 	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
-	cd islands && npx tsc && node fonts.mjs --check
+	cd islands && npx tsc
+	node style/fonts.mjs --check
 	cd end2end && npx tsc
 
-# Twice as many as processors: many wait for somebody's patience to end.
+# More threads than processors, because many tests wait for a timeout.
 test-rust:
 	RUST_TEST_THREADS=$$((2 * $$(getconf _NPROCESSORS_ONLN))) cargo test
 
@@ -47,31 +48,31 @@ test-end2end:
 	$(RELEASE)
 	cd end2end && npx playwright test
 
-bench: build ## compare the release server with bare axum: requests a second, latency, memory
+bench: build ## compare the release with bare axum: requests per second, latency, memory
 	.ci/setup bench
 	cargo run --release --example bench
 
-bench-store: setup ## compare durable sign-ups with a bare append and sync; what a long list costs
+bench-store: setup ## compare durable sign-ups with a bare append and sync, and measure a long list
 	mkdir -p target
 	cargo run --release --example bench-store
 
-bench-owner: build ## what the owner's commands take with a million people, and what visitors notice
+bench-owner: build ## measure the owner's commands on a million entries, and what visitors notice
 	cargo run --release --example bench-owner
 
-bench-postgres: build ## compare copies over PostgreSQL with its own benchmark; move a million people there and back
+bench-postgres: build ## compare instances over PostgreSQL with pgbench, and move a million entries
 	.ci/setup postgres
 	cargo run --release --example bench-postgres
 
-siege: build ## attack the release, and see what a polite visitor notices: five minutes
+siege: build ## attack the release for five minutes, and measure what other visitors notice
 	.ci/setup siege
 	cargo run --release --example siege
 
-# Without the sanitizers, which look for what unsafe code does: there is none.
+# Without sanitizers: they find errors of unsafe code, and this crate forbids it.
 FUZZ := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_TARGET_DIR=target/fuzz \
 	RUSTC_BOOTSTRAP=1 cargo fuzz
 FUZZ_SECONDS ?= 600
 
-fuzz: setup ## look for bytes that break a parser: ten minutes for each, FUZZ_SECONDS=600
+fuzz: setup ## fuzz each parser for ten minutes: FUZZ_SECONDS=600
 	.ci/setup fuzz
 	for target in email body forwarded; do \
 		mkdir -p target/fuzz/corpus/$$target; \
@@ -80,29 +81,29 @@ fuzz: setup ## look for bytes that break a parser: ten minutes for each, FUZZ_SE
 			-max_total_time=$(FUZZ_SECONDS) -max_len=5000 -timeout=25 || exit 1; \
 	done
 
-powercut: setup ## rebuild 5,000 disks as a power cut may leave them, and open the list on each
+powercut: setup ## simulate 5,000 power cuts, and open the list after each
 	.ci/setup durability
-	POWER_CUTS=5000 POWER_CUT_SIGN_UPS=3000 POWER_CUT_CLIENTS=32 cargo test --test site power_cut -- --nocapture
+	POWER_CUTS=5000 POWER_CUT_SIGN_UPS=3000 POWER_CUT_CLIENTS=32 cargo test --test site durability::power_cut -- --nocapture
 
-kill: setup ## kill the program 200 times while people sign up
+kill: setup ## kill the program 200 times during sign-ups
 	.ci/setup durability
-	KILL_ROUNDS=200 cargo test --test site kill -- --nocapture
+	KILL_ROUNDS=200 cargo test --test site durability::kill -- --nocapture
 
 STORE ?= $(LANDING_STORE)
 
-conformance: setup ## run the conformance suite and a race in a database of yours: STORE=postgres://…
-	@case "$(STORE)" in postgres*://*) ;; *) echo 'name a database: make conformance STORE=postgres://…' >&2; exit 2 ;; esac
+conformance: setup ## run the conformance suite against your database: STORE=postgres://…
+	@case "$(STORE)" in postgres*://*) ;; *) echo 'no database: run make conformance STORE=postgres://…' >&2; exit 2 ;; esac
 	.ci/setup postgres
-	CONFORMANCE_STORE="$(STORE)" cargo test --test site -- store::contract::postgres \
-		of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once
+	CONFORMANCE_STORE="$(STORE)" cargo test --test site -- store::conformance::postgres \
+		concurrent_joins_across_instances_are_new_and_counted_once
 
 MINUTES ?= 20
 
-faults: setup ## random faults of PostgreSQL under three instances, as root: MINUTES=20
+faults: setup ## inject random PostgreSQL faults under three instances, as root: MINUTES=20
 	.ci/setup postgres
-	FAULT_MINUTES=$(MINUTES) cargo test --test site whatever_happens_to_the_database -- --nocapture
+	FAULT_MINUTES=$(MINUTES) cargo test --test site no_database_fault -- --nocapture
 
-lighthouse: build ## what Lighthouse says of the page on a phone: medians of five
+lighthouse: build ## run Lighthouse five times for a phone, and print the medians
 	.ci/setup lighthouse
 	node end2end/lighthouse/run.mjs
 
@@ -113,17 +114,17 @@ fmt: setup ## format everything
 	cargo fmt --all
 	$(PRETTIER) --write
 
-bindings: ## write islands/bindings anew, after a change in src/wire.rs or src/copy/islands.rs
+bindings: ## regenerate islands/bindings after a change in src/wire.rs or src/copy/islands.rs
 	WRITE_BINDINGS=1 cargo test --lib --no-default-features wire
 
-fonts: setup ## make public/fonts and style/fonts.css anew, after a change in islands/fonts.mjs
-	node islands/fonts.mjs
+fonts: setup ## regenerate public/fonts and style/fonts.css after a change in style/fonts.mjs
+	node style/fonts.mjs
 
-pictures: build ## make icons, social card and README picture anew, after a change of name or design
+pictures: build ## regenerate icons, social card and README picture after a change of name or design
 	.ci/setup test
 	node end2end/pictures.mjs
 
-snapshots: build ## take the pictures anew that the tests compare the page with
+snapshots: build ## regenerate the screenshots that the tests compare the page with
 	.ci/setup test
 	cd end2end && npx playwright test visual --update-snapshots
 

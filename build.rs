@@ -1,4 +1,4 @@
-//! Builds the islands into the program, and marks the two halves of a build.
+//! Builds the islands into the program, and gives the program and the wasm host the same build id.
 
 use std::{
     env, fs,
@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// What the files of the site are made from.
+/// The sources of the site's files: the styles, the public files and the wasm host.
 const SITE_SOURCES: [&str; 7] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -18,13 +18,16 @@ const SITE_SOURCES: [&str; 7] = [
     "src/wire.rs",
 ];
 
+/// Set by `make watch`: the directory from which the server reads the islands while it watches.
+const ISLANDS_DIR: &str = "LANDING_ISLANDS_DIR";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!(
         "cargo::rustc-env=LANDING_BUILD=landing-build-{:016x}",
-        hash_of_site_sources()
+        site_build_id()
     );
-    // The browser's half is compiled without them.
+    // The wasm host does not contain the islands.
     if env::var_os("CARGO_FEATURE_SSR").is_some() {
         build_islands(&PathBuf::from(
             env::var_os("OUT_DIR").expect("cargo sets it"),
@@ -32,50 +35,73 @@ fn main() {
     }
 }
 
-/// The same number in the wasm host and in the program when both are of one build.
-fn hash_of_site_sources() -> u64 {
+/// Returns an id that is equal in the wasm host and in the program if both come from one build.
+fn site_build_id() -> u64 {
     let mut hasher = DefaultHasher::new();
     for source in SITE_SOURCES {
         println!("cargo::rerun-if-changed={source}");
-        hash(Path::new(source), &mut hasher);
+        hash_path(Path::new(source), &mut hasher);
     }
     hasher.finish()
 }
 
-fn hash(path: &Path, hasher: &mut DefaultHasher) {
+fn hash_path(path: &Path, hasher: &mut DefaultHasher) {
     if path.is_dir() {
-        sorted(path).iter().for_each(|entry| hash(entry, hasher));
+        for entry in sorted_entries(path) {
+            hash_path(&entry, hasher);
+        }
     } else {
         path.hash(hasher);
         fs::read(path).unwrap_or_default().hash(hasher);
     }
 }
 
-fn build_islands(out: &Path) {
-    // Not the whole folder: cargo would look through node_modules each time.
-    for entry in sorted(Path::new("islands")) {
+/// Runs `islands/build/build.mjs`, unless the islands have not changed since its last run.
+fn build_islands(out_dir: &Path) {
+    println!("cargo::rerun-if-env-changed={ISLANDS_DIR}");
+    let is_debug = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
+    let is_watching = is_debug && env::var_os(ISLANDS_DIR).is_some();
+    let mut hasher = DefaultHasher::new();
+    is_watching.hash(&mut hasher);
+    // Entry by entry: for the whole folder, cargo would scan node_modules at each build.
+    for entry in sorted_entries(Path::new("islands")) {
         if !entry.ends_with("node_modules") {
             println!("cargo::rerun-if-changed={}", entry.display());
+            hash_path(&entry, &mut hasher);
         }
     }
-    let islands = out.join("islands");
-    let built = Command::new("node")
-        .arg("islands/build.mjs")
+    // This script also runs after a change of the styles, and a build of the islands takes seconds.
+    let hash = format!("{:016x}", hasher.finish());
+    let hash_file = out_dir.join("islands.hash");
+    if fs::read_to_string(&hash_file).is_ok_and(|built| built == hash) {
+        return;
+    }
+    // If the build below fails, the next one must not take its output for complete.
+    let _ = fs::remove_file(&hash_file);
+
+    let islands = out_dir.join("islands");
+    let status = Command::new("node")
+        .arg("islands/build/build.mjs")
+        // While it watches, the server uses the islands in this build only until it finds newer ones.
+        .args(is_watching.then_some("--dev"))
         .arg(&islands)
         .status();
-    let built = built.is_ok_and(|status| status.success());
+    let is_built = status.is_ok_and(|status| status.success());
     assert!(
-        built,
-        "the islands can't be built; see above, and run `make setup` if npm packages are missing"
+        is_built,
+        "building the islands failed: see above, or run `make setup` if npm packages are missing"
     );
-    fs::write(out.join("islands.rs"), table(&islands.join("assets"))).expect("OUT_DIR is writable");
+    let table = island_table(&islands.join("assets"));
+    fs::write(out_dir.join("islands.rs"), table).expect("OUT_DIR is writable");
+    fs::write(hash_file, hash).expect("OUT_DIR is writable");
 }
 
-/// The scripts as a table for `server/assets.rs`: name, bytes, gzip, brotli.
-fn table(assets: &Path) -> String {
+/// Returns the Rust source of a table of the scripts: name, content, gzip, brotli.
+/// `src/server/assets.rs` includes it.
+fn island_table(assets: &Path) -> String {
     let mut rows = String::new();
-    let mut boot = String::new();
-    for path in sorted(assets) {
+    let mut boot_script = String::new();
+    for path in sorted_entries(assets) {
         let name = path
             .file_name()
             .unwrap_or_default()
@@ -85,7 +111,7 @@ fn table(assets: &Path) -> String {
             continue;
         }
         if name.starts_with("boot-") {
-            boot.clone_from(&name);
+            boot_script.clone_from(&name);
         }
         let include = |suffix: &str| {
             format!(
@@ -100,15 +126,18 @@ fn table(assets: &Path) -> String {
             include(".br")
         );
     }
-    assert!(!boot.is_empty(), "islands/build.mjs made no boot script");
+    assert!(
+        !boot_script.is_empty(),
+        "islands/build/build.mjs wrote no boot script"
+    );
     format!(
-        "const BOOT: &str = {boot:?};\n\
+        "const BOOT_SCRIPT: &str = {boot_script:?};\n\
          type IslandFile = (&'static str, &'static [u8], &'static [u8], &'static [u8]);\n\
-         static ISLANDS: &[IslandFile] = &[\n{rows}];\n"
+         static ISLAND_FILES: &[IslandFile] = &[\n{rows}];\n"
     )
 }
 
-fn sorted(directory: &Path) -> Vec<PathBuf> {
+fn sorted_entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();

@@ -8,9 +8,9 @@ use std::{
 };
 
 /// The most that one client may have.
-const CONNECTIONS: usize = 100;
+const CONNECTIONS_PER_CLIENT: usize = 100;
 /// Pause before a closed connection is opened again.
-const PAUSE: Duration = Duration::from_millis(100);
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the attack of this name.
 ///
@@ -24,12 +24,12 @@ pub(crate) fn run(name: &str, addr: &str) {
         _ => panic!("there is no attack {name}"),
     };
     thread::scope(|scope| {
-        for _ in 0..CONNECTIONS {
+        for _ in 0..CONNECTIONS_PER_CLIENT {
             scope.spawn(|| {
                 loop {
                     // It tries again after an error.
-                    let _ = attack(addr, &bytes);
-                    thread::sleep(PAUSE);
+                    let _ = send_repeatedly(addr, &bytes);
+                    thread::sleep(RECONNECT_INTERVAL);
                 }
             });
         }
@@ -37,17 +37,17 @@ pub(crate) fn run(name: &str, addr: &str) {
 }
 
 /// Sends the same bytes as long as the server answers, and discards the responses.
-fn attack(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
+fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(addr)?;
-    let mut answer = vec![0; 1 << 16];
+    let mut response = vec![0; 1 << 16];
     loop {
         stream.write_all(bytes)?;
-        if stream.read(&mut answer)? == 0 {
+        if stream.read(&mut response)? == 0 {
             return Ok(());
         }
         // In HTTP/2 they are sent once, and the connection is held open.
         if bytes.starts_with(b"PRI") {
-            while stream.read(&mut answer)? > 0 {}
+            while stream.read(&mut response)? > 0 {}
             return Ok(());
         }
     }

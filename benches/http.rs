@@ -16,9 +16,9 @@ use axum::{
     http::{HeaderMap, HeaderName, StatusCode, header},
     routing::{get, post},
 };
-use landing::wire::Entry;
+use landing::wire::SignUpBody;
 use reqwest::{Client, Response};
-use server::{Server, free_addr, median, wrk};
+use server::{Server, free_addr, median, run_wrk};
 use tempfile::TempDir;
 
 /// The page as browsers ask for it.
@@ -29,8 +29,8 @@ const CONNECTIONS: &str = "256";
 /// How often the two take turns. The median counts.
 const ROUNDS: usize = 5;
 /// Of one turn.
-const TURN: Duration = Duration::from_secs(3);
-const STARTS: usize = 9;
+const TURN_DURATION: Duration = Duration::from_secs(3);
+const START_ROUNDS: usize = 9;
 
 /// What is asked for, and the share of the reference's speed that is the goal.
 const CALLS: [(&str, &str, f64); 3] = [
@@ -42,30 +42,30 @@ const CALLS: [(&str, &str, f64); 3] = [
 #[tokio::main]
 async fn main() {
     let args: Vec<_> = env::args().collect();
-    if let [_, role, addr, answers] = &args[..]
+    if let [_, role, addr, folder] = &args[..]
         && role == "reference"
     {
-        return reference(addr, Path::new(answers)).await;
+        return serve_reference(addr, Path::new(folder)).await;
     }
-    let starts = starts().await;
+    let starts = measure_starts().await;
     println!(
         "start to first answer, an empty list: {:.0} ms",
         median(starts)
     );
 
-    let landing = landing().await;
-    println!("memory at rest: {:.1} MB", landing.memory("VmRSS"));
+    let landing = start_landing().await;
+    println!("memory at rest: {:.1} MB", landing.memory_mb("VmRSS"));
     let folder = TempDir::new().expect("a temporary directory");
     let [page, count] = [
-        get_answer(&landing, "/").await,
-        get_answer(&landing, "/api/waitlist/count").await,
+        get_response(&landing, "/").await,
+        get_response(&landing, "/api/waitlist/count").await,
     ];
-    keep(folder.path(), "page", page).await;
-    keep(folder.path(), "count", count).await;
-    keep(folder.path(), "joined", join_answer(&landing).await).await;
-    let reference = reference_of(folder.path()).await;
+    save_response(folder.path(), "page", page).await;
+    save_response(folder.path(), "count", count).await;
+    save_response(folder.path(), "joined", sign_up_response(&landing).await).await;
+    let reference = start_reference(folder.path()).await;
 
-    println!("{CONNECTIONS} connections, {ROUNDS} turns of {TURN:?} each; medians\n");
+    println!("{CONNECTIONS} connections, {ROUNDS} turns of {TURN_DURATION:?} each; medians\n");
     println!(
         "| | requests/s | bare axum | ratio | goal | p50, p99 | bare axum | CPU/request | bare axum |"
     );
@@ -74,7 +74,7 @@ async fn main() {
         let mut turns = Vec::new();
         for round in 0..ROUNDS {
             let tag = format!("round{round}");
-            turns.push([&landing, &reference].map(|server| turn(server, method, path, &tag)));
+            turns.push([&landing, &reference].map(|server| run_turn(server, method, path, &tag)));
         }
         let of = |number: fn(&Turn) -> f64| {
             [0, 1].map(|server| median(turns.iter().map(|turn| number(&turn[server])).collect()))
@@ -99,23 +99,26 @@ async fn main() {
             cpu[1],
         );
     }
-    println!("\nmemory at its highest: {:.1} MB", landing.memory("VmHWM"));
+    println!(
+        "\nmemory at its highest: {:.1} MB",
+        landing.memory_mb("VmHWM")
+    );
 }
 
 /// Milliseconds from the start of the program to its first answer.
-async fn starts() -> Vec<f64> {
-    let mut taken = Vec::new();
-    for _ in 0..STARTS {
-        let begun = Instant::now();
-        let server = landing().await;
-        taken.push(begun.elapsed().as_secs_f64() * 1e3);
+async fn measure_starts() -> Vec<f64> {
+    let mut start_times = Vec::new();
+    for _ in 0..START_ROUNDS {
+        let started = Instant::now();
+        let server = start_landing().await;
+        start_times.push(started.elapsed().as_secs_f64() * 1e3);
         drop(server);
     }
-    taken
+    start_times
 }
 
 /// Writes an answer down, but for the headers that a server makes anew for each.
-async fn keep(folder: &Path, name: &str, answer: Response) {
+async fn save_response(folder: &Path, name: &str, answer: Response) {
     let own = [header::DATE, header::CONTENT_LENGTH];
     let headers = answer
         .headers()
@@ -135,9 +138,9 @@ async fn keep(folder: &Path, name: &str, answer: Response) {
 }
 
 /// Bare axum: what is answered is there before anyone asks.
-async fn reference(addr: &str, answers: &Path) {
-    let kept = |name: &str| {
-        let headers = fs::read_to_string(answers.join(format!("{name}.headers")));
+async fn serve_reference(addr: &str, folder: &Path) {
+    let load_response = |name: &str| {
+        let headers = fs::read_to_string(folder.join(format!("{name}.headers")));
         let headers = headers
             .expect("kept")
             .lines()
@@ -146,16 +149,20 @@ async fn reference(addr: &str, answers: &Path) {
                 Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?))
             })
             .collect::<HeaderMap>();
-        let body = fs::read(answers.join(name)).expect("kept");
+        let body = fs::read(folder.join(name)).expect("kept");
         (headers, axum::body::Bytes::from(body))
     };
-    let (page, count, (joined, _)) = (kept("page"), kept("count"), kept("joined"));
+    let (page, count, (joined, _)) = (
+        load_response("page"),
+        load_response("count"),
+        load_response("joined"),
+    );
     let router = Router::new()
         .route("/", get(|| async move { page.clone() }))
         .route("/api/waitlist/count", get(|| async move { count.clone() }))
         .route(
             "/api/waitlist",
-            post(|Json(entry): Json<Entry>| async move {
+            post(|Json(entry): Json<SignUpBody>| async move {
                 (StatusCode::CREATED, joined.clone(), Json(entry))
             }),
         );
@@ -166,37 +173,37 @@ async fn reference(addr: &str, answers: &Path) {
 }
 
 /// The site, as behind a proxy: all connections come from one address.
-async fn landing() -> Server {
+async fn start_landing() -> Server {
     Server::landing(&["--trusted-proxies=127.0.0.1", "--signups-per-minute=0"]).await
 }
 
 /// This program again, in its other role.
-async fn reference_of(answers: &Path) -> Server {
+async fn start_reference(folder: &Path) -> Server {
     let addr = free_addr();
     let mut command = Command::new(env::current_exe().expect("this program"));
-    command.args(["reference", &addr.to_string()]).arg(answers);
+    command.args(["reference", &addr.to_string()]).arg(folder);
     Server::start(addr, command).await
 }
 
-async fn get_answer(server: &Server, path: &str) -> Response {
+async fn get_response(server: &Server, path: &str) -> Response {
     let get = Client::new().get(server.url(path));
     let get = get.header("accept-encoding", ACCEPT_ENCODING);
     get.send().await.expect("an answer")
 }
 
-async fn join_answer(server: &Server) -> Response {
+async fn sign_up_response(server: &Server) -> Response {
     let post = Client::new().post(server.url("/api/waitlist"));
     let post = post.json(&serde_json::json!({ "email": "before@example.com" }));
     post.send().await.expect("an answer")
 }
 
 /// Loads a server for one turn.
-fn turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
-    let before = cpu(server);
-    let [requests, micros, p50, p99] = wrk(
+fn run_turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
+    let before = cpu_seconds(server);
+    let [requests, micros, p50, p99] = run_wrk(
         server,
         ["-t2", "-c", CONNECTIONS],
-        TURN,
+        TURN_DURATION,
         [method, path, tag],
     );
     Turn {
@@ -204,13 +211,13 @@ fn turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
         seconds: micros / 1e6,
         p50: p50 / 1e3,
         p99: p99 / 1e3,
-        cpu: cpu(server) - before,
+        cpu_seconds: cpu_seconds(server) - before,
     }
 }
 
 /// Seconds of a server's processor time so far.
-fn cpu(server: &Server) -> f64 {
-    let stat = server.proc("stat");
+fn cpu_seconds(server: &Server) -> f64 {
+    let stat = server.proc_file("stat");
     // Numbers after the name in parentheses (proc_pid_stat(5)): utime and stime are the 12th and
     // 13th of them, in hundredths of a second.
     let (_, numbers) = stat.rsplit_once(')').expect("a name");
@@ -227,7 +234,7 @@ struct Turn {
     seconds: f64,
     p50: f64,
     p99: f64,
-    cpu: f64,
+    cpu_seconds: f64,
 }
 
 impl Turn {
@@ -238,6 +245,6 @@ impl Turn {
 
     /// In microseconds.
     fn cpu_per_request(&self) -> f64 {
-        self.cpu * 1e6 / self.requests
+        self.cpu_seconds * 1e6 / self.requests
     }
 }

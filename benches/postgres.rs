@@ -1,10 +1,10 @@
-//! `make bench-postgres`: durable sign-ups a second through one, two and three copies of the release over
+//! `make bench-postgres`: durable sign-ups a second through one, two and three instances of the release over
 //! one PostgreSQL, beside the rows a second that its own benchmark inserts there, by turns; what an entry
 //! takes there; and a list of a million people, moved there and back.
 
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/site/postgres_server.rs"]
-mod postgres;
+mod postgres_server;
 mod server;
 
 use std::{
@@ -15,16 +15,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postgres::Server as Postgres;
-use server::{PROGRAM, Server, free_addr, median, write_people, wrk};
+use postgres_server::PostgresServer;
+use server::{PROGRAM, Server, free_addr, median, run_wrk, write_people};
 use tempfile::TempDir;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
 /// How often they take turns. The median counts.
 const ROUNDS: usize = 5;
 /// Of one turn.
-const TURN: Duration = Duration::from_secs(4);
-const COPIES: usize = 3;
+const TURN_DURATION: Duration = Duration::from_secs(4);
+const INSTANCES: usize = 3;
 const CLIENTS: [usize; 3] = [16, 64, 256];
 /// Of a list that is moved.
 const PEOPLE: usize = 1_000_000;
@@ -42,13 +42,13 @@ async fn main() {
         "min_wal_size = 1GB",
         "max_wal_size = 4GB",
     ];
-    let database = Postgres::in_folder(Path::new(FOLDER), &settings);
-    speed(&database).await;
-    moves(&database);
+    let database = PostgresServer::in_folder(Path::new(FOLDER), &settings);
+    measure_throughput(&database).await;
+    measure_transfers(&database);
 }
 
-async fn speed(database: &Postgres) {
-    let (ours, theirs) = (database.database(), database.database());
+async fn measure_throughput(database: &PostgresServer) {
+    let (ours, theirs) = (database.create_database(), database.create_database());
     let name = theirs.rsplit('/').next().expect("a name");
     database.sql(
         name,
@@ -65,14 +65,14 @@ async fn speed(database: &Postgres) {
         database.sql(name, statement);
     }
     // One that has the processors to itself, and several that share them.
-    let alone = [copy(&ours, 2).await];
-    let mut copies = Vec::new();
-    for _ in 0..COPIES {
-        copies.push(copy(&ours, 1).await);
+    let alone = [start_instance(&ours, 2).await];
+    let mut instances = Vec::new();
+    for _ in 0..INSTANCES {
+        instances.push(start_instance(&ours, 1).await);
     }
-    println!("{ROUNDS} turns of {TURN:?} each; medians\n");
+    println!("{ROUNDS} turns of {TURN_DURATION:?} each; medians\n");
     println!(
-        "| clients | pgbench, rows/s | 1 copy, sign-ups/s | ratio | 2 copies | ratio | 3 copies | ratio | p50, p99 of 3 |"
+        "| clients | pgbench, rows/s | 1 copy, sign-ups/s | ratio | 2 instances | ratio | 3 instances | ratio | p50, p99 of 3 |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for clients in CLIENTS {
@@ -84,7 +84,7 @@ async fn speed(database: &Postgres) {
                     if number == 1 {
                         &alone
                     } else {
-                        &copies[..number]
+                        &instances[..number]
                     },
                     clients,
                     &format!("c{clients}r{round}n{number}"),
@@ -94,7 +94,7 @@ async fn speed(database: &Postgres) {
         }
         let rows = median(turns.iter().map(|(rows, _)| *rows).collect());
         let mut line = format!("| {clients} | {rows:.0} |");
-        for number in 0..COPIES {
+        for number in 0..INSTANCES {
             let rate = median(turns.iter().map(|(_, ours)| ours[number].rate).collect());
             let ratio = median(
                 turns
@@ -104,11 +104,11 @@ async fn speed(database: &Postgres) {
             );
             line += &format!(" {rate:.0} | {ratio:.2} |");
         }
-        let latency = |of: fn(&Load) -> f64| {
+        let latency = |of: fn(&LoadResult) -> f64| {
             median(
                 turns
                     .iter()
-                    .map(|(_, ours)| of(&ours[COPIES - 1]))
+                    .map(|(_, ours)| of(&ours[INSTANCES - 1]))
                     .collect(),
             )
         };
@@ -129,7 +129,7 @@ async fn speed(database: &Postgres) {
 }
 
 /// A copy of the site over a database.
-async fn copy(database: &str, threads: usize) -> Server {
+async fn start_instance(database: &str, threads: usize) -> Server {
     let addr = free_addr();
     let mut command = Command::new(PROGRAM);
     command
@@ -145,8 +145,8 @@ async fn copy(database: &str, threads: usize) -> Server {
 }
 
 /// Rows a second.
-fn pgbench(database: &Postgres, name: &str, clients: usize) -> f64 {
-    let (clients, seconds) = (clients.to_string(), TURN.as_secs().to_string());
+fn pgbench(database: &PostgresServer, name: &str, clients: usize) -> f64 {
+    let (clients, seconds) = (clients.to_string(), TURN_DURATION.as_secs().to_string());
     let url = database.url(name);
     let args = [
         "-n",
@@ -163,16 +163,16 @@ fn pgbench(database: &Postgres, name: &str, clients: usize) -> f64 {
         &url,
     ];
     let done = database.run("pgbench", &args);
-    let told =
+    let output =
         String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-    let rate = told
+    let rate = output
         .lines()
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-    rate.unwrap_or_else(|| panic!("pgbench ends with a rate: {told}"))
+    rate.unwrap_or_else(|| panic!("pgbench ends with a rate: {output}"))
 }
 
 /// What clients have had, who sign up as soon as they have their last answer.
-struct Load {
+struct LoadResult {
     /// Sign-ups a second.
     rate: f64,
     /// Milliseconds, of the slowest copy.
@@ -180,16 +180,17 @@ struct Load {
     p99: f64,
 }
 
-fn sign_ups(copies: &[Server], clients: usize, tag: &str) -> Load {
+fn sign_ups(instances: &[Server], clients: usize, tag: &str) -> LoadResult {
     let loads: Vec<_> = thread::scope(|scope| {
-        let loading: Vec<_> = copies
+        let loading: Vec<_> = instances
             .iter()
             .enumerate()
-            .map(|(number, copy)| {
-                let threads = if copies.len() == 1 { "-t2" } else { "-t1" };
-                let clients = clients / copies.len() + usize::from(number < clients % copies.len());
+            .map(|(number, instance)| {
+                let threads = if instances.len() == 1 { "-t2" } else { "-t1" };
+                let clients =
+                    clients / instances.len() + usize::from(number < clients % instances.len());
                 let tag = format!("{tag}x{number}");
-                scope.spawn(move || load(copy, threads, clients, &tag))
+                scope.spawn(move || load_instance(instance, threads, clients, &tag))
             })
             .collect();
         loading
@@ -197,19 +198,20 @@ fn sign_ups(copies: &[Server], clients: usize, tag: &str) -> Load {
             .map(|it| it.join().expect("wrk runs"))
             .collect()
     });
-    let most = |of: fn(&Load) -> f64| loads.iter().map(of).fold(0.0, f64::max);
-    Load {
+    let most = |of: fn(&LoadResult) -> f64| loads.iter().map(of).fold(0.0, f64::max);
+    LoadResult {
         rate: loads.iter().map(|load| load.rate).sum(),
         p50: most(|load| load.p50),
         p99: most(|load| load.p99),
     }
 }
 
-fn load(copy: &Server, threads: &str, clients: usize, tag: &str) -> Load {
+fn load_instance(instance: &Server, threads: &str, clients: usize, tag: &str) -> LoadResult {
     let clients = clients.to_string();
     let call = ["POST", "/api/waitlist", tag];
-    let [requests, micros, p50, p99] = wrk(copy, [threads, "-c", &clients], TURN, call);
-    Load {
+    let [requests, micros, p50, p99] =
+        run_wrk(instance, [threads, "-c", &clients], TURN_DURATION, call);
+    LoadResult {
         rate: requests / (micros / 1e6),
         p50: p50 / 1e3,
         p99: p99 / 1e3,
@@ -217,7 +219,7 @@ fn load(copy: &Server, threads: &str, clients: usize, tag: &str) -> Load {
 }
 
 /// A list of a million, from a directory into a database, and from there into another directory.
-fn moves(database: &Postgres) {
+fn measure_transfers(database: &PostgresServer) {
     let folder = TempDir::new_in(FOLDER).expect("make build makes it");
     let here = folder.path();
     write_people(&here.join("people.csv"), PEOPLE).expect("writable");
@@ -231,14 +233,14 @@ fn moves(database: &Postgres) {
         &["export", "--store", "sled:first", "-o", "first.csv"],
         "first",
     );
-    let url = database.database();
+    let url = database.create_database();
     println!("\n| {PEOPLE} people | people a second |\n|---|---|");
     for (what, from, to) in [
         ("from sled to PostgreSQL", "sled:first", url.as_str()),
         ("the same again", "sled:first", &url),
         ("from PostgreSQL to sled", &url, "sled:second"),
     ] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut export = command(here, from)
             .arg("export")
             .stdout(Stdio::piped())
@@ -256,19 +258,19 @@ fn moves(database: &Postgres) {
         );
         println!(
             "| {what}, `export \\| import` | {:.0} |",
-            PEOPLE as f64 / begun.elapsed().as_secs_f64()
+            PEOPLE as f64 / started.elapsed().as_secs_f64()
         );
     }
     for (what, store) in [
         ("export from PostgreSQL", url.as_str()),
         ("check in PostgreSQL", &url),
     ] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let command = what.split(' ').next().expect("a word");
         landing(here, &[command], store);
         println!(
             "| {what} | {:.0} |",
-            PEOPLE as f64 / begun.elapsed().as_secs_f64()
+            PEOPLE as f64 / started.elapsed().as_secs_f64()
         );
     }
     let export = |name: &str, store: &str| {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
 
 /// What wrk does.
-const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
+const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
 
 /// Ends when it is dropped.
 pub(crate) struct Server {
@@ -64,18 +64,18 @@ impl Server {
         format!("http://{}{path}", self.addr)
     }
 
-    /// Megabytes, see [`memory`].
-    pub(crate) fn memory(&self, field: &str) -> f64 {
-        memory(self.process.id(), field).expect("Linux")
+    /// Megabytes, see [`process_memory_mb`].
+    pub(crate) fn memory_mb(&self, field: &str) -> f64 {
+        process_memory_mb(self.process.id(), field).expect("Linux")
     }
 
     /// The directory that `data`, its list, is in.
-    pub(crate) fn place(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         self.data.as_ref().expect("it has one").path()
     }
 
     /// What the system says of the process.
-    pub(crate) fn proc(&self, file: &str) -> String {
+    pub(crate) fn proc_file(&self, file: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{file}", self.process.id())).expect("Linux")
     }
 }
@@ -89,7 +89,7 @@ impl Drop for Server {
 }
 
 /// Megabytes of a process by a field of proc_pid_status(5), while it runs.
-pub(crate) fn memory(process: u32, field: &str) -> Option<f64> {
+pub(crate) fn process_memory_mb(process: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kilobytes = line
@@ -125,17 +125,22 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
 
 /// Has wrk load a server for a while: a method, a path and a tag that no other load has. Returns how many
 /// requests, in how many microseconds, and p50 and p99 of their latencies in microseconds.
-pub(crate) fn wrk(server: &Server, load: [&str; 3], turn: Duration, call: [&str; 3]) -> [f64; 4] {
+pub(crate) fn run_wrk(
+    server: &Server,
+    load: [&str; 3],
+    turn: Duration,
+    call: [&str; 3],
+) -> [f64; 4] {
     let seconds = format!("{}s", turn.as_secs());
     let wrk = Command::new("wrk")
         .args(load)
-        .args(["-d", &seconds, "-s", LOAD, &server.url(""), "--"])
+        .args(["-d", &seconds, "-s", LOAD_SCRIPT, &server.url(""), "--"])
         .args(call)
         .output()
         .expect("wrk runs");
-    let told = String::from_utf8_lossy(&wrk.stdout);
-    let result = told.lines().find_map(|line| line.strip_prefix("RESULT"));
-    let result = result.unwrap_or_else(|| panic!("wrk ends with its result: {told}"));
+    let output = String::from_utf8_lossy(&wrk.stdout);
+    let result = output.lines().find_map(|line| line.strip_prefix("RESULT"));
+    let result = result.unwrap_or_else(|| panic!("wrk ends with its result: {output}"));
     let numbers: Vec<f64> = result.split_whitespace().flat_map(str::parse).collect();
     let [requests, micros, p50, p99, failed] = numbers[..] else {
         panic!("five numbers: {result}");

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{Email, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
 
 /// As the program has it.
@@ -26,7 +26,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
 /// How often the two take turns. The median counts.
 const ROUNDS: usize = 5;
 /// Of one turn.
-const TURN: Duration = Duration::from_secs(1);
+const TURN_DURATION: Duration = Duration::from_secs(1);
 /// Waiting clients, and how many times the loop's speed is the goal.
 const CLIENTS: [(usize, f64); 3] = [(1, 0.5), (64, 15.0), (512, 20.0)];
 /// Entries of a long list.
@@ -38,17 +38,17 @@ async fn main() {
     if let [_, role, data] = &args[..]
         && role == "open"
     {
-        return tell_opening(Path::new(data)).await;
+        return print_opening_costs(Path::new(data)).await;
     }
     let folder = TempDir::new_in(FOLDER).expect("make build makes it");
     let people = People::default();
-    speed(folder.path(), &people).await;
-    lengths(folder.path(), &people).await;
+    measure_throughput(folder.path(), &people).await;
+    measure_lengths(folder.path(), &people).await;
 }
 
 /// Sign-ups a second by the number of clients who wait.
-async fn speed(folder: &Path, people: &People) {
-    println!("{ROUNDS} turns of {TURN:?} each; medians\n");
+async fn measure_throughput(folder: &Path, people: &People) {
+    println!("{ROUNDS} turns of {TURN_DURATION:?} each; medians\n");
     println!(
         "| waiting clients | sign-ups/s | append + fdatasync/s | ratio | goal | p50 | of the loop | ratio | p99 | sign-ups a sync |"
     );
@@ -59,8 +59,12 @@ async fn speed(folder: &Path, people: &People) {
         for _ in 0..ROUNDS {
             let before = list.syncs();
             let ours = sign_ups(&list, clients, people).await;
-            let together = ours.0.len() as f64 / (list.syncs() - before) as f64;
-            turns.push((ours, append_and_sync(&folder.join("loop")), together));
+            let sign_ups_per_sync = ours.0.len() as f64 / (list.syncs() - before) as f64;
+            turns.push((
+                ours,
+                append_and_sync(&folder.join("loop")),
+                sign_ups_per_sync,
+            ));
         }
         let of =
             |number: &dyn Fn(&(Turn, Turn, f64)) -> f64| median(turns.iter().map(number).collect());
@@ -74,13 +78,13 @@ async fn speed(folder: &Path, people: &People) {
             micros(of(&|(_, bare, _)| bare.latency(0.5))),
             of(&|(ours, bare, _)| ours.latency(0.5) / bare.latency(0.5)),
             micros(of(&|(ours, _, _)| ours.latency(0.99))),
-            of(&|(_, _, together)| *together),
+            of(&|(_, _, sign_ups_per_sync)| *sign_ups_per_sync),
         );
     }
 }
 
 /// What it costs that a list is long.
-async fn lengths(folder: &Path, people: &People) {
+async fn measure_lengths(folder: &Path, people: &People) {
     println!(
         "\n| entries | opens in | memory | disk, of each entry | all read in | one erased in | sign-ups/s, 64 clients |"
     );
@@ -108,22 +112,22 @@ async fn lengths(folder: &Path, people: &People) {
 }
 
 /// In a process of its own: what it takes to open a list, to read it, and to erase one of it.
-async fn tell_opening(data: &Path) {
-    let begun = Instant::now();
+async fn print_opening_costs(data: &Path) {
+    let started = Instant::now();
     let list = open(data);
-    let opened = begun.elapsed();
-    let memory = memory();
-    let disk = size(data) as f64;
-    let begun = Instant::now();
+    let opened = started.elapsed();
+    let memory = memory_mb();
+    let disk = size_bytes(data) as f64;
+    let started = Instant::now();
     let mut entries = list.entries(Selection::default()).expect("readable");
     let last = entries.by_ref().last();
-    let read = begun.elapsed();
-    let begun = Instant::now();
+    let read = started.elapsed();
+    let started = Instant::now();
     if let Some(last) = last {
         let erase = list.erase(&[last.expect("readable").email]);
         erase.await.expect("an answer");
     }
-    let erased = begun.elapsed();
+    let erased = started.elapsed();
     let disk_of_each = disk / list.count().max(1) as f64;
     println!(
         "{} ms | {memory:.0} MB | {:.1} MB, {disk_of_each:.0} B | {} ms | {} ms",
@@ -151,8 +155,8 @@ impl Turn {
         self.0[(self.0.len() as f64 * share) as usize].as_secs_f64()
     }
 
-    fn of(mut each: Vec<Duration>, begun: Instant) -> Self {
-        let all = begun.elapsed();
+    fn new(mut each: Vec<Duration>, started: Instant) -> Self {
+        let all = started.elapsed();
         each.sort_unstable();
         Self(each, all)
     }
@@ -160,17 +164,17 @@ impl Turn {
 
 /// As many clients sign up, each as soon as it has its last answer.
 async fn sign_ups(list: &Arc<SledWaitlist>, clients: usize, people: &People) -> Turn {
-    let begun = Instant::now();
+    let started = Instant::now();
     let client = |_| {
         let (list, people) = (Arc::clone(list), people.clone());
         tokio::spawn(async move {
             let mut each = Vec::new();
-            while begun.elapsed() < TURN {
+            while started.elapsed() < TURN_DURATION {
                 let entry = people.next();
-                let asked = Instant::now();
+                let sent = Instant::now();
                 let joined = list.join(entry).await;
-                each.push(asked.elapsed());
-                assert_eq!(joined, Ok(Joined::New));
+                each.push(sent.elapsed());
+                assert_eq!(joined, Ok(JoinOutcome::New));
             }
             each
         })
@@ -180,7 +184,7 @@ async fn sign_ups(list: &Arc<SledWaitlist>, clients: usize, people: &People) -> 
     for client in clients {
         each.extend(client.await.expect("no panic"));
     }
-    Turn::of(each, begun)
+    Turn::new(each, started)
 }
 
 /// Signs people up until the list is as long.
@@ -203,15 +207,15 @@ fn append_and_sync(path: &Path) -> Turn {
     let entry = People::default().next();
     let record = vec![b'x'; 9 + entry.email.as_typed().len()];
     let mut file = File::create(path).expect("writable");
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut each = Vec::new();
-    while begun.elapsed() < TURN {
-        let asked = Instant::now();
+    while started.elapsed() < TURN_DURATION {
+        let sent = Instant::now();
         file.write_all(&record).expect("writable");
         file.sync_data().expect("a disk");
-        each.push(asked.elapsed());
+        each.push(sent.elapsed());
     }
-    Turn::of(each, begun)
+    Turn::new(each, started)
 }
 
 /// Addresses that no list has seen, in no order.
@@ -219,11 +223,11 @@ fn append_and_sync(path: &Path) -> Turn {
 struct People(Arc<AtomicU64>);
 
 impl People {
-    fn next(&self) -> Entry {
+    fn next(&self) -> WaitlistEntry {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
         // Odd, so that each number comes once.
         let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Entry {
+        WaitlistEntry {
             email: Email::parse(&format!("{mixed:016x}@example.com")).expect("an address"),
             joined_at: UNIX_EPOCH + Duration::from_millis(1_700_000_000_000 + number),
         }
@@ -236,7 +240,7 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// Resident megabytes of this process.
-fn memory() -> f64 {
+fn memory_mb() -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
@@ -244,13 +248,13 @@ fn memory() -> f64 {
 }
 
 /// Bytes of a folder's files.
-fn size(folder: &Path) -> u64 {
+fn size_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("readable").flatten();
     entries
         .map(|entry| {
             let metadata = entry.metadata().expect("readable");
             if metadata.is_dir() {
-                size(&entry.path())
+                size_bytes(&entry.path())
             } else {
                 metadata.len()
             }

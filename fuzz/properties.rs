@@ -14,15 +14,15 @@ use axum::{
 };
 use http_body_util::BodyExt;
 use landing::{
-    server::{AppState, Proxies, router},
-    waitlist::{Email, Joined},
+    server::{AppState, TrustedProxies, router},
+    waitlist::{Email, JoinOutcome},
     wire,
 };
 use regex::Regex;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::fixtures::{at_once, parse, stand_in, write_site};
+use super::fixtures::{immediate, parse_config, stub_store, write_site};
 
 /// WHATWG HTML, 4.10.5.1.5, word for word.
 static WHATWG: LazyLock<Regex> = LazyLock::new(|| {
@@ -64,21 +64,21 @@ fn is_unseen(c: char) -> bool {
 /// A sign-up with this body is taken exactly when it is the JSON that is asked for, of at most 4 KiB,
 /// with an address; and is answered as the API promises in any case.
 pub(crate) fn body(bytes: &[u8]) {
-    let entry = serde_json::from_slice::<wire::Entry>(bytes).ok();
+    let entry = serde_json::from_slice::<wire::SignUpBody>(bytes).ok();
     let is_object = bytes.trim_ascii_start().starts_with(b"{");
     let email = entry
         .filter(|_| is_object && bytes.len() <= 4096)
         .and_then(|entry| Email::parse(&entry.email).ok());
-    let (status, answer) = SITE.post(bytes);
-    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+    let (status, response) = SITE.post(bytes);
+    let response: serde_json::Value = serde_json::from_slice(&response).expect("JSON");
     match email {
         Some(email) => {
             assert_eq!(status, 201);
-            assert_eq!(answer["email"], email.as_typed());
+            assert_eq!(response["email"], email.as_typed());
         }
         None => {
             assert_eq!(status, if bytes.len() > 4096 { 413 } else { 400 });
-            assert!(answer["error"].is_string());
+            assert!(response["error"].is_string());
         }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn forwarded(bytes: &[u8]) {
             "--proxy-header",
             header,
         ];
-        Proxies::new(&parse(&options).expect("valid options"))
+        TrustedProxies::from_config(&parse_config(&options).expect("valid options"))
     };
     let [proxy, stranger, client] = ["10.0.0.1", "192.0.2.1", "2001:db8::7"]
         .map(|ip| ip.parse::<IpAddr>().expect("an address"));
@@ -111,14 +111,14 @@ pub(crate) fn forwarded(bytes: &[u8]) {
         lines.for_each(|line| {
             headers.append(header, line);
         });
-        assert_eq!(proxies.client(stranger, &headers), stranger);
-        proxies.client(proxy, &headers);
+        assert_eq!(proxies.client_address(stranger, &headers), stranger);
+        proxies.client_address(proxy, &headers);
 
         let mut more_lines = headers.clone();
         for value in added {
             more_lines.append(header, HeaderValue::from_static(value));
         }
-        assert_eq!(proxies.client(proxy, &more_lines), client);
+        assert_eq!(proxies.client_address(proxy, &more_lines), client);
 
         let all: Vec<_> = headers
             .get_all(header)
@@ -128,25 +128,25 @@ pub(crate) fn forwarded(bytes: &[u8]) {
         let one_line = [&all.join(&b", "[..]), added.join(", ").as_bytes()].join(&b", "[..]);
         if let Ok(one_line) = HeaderValue::from_bytes(&one_line) {
             headers.insert(header, one_line);
-            assert_eq!(proxies.client(proxy, &headers), client);
+            assert_eq!(proxies.client_address(proxy, &headers), client);
         }
     }
 }
 
-static SITE: LazyLock<Site> = LazyLock::new(|| {
+static SITE: LazyLock<TestRouter> = LazyLock::new(|| {
     let directory = TempDir::new().expect("a temporary directory");
-    write_site(directory.path(), wire::BUILD);
-    let mut config = parse(&["--signups-per-minute=0"]).expect("valid options");
+    write_site(directory.path(), wire::BUILD_ID);
+    let mut config = parse_config(&["--signups-per-minute=0"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
     // Everybody is new to it.
-    let list = stand_in(|_| at_once(Ok(Joined::New)), || at_once(Ok(())));
+    let list = stub_store(|_| immediate(Ok(JoinOutcome::New)), || immediate(Ok(())));
     let state = AppState::new(&config, Arc::new(list)).expect("the files are there");
-    Site(router(state))
+    TestRouter(router(state))
 });
 
-struct Site(Router);
+struct TestRouter(Router);
 
-impl Site {
+impl TestRouter {
     fn post(&self, body: &[u8]) -> (u16, Vec<u8>) {
         let mut request = Request::post("/api/waitlist")
             .header("host", "site")
@@ -159,9 +159,9 @@ impl Site {
             .enable_time()
             .build();
         runtime.expect("a runtime").block_on(async {
-            let answer = self.0.clone().oneshot(request).await.expect("an answer");
-            let status = answer.status().as_u16();
-            let body = answer.into_body().collect().await.expect("a body");
+            let response = self.0.clone().oneshot(request).await.expect("a response");
+            let status = response.status().as_u16();
+            let body = response.into_body().collect().await.expect("a body");
             (status, body.to_bytes().to_vec())
         })
     }

@@ -1,19 +1,23 @@
 /**
- * The one script of the page. Waits until the page is painted and idle, or an island is touched,
- * then loads the wasm host and hands it the way to React. If anything fails to load, the page stays
- * as the server sent it, and one line in the console says so.
+ * The page's only script. Waits until the page is painted and idle, or until the visitor touches an island.
+ * Then loads the wasm host and passes it the function that mounts an island. If anything fails to load, the
+ * page stays as the server sent it, and the first failure is logged.
  */
-import { load } from "./registry";
+import { loadIsland } from "./registry";
 
-/** Longest wait for an idle moment, in milliseconds. Safari, which cannot report one, waits a tenth of it. */
-const PATIENCE = 2000;
-const TOUCHES = ["pointerover", "focusin"] as const;
+/**
+ * Longest wait for an idle moment, in milliseconds. Safari does not report idle moments: there the wait is
+ * a tenth of this.
+ */
+const IDLE_TIMEOUT_MS = 2000;
+/** The events that count as touching an island: pointer or focus. */
+const TOUCH_EVENTS = ["pointerover", "focusin"] as const;
 
-/** The glue that wasm-bindgen makes of `src/host.rs`. */
-interface Host {
+/** The JavaScript that wasm-bindgen generates for `src/island_host.rs`. */
+interface HostModule {
   default(options: { module_or_path: Response }): Promise<unknown>;
   start(
-    islands: { mount(element: HTMLElement, settled: (mounted: boolean) => void): void },
+    islands: { mount(element: HTMLElement, onSettled: (mounted: boolean) => void): void },
     page: Document,
   ): void;
 }
@@ -22,36 +26,36 @@ async function boot() {
   await parsed();
   const script = document.querySelector<HTMLElement>("script[data-host]");
   const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
-  // In the HTML, the manifest would be fetched before the first paint, on its own connection.
-  link("manifest", manifest);
-  // The host will want these at once.
+  // A link in the HTML would fetch the manifest before the first paint, on a separate connection.
+  addLink("manifest", manifest);
+  // The host mounts the islands in view first.
   for (const island of document.querySelectorAll<HTMLElement>("[data-start=visible]")) {
     const { top, bottom } = island.getBoundingClientRect();
-    if (top < innerHeight && bottom > 0) fetchModules(island);
+    if (top < innerHeight && bottom > 0) preloadModules(island);
   }
-  const loaded: Promise<[Host, Response]> = Promise.all([import(host), fetch(wasm)]);
+  const loaded: Promise<[HostModule, Response]> = Promise.all([import(host), fetch(wasm)]);
   const [{ default: init, start }, response] = await loaded;
   await init({ module_or_path: response });
-  const mount = async (element: HTMLElement, settled: (mounted: boolean) => void) => {
-    const mounted = await hydrate(element);
-    whenIdle(() => settled(mounted));
+  const mount = async (element: HTMLElement, onSettled: (mounted: boolean) => void) => {
+    const mounted = await loadAndHydrate(element);
+    whenIdle(() => onSettled(mounted));
   };
   start({ mount }, document);
 }
 
-/** Waits until the page is parsed: an async script may run before that. */
+/** Waits until the page is parsed. An async script can run earlier. */
 async function parsed() {
   if (document.readyState !== "loading") return;
   await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
 }
 
-/** Returns whether it worked. If not, the host may try again. */
-async function hydrate(element: HTMLElement): Promise<boolean> {
-  fetchModules(element);
+/** Returns whether the island was mounted. After a failure the host may try again. */
+async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
+  preloadModules(element);
   const { island = "", props = "" } = element.dataset;
   try {
-    const { mount, default: component } = await load(island);
-    mount(element, island, component, JSON.parse(props));
+    const { hydrate, default: component } = await loadIsland(island);
+    hydrate(element, island, component, JSON.parse(props));
     return true;
   } catch (error) {
     reportOnce(error);
@@ -59,57 +63,63 @@ async function hydrate(element: HTMLElement): Promise<boolean> {
   }
 }
 
-/** Preloads all modules of an island in parallel. Otherwise the browser discovers nested imports one round
- * trip at a time. */
-function fetchModules({ dataset: { modules = "" } }: HTMLElement) {
-  for (const href of modules.split(" ")) link("modulepreload", href);
+/**
+ * Preloads all modules of an island in parallel. Without it, the browser discovers nested imports one round
+ * trip at a time.
+ */
+function preloadModules({ dataset: { modules = "" } }: HTMLElement) {
+  for (const href of modules.split(" ")) addLink("modulepreload", href);
 }
 
-function link(rel: string, href: string) {
+function addLink(rel: string, href: string) {
   document.head.append(Object.assign(document.createElement("link"), { rel, href }));
 }
 
-/** Logs the first failure only: the others have the same cause. */
+/** Logs the first failure only: later ones have the same cause. */
 let reportOnce = (error: unknown) => {
   reportOnce = () => {};
   console.error("the islands failed to load:", error);
 };
 
-let begun = false;
-function begin() {
-  if (begun) return;
-  begun = true;
+let bootStarted = false;
+function bootOnce() {
+  if (bootStarted) return;
+  bootStarted = true;
   boot().catch((error: unknown) => {
     reportOnce(error);
-    // At the next touch once more: perhaps the network is back.
-    begun = false;
+    // The next touch tries again: the network may be back.
+    bootStarted = false;
   });
 }
 
-function beginIfTouched({ target }: Event) {
-  if (target instanceof Element && target.closest("[data-island]")) begin();
+function bootIfIsland({ target }: Event) {
+  if (target instanceof Element && target.closest("[data-island]")) bootOnce();
 }
 
-for (const touch of TOUCHES) addEventListener(touch, beginIfTouched);
-// From now on the page scrolls smoothly (base.css).
+for (const event of TOUCH_EVENTS) addEventListener(event, bootIfIsland);
+// `base.css` enables smooth scrolling once the page is loaded.
 addEventListener("load", () => {
   document.documentElement.dataset["loaded"] = "";
 });
-afterFirstPaint(() => whenIdle(begin));
-// Focus may have been there before this script.
-if (document.activeElement?.closest("[data-island]")) begin();
+afterFirstPaint(() => whenIdle(bootOnce));
+// An island may have received the focus before this script ran.
+if (document.activeElement?.closest("[data-island]")) bootOnce();
 
-function whenIdle(then: () => void) {
-  if ("requestIdleCallback" in globalThis) requestIdleCallback(then, { timeout: PATIENCE });
-  else setTimeout(then, PATIENCE / 10);
+function whenIdle(callback: () => void) {
+  if ("requestIdleCallback" in globalThis)
+    requestIdleCallback(callback, { timeout: IDLE_TIMEOUT_MS });
+  else setTimeout(callback, IDLE_TIMEOUT_MS / 10);
 }
 
-/** An idle moment can come before the first paint, and what is loaded then delays it. */
-function afterFirstPaint(then: () => void) {
-  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return then();
+/**
+ * Calls back after the first paint. The page can be idle before that, and loading the islands then would
+ * delay the paint.
+ */
+function afterFirstPaint(callback: () => void) {
+  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callback();
   new PerformanceObserver((entries, observer) => {
     if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
     observer.disconnect();
-    then();
+    callback();
   }).observe({ type: "paint", buffered: true });
 }

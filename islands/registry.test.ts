@@ -1,16 +1,24 @@
 import { expect, test } from "vitest";
-import { load, NAMES } from "./registry";
+import { ISLAND_NAMES, loadIsland } from "./registry";
 
-test("has the four islands of the page", () => {
-  expect(NAMES.toSorted()).toEqual(["contact-links", "demo-terminal", "toaster", "waitlist-form"]);
+test("the page has four islands", () => {
+  expect(ISLAND_NAMES.toSorted()).toEqual([
+    "contact-links",
+    "demo-terminal",
+    "toaster",
+    "waitlist-form",
+  ]);
 });
 
-test.each(NAMES)("loads the component of %s, and what hydrates it", async (name) => {
-  const { default: component, mount } = await load(name);
+test.each(ISLAND_NAMES)("the module of %s exports its component and `hydrate`", async (name) => {
+  const { default: component, hydrate } = await loadIsland(name);
   expect(component).toBeTypeOf("function");
-  expect(mount).toBeTypeOf("function");
+  expect(hydrate).toBeTypeOf("function");
 });
 
-test.each(["", "no-such-island", "constructor", "__proto__"])("has no island %j", async (name) => {
-  await expect(load(name)).rejects.toThrow("unknown island");
-});
+test.each(["", "no-such-island", "constructor", "__proto__"])(
+  "rejects the unknown island %j",
+  async (name) => {
+    await expect(loadIsland(name)).rejects.toThrow("unknown island");
+  },
+);

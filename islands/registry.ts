@@ -1,32 +1,23 @@
-/** Island name → its code, loaded when it is wanted. A name of `wire.rs` that is missing here
- * fails `tsc`. */
-import type { ComponentType } from "react";
+/** Maps the name of each island to its code, which is loaded on demand. */
 import type { IslandName } from "./bindings/wire";
-import type { mount } from "./mount";
+import type { IslandModule } from "./island";
 
-/** Every island with the properties the server gives it, which `wire.rs` declares. */
-export type Island = ComponentType<never>;
-
-/** Each module re-exports `mount`, so that React is in the one chunk that all of them share. */
-interface Module {
-  readonly default: Island;
-  readonly mount: typeof mount;
-}
-
-const REGISTRY: Record<IslandName, () => Promise<Module>> = {
+// `tsc` fails if an island that `src/wire.rs` names is missing here.
+const REGISTRY: Record<IslandName, () => Promise<IslandModule>> = {
   "demo-terminal": () => import("./demo-terminal/demo-terminal"),
   "waitlist-form": () => import("./waitlist-form/waitlist-form"),
   "contact-links": () => import("./contact-links/contact-links"),
   toaster: () => import("./toaster/toaster"),
 };
 
-export async function load(name: string): Promise<Module> {
-  if (!isIsland(name)) throw new Error(`unknown island "${name}"`);
+/** Loads the module of an island. Throws if there is no island of this name. */
+export async function loadIsland(name: string): Promise<IslandModule> {
+  if (!isIslandName(name)) throw new Error(`unknown island "${name}"`);
   return REGISTRY[name]();
 }
 
-export const NAMES = /* @__PURE__ */ Object.keys(REGISTRY).filter(isIsland);
+export const ISLAND_NAMES = /* @__PURE__ */ Object.keys(REGISTRY).filter(isIslandName);
 
-function isIsland(name: string): name is IslandName {
+function isIslandName(name: string): name is IslandName {
   return Object.hasOwn(REGISTRY, name);
 }

@@ -1,5 +1,7 @@
-/** The toasts, outside React, so that separate roots share them: a toaster that subscribes late still
- * shows the toast that is open. */
+/**
+ * The toasts, kept outside React because every island is a separate React root. A toaster that subscribes
+ * late still shows the open toast.
+ */
 
 export interface Toast {
   readonly id: number;
@@ -9,53 +11,55 @@ export interface Toast {
   readonly open: boolean;
 }
 
-/** Toasts visible at once (spec §9). */
-const LIMIT = 1;
-/** From a toast's dismissal to its removal, in milliseconds (spec §9). */
-const REMOVAL_DELAY = 1_000_000;
-/** How long a toast waits for a toaster that is still loading, in milliseconds. */
-const TOASTER_TIMEOUT = 1000;
+/** Maximum number of toasts visible at once (spec §9). */
+const MAX_VISIBLE = 1;
+/** Delay between the dismissal of a toast and its removal, in milliseconds (spec §9). */
+const REMOVAL_DELAY_MS = 1_000_000;
+/** Longest wait for a toaster that is still loading, in milliseconds. */
+const TOASTER_TIMEOUT_MS = 1000;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-/** Shows a toast in place of the current one. If no toaster subscribes within a second, the toast is removed
- * and `onUnseen` is called. */
-export function toast(
-  shown: Pick<Toast, "title" | "text" | "variant">,
+/**
+ * Shows a toast, which replaces the current one. If no toaster subscribes within a second, removes the toast
+ * and calls `onUnseen`.
+ */
+export function showToast(
+  content: Pick<Toast, "title" | "text" | "variant">,
   onUnseen?: () => void,
 ): void {
   lastId += 1;
   const id = lastId;
-  change([{ ...shown, id, open: true }, ...toasts].slice(0, LIMIT));
+  update([{ ...content, id, open: true }, ...toasts].slice(0, MAX_VISIBLE));
   if (!onUnseen || listeners.size > 0) return;
   setTimeout(() => {
     if (listeners.size > 0 || id !== lastId) return;
-    change(toasts.filter((toast) => toast.id !== id));
+    update(toasts.filter((toast) => toast.id !== id));
     onUnseen();
-  }, TOASTER_TIMEOUT);
+  }, TOASTER_TIMEOUT_MS);
 }
 
-/** Closes a toast. It stays for its way out, and is removed later. */
-export function dismiss(id: number): void {
+/** Closes a toast. It stays in the store for its exit animation, and is removed later. */
+export function dismissToast(id: number): void {
   if (!toasts.some((toast) => toast.id === id && toast.open)) return;
-  change(toasts.map((toast) => (toast.id === id ? { ...toast, open: false } : toast)));
-  setTimeout(() => change(toasts.filter((toast) => toast.id !== id)), REMOVAL_DELAY);
+  update(toasts.map((toast) => (toast.id === id ? { ...toast, open: false } : toast)));
+  setTimeout(() => update(toasts.filter((toast) => toast.id !== id)), REMOVAL_DELAY_MS);
 }
 
-/** For `useSyncExternalStore`. */
+/** Calls `listener` after each change. Returns the function that unsubscribes it. */
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** The newest first; the same array until something changes. */
-export function snapshot(): readonly Toast[] {
+/** Returns the toasts, newest first. The array stays the same until something changes. */
+export function getSnapshot(): readonly Toast[] {
   return toasts;
 }
 
-function change(next: readonly Toast[]) {
+function update(next: readonly Toast[]) {
   toasts = next;
   for (const listener of listeners) listener();
 }

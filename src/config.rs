@@ -34,17 +34,17 @@ pub struct Config {
 
     /// The product's name
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
-          value_parser = product_name)]
+          value_parser = parse_product_name)]
     pub product: String,
 
     /// E-mail address of the contact link
     #[arg(long, env = "LANDING_CONTACT", value_name = "EMAIL", default_value = copy::CONTACT,
-          value_parser = contact_address)]
+          value_parser = parse_contact_email)]
     pub contact: String,
 
     /// URL of the social profile
     #[arg(long, env = "LANDING_SOCIAL", value_name = "URL", default_value = copy::SOCIAL)]
-    pub social: Link,
+    pub social: LinkUrl,
 
     /// Hide the count of people on the list while it is below this number
     #[arg(
@@ -57,15 +57,15 @@ pub struct Config {
 
     /// Where Privacy leads [default: a placeholder without address]
     #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]
-    pub privacy_url: Option<Link>,
+    pub privacy_url: Option<LinkUrl>,
 
     /// Where Terms leads [default: a placeholder without address]
     #[arg(long, env = "LANDING_TERMS_URL", value_name = "URL")]
-    pub terms_url: Option<Link>,
+    pub terms_url: Option<LinkUrl>,
 
     /// Where Support leads [default: a placeholder without address]
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
-    pub support_url: Option<Link>,
+    pub support_url: Option<LinkUrl>,
 
     /// Sign-ups that one client may try in a minute, and as many at once; 0 lifts the limit
     #[arg(
@@ -83,7 +83,7 @@ pub struct Config {
         env = "LANDING_TRUSTED_PROXIES",
         value_name = "CIDR,…",
         value_delimiter = ',',
-        value_parser = network
+        value_parser = parse_network
     )]
     pub trusted_proxies: Vec<IpNet>,
 
@@ -163,13 +163,13 @@ impl FromStr for Origin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = web_url(text)?;
-        let bare = url.path() == "/"
+        let url = parse_web_url(text)?;
+        let is_bare = url.path() == "/"
             && url.query().is_none()
             && url.fragment().is_none()
             && url.username().is_empty()
             && url.password().is_none();
-        if !bare {
+        if !is_bare {
             return Err(
                 "an origin is a scheme, a host and perhaps a port, and nothing after \
                         them: https://steward.example"
@@ -182,9 +182,9 @@ impl FromStr for Origin {
 
 /// The address of a link: an absolute http or https URL.
 #[derive(Clone, Debug)]
-pub struct Link(Url);
+pub struct LinkUrl(Url);
 
-impl Link {
+impl LinkUrl {
     /// The address, for `href`.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
@@ -196,15 +196,15 @@ impl Link {
     }
 }
 
-impl FromStr for Link {
+impl FromStr for LinkUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        web_url(text).map(Self)
+        parse_web_url(text).map(Self)
     }
 }
 
-fn web_url(text: &str) -> Result<Url, String> {
+fn parse_web_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{error}; write it as https://…"))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
@@ -216,7 +216,7 @@ fn web_url(text: &str) -> Result<Url, String> {
 
 /// A network or a single address. IPv4-mapped IPv6 (`::ffff:127.0.0.1`) becomes IPv4, like the addresses of
 /// clients.
-fn network(text: &str) -> Result<IpNet, String> {
+fn parse_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let network = match text.parse::<IpAddr>() {
         Ok(address) => address.into(),
@@ -236,7 +236,7 @@ fn network(text: &str) -> Result<IpNet, String> {
         .ok_or_else(|| "write a network of IPv4 addresses as 10.0.0.0/8".into())
 }
 
-fn product_name(text: &str) -> Result<String, String> {
+fn parse_product_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err("a product's name is one line of visible text".into());
@@ -246,15 +246,15 @@ fn product_name(text: &str) -> Result<String, String> {
 
 /// What may stand in a mailto link as it is. Not the waitlist's rule: an owner's typing error must
 /// be told at start, but nothing is stored under this address.
-fn contact_address(text: &str) -> Result<String, String> {
-    let plain = |part: &str| {
+fn parse_contact_email(text: &str) -> Result<String, String> {
+    let is_plain = |part: &str| {
         !part.is_empty()
             && part
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || ".+-_".contains(c))
     };
     match text.split_once('@') {
-        Some((local, domain)) if plain(local) && plain(domain) => Ok(text.to_owned()),
+        Some((local, domain)) if is_plain(local) && is_plain(domain) => Ok(text.to_owned()),
         _ => Err("write an address such as hello@steward.example".into()),
     }
 }

@@ -16,34 +16,34 @@ use web_sys::{
     IntersectionObserverInit, NodeList,
 };
 
-use crate::wire::{BUILD, Start};
+use crate::wire::{BUILD_ID, StartCondition};
 
 /// How far outside the window an island already counts as visible, so that it is ready on arrival.
-const NEAR: &str = "200px";
+const VISIBLE_MARGIN: &str = "200px";
 /// What counts as touching an island. Focus bubbles by this name only.
-const TOUCHES: [&str; 2] = ["pointerover", "focusin"];
+const TOUCH_EVENTS: [&str; 2] = ["pointerover", "focusin"];
 /// Says that an island has been started.
-const STARTED: &str = "data-started";
+const STARTED_ATTRIBUTE: &str = "data-started";
 /// The island that others wait for.
-const FORM: &str = "[data-island=waitlist-form]";
+const FORM_SELECTOR: &str = "[data-island=waitlist-form]";
 /// The island that says what became of the form.
-const TOASTER: &str = "[data-island=toaster]";
+const TOASTER_SELECTOR: &str = "[data-island=toaster]";
 
 #[wasm_bindgen]
 extern "C" {
     /// What `islands/boot.ts` hands over.
-    pub type Islands;
+    pub type IslandMounter;
 
     /// Loads an island and hydrates its element. In an idle moment after that it calls `settled` with
     /// whether it worked.
     #[wasm_bindgen(method)]
-    fn mount(this: &Islands, element: &Element, settled: &JsValue);
+    fn mount(this: &IslandMounter, element: &Element, settled: &JsValue);
 }
 
 /// The build mark. Never called: the server searches the file for it (`server/assets.rs`).
 #[wasm_bindgen]
-pub fn build() -> JsValue {
-    BUILD.into()
+pub fn build_id() -> JsValue {
+    BUILD_ID.into()
 }
 
 /// Looks after every island of the page.
@@ -51,23 +51,23 @@ pub fn build() -> JsValue {
 /// # Errors
 /// When the browser lacks what this needs; the page then stays as the server sent it.
 #[wasm_bindgen]
-pub fn start(islands: Islands, document: Document) -> Result<(), JsValue> {
-    let host = Rc::new(Host { islands, document });
+pub fn start(islands: IslandMounter, document: Document) -> Result<(), JsValue> {
+    let host = Rc::new(IslandHost { islands, document });
     host.mount_when_touched()?;
-    host.mount_when_near()
+    host.mount_when_visible()
 }
 
-struct Host {
-    islands: Islands,
+struct IslandHost {
+    islands: IslandMounter,
     document: Document,
 }
 
-impl Host {
+impl IslandHost {
     /// The observer stays: an island that could not be loaded is tried again when it next comes into
     /// view.
-    fn mount_when_near(self: Rc<Self>) -> Result<(), JsValue> {
-        let islands = self.find(Start::Visible.selector())?;
-        let seen = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
+    fn mount_when_visible(self: Rc<Self>) -> Result<(), JsValue> {
+        let islands = self.find(StartCondition::Visible.selector())?;
+        let on_intersection = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
             for entry in entries.iter() {
                 let entry: IntersectionObserverEntry = entry.unchecked_into();
                 if entry.is_intersecting() {
@@ -75,54 +75,57 @@ impl Host {
                 }
             }
         });
-        let init = IntersectionObserverInit::new();
-        init.set_root_margin(NEAR);
-        let seen = seen.into_js_value();
-        let observer = IntersectionObserver::new_with_options(seen.unchecked_ref(), &init)?;
-        each(&islands, |island| observer.observe(island));
+        let options = IntersectionObserverInit::new();
+        options.set_root_margin(VISIBLE_MARGIN);
+        let on_intersection = on_intersection.into_js_value();
+        let observer =
+            IntersectionObserver::new_with_options(on_intersection.unchecked_ref(), &options)?;
+        for_each_element(&islands, |island| observer.observe(island));
         Ok(())
     }
 
     fn mount_when_touched(self: &Rc<Self>) -> Result<(), JsValue> {
         let host = Rc::clone(self);
-        let touched = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+        let on_touch = Closure::<dyn Fn(Event)>::new(move |event: Event| {
             let target = event.target().and_then(|target| target.dyn_into().ok());
             let island = target.and_then(|target: Element| target.closest("[data-island]").ok()?);
             if let Some(island) = island {
                 Rc::clone(&host).mount(&island);
                 // Whoever touches the form is about to need it.
-                if island.matches(FORM) == Ok(true)
-                    && let Ok(toaster) = host.find(TOASTER)
+                if island.matches(FORM_SELECTOR) == Ok(true)
+                    && let Ok(toaster) = host.find(TOASTER_SELECTOR)
                 {
-                    each(&toaster, |toaster| Rc::clone(&host).mount(toaster));
+                    for_each_element(&toaster, |toaster| Rc::clone(&host).mount(toaster));
                 }
             }
         });
-        let touched = touched.into_js_value();
-        for event in TOUCHES {
+        let on_touch = on_touch.into_js_value();
+        for event in TOUCH_EVENTS {
             self.document
-                .add_event_listener_with_callback(event, touched.unchecked_ref())?;
+                .add_event_listener_with_callback(event, on_touch.unchecked_ref())?;
         }
         Ok(())
     }
 
-    /// Mounts an island unless it was started. When the form is settled, mounts the [`Start::AfterForm`] islands.
+    /// Mounts an island unless it was started. When the form is settled, mounts the [`StartCondition::AfterForm`] islands.
     fn mount(self: Rc<Self>, island: &Element) {
-        if island.has_attribute(STARTED) || island.set_attribute(STARTED, "").is_err() {
+        if island.has_attribute(STARTED_ATTRIBUTE)
+            || island.set_attribute(STARTED_ATTRIBUTE, "").is_err()
+        {
             return;
         }
         let (host, element) = (Rc::clone(&self), island.clone());
-        let settled = Closure::<dyn Fn(bool)>::new(move |mounted: bool| {
+        let on_settled = Closure::<dyn Fn(bool)>::new(move |mounted: bool| {
             if !mounted {
-                let _ = element.remove_attribute(STARTED);
+                let _ = element.remove_attribute(STARTED_ATTRIBUTE);
             }
-            if element.matches(FORM) == Ok(true)
-                && let Ok(islands) = host.find(Start::AfterForm.selector())
+            if element.matches(FORM_SELECTOR) == Ok(true)
+                && let Ok(islands) = host.find(StartCondition::AfterForm.selector())
             {
-                each(&islands, |island| Rc::clone(&host).mount(island));
+                for_each_element(&islands, |island| Rc::clone(&host).mount(island));
             }
         });
-        self.islands.mount(island, &settled.into_js_value());
+        self.islands.mount(island, &on_settled.into_js_value());
     }
 
     fn find(&self, selector: &str) -> Result<NodeList, JsValue> {
@@ -130,7 +133,7 @@ impl Host {
     }
 }
 
-fn each(nodes: &NodeList, f: impl Fn(&Element)) {
+fn for_each_element(nodes: &NodeList, f: impl Fn(&Element)) {
     for index in 0..nodes.length() {
         if let Some(node) = nodes.get(index) {
             f(node.unchecked_ref());

@@ -5,12 +5,12 @@
 use serde::{Deserialize, Serialize};
 
 /// The mark of this build. The wasm host carries it too: the server compares the two at start.
-pub const BUILD: &str = env!("LANDING_BUILD");
+pub const BUILD_ID: &str = env!("LANDING_BUILD");
 
 /// A waitlist entry (spec §3): what a sign-up sends, and what a 201 sends back.
 #[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Entry {
+pub struct SignUpBody {
     /// The address as typed, without the spaces around it.
     pub email: String,
 }
@@ -18,7 +18,7 @@ pub struct Entry {
 /// The answer of `GET /api/waitlist/count` (spec §3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Count {
+pub struct CountBody {
     /// People on the list.
     #[cfg_attr(test, ts(type = "number"))]
     pub count: u64,
@@ -62,7 +62,7 @@ impl IslandName {
 
 /// When the host mounts an island. Touching one (pointer or focus) mounts it at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Start {
+pub enum StartCondition {
     /// When it is in view or about to be.
     Visible,
     /// In an idle moment after the form was mounted, or could not be: it must take neither bandwidth nor
@@ -70,7 +70,7 @@ pub enum Start {
     AfterForm,
 }
 
-impl Start {
+impl StartCondition {
     /// Its name in the page.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct WaitlistFormProps {
     /// What the field holds: empty, or what was typed when the form posted itself and failed.
     pub email: String,
     /// What became of the form that posted itself.
-    pub outcome: Outcome,
+    pub outcome: FormOutcome,
     /// Whether the field's content is what was wrong.
     pub invalid: bool,
     /// Below the field: what became of the form that posted itself, else the promise.
@@ -147,7 +147,7 @@ impl CountState {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub enum Outcome {
+pub enum FormOutcome {
     /// There was none.
     #[serde(rename = "")]
     None,
@@ -176,23 +176,23 @@ mod tests {
     use super::*;
     use ts_rs::{Config, TS};
 
-    const DO_NOT_EDIT: &str = "// Written by `make bindings`; do not edit.\n";
+    const FILE_HEADER: &str = "// Written by `make bindings`; do not edit.\n";
 
     fn wire_ts() -> String {
         let config = Config::default();
         [
-            Entry::decl(&config),
-            Count::decl(&config),
+            SignUpBody::decl(&config),
+            CountBody::decl(&config),
             ErrorBody::decl(&config),
             IslandName::decl(&config),
             NoProps::decl(&config),
             CountState::decl(&config),
-            Outcome::decl(&config),
+            FormOutcome::decl(&config),
             WaitlistFormProps::decl(&config),
             ContactLinksProps::decl(&config),
         ]
         .iter()
-        .fold(DO_NOT_EDIT.to_owned(), |text, decl| {
+        .fold(FILE_HEADER.to_owned(), |text, decl| {
             text + "\nexport " + decl + "\n"
         })
     }
@@ -200,7 +200,7 @@ mod tests {
     fn copy_ts() -> String {
         let copy = serde_json::to_string_pretty(&crate::copy::islands::exported())
             .expect("constants are JSON");
-        format!("{DO_NOT_EDIT}\nexport const COPY = {copy} as const;\n")
+        format!("{FILE_HEADER}\nexport const COPY = {copy} as const;\n")
     }
 
     fn compare_or_write(file: &str, expected: &str) {
@@ -213,17 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn the_typescript_types_are_those_of_this_file() {
+    fn typescript_types_match_this_file() {
         compare_or_write("wire.ts", &wire_ts());
     }
 
     #[test]
-    fn the_typescript_copy_is_that_of_copy_rs() {
+    fn typescript_copy_matches_copy_rs() {
         compare_or_write("copy.ts", &copy_ts());
     }
 
     #[test]
-    fn an_island_has_one_name_on_both_sides() {
+    fn island_names_match_in_rust_and_json() {
         for island in [
             IslandName::DemoTerminal,
             IslandName::WaitlistForm,

@@ -1,12 +1,12 @@
 // Written by `make bindings`; do not edit.
 
-export type Entry = { 
+export type SignUpBody = { 
 /**
  * The address as typed, without the spaces around it.
  */
 email: string, };
 
-export type Count = { 
+export type CountBody = { 
 /**
  * People on the list.
  */
@@ -24,7 +24,7 @@ export type NoProps = Record<symbol, never>;
 
 export type CountState = "hidden" | "empty" | "live";
 
-export type Outcome = "" | "joined" | "invalid" | "failed";
+export type FormOutcome = "" | "joined" | "invalid" | "failed";
 
 export type WaitlistFormProps = { 
 /**
@@ -50,7 +50,7 @@ email: string,
 /**
  * What became of the form that posted itself.
  */
-outcome: Outcome, 
+outcome: FormOutcome, 
 /**
  * Whether the field's content is what was wrong.
  */

@@ -4,32 +4,32 @@ import { useState } from "react";
 import { COPY } from "../bindings/copy";
 import type { ContactLinksProps } from "../bindings/wire";
 
-export { mount } from "../mount";
+export { hydrate } from "../hydrate";
 
-/** Spec §9: milliseconds, milliseconds, pixels. */
-const OPEN_DELAY = 700;
-const SKIP_DELAY = 300;
-const OFFSET = 4;
+/** Spec §9. */
+const OPEN_DELAY_MS = 700;
+const SKIP_DELAY_MS = 300;
+const OFFSET_PX = 4;
 
 export default function ContactLinks({ email, social, social_host }: ContactLinksProps) {
   return (
-    <Tooltip.Provider delayDuration={OPEN_DELAY} skipDelayDuration={SKIP_DELAY}>
+    <Tooltip.Provider delayDuration={OPEN_DELAY_MS} skipDelayDuration={SKIP_DELAY_MS}>
       <ul className="contact-links">
         <li>
-          <Hinted hint={COPY.CONTACT_TIP}>
+          <WithTooltip tip={COPY.CONTACT_TIP}>
             <a href={`mailto:${email}`} suppressHydrationWarning>
               {COPY.CONTACT_LABEL}
             </a>
-          </Hinted>
-          {/* Visible, for touch screens and for copying. */}
+          </WithTooltip>
+          {/* Visible for touch screens, which show no tooltip, and for copying. */}
           <span suppressHydrationWarning>{email}</span>
         </li>
         <li>
-          <Hinted hint={COPY.SOCIAL_TIP}>
+          <WithTooltip tip={COPY.SOCIAL_TIP}>
             <a href={social} rel="me noopener" suppressHydrationWarning>
               {COPY.SOCIAL_LABEL}
             </a>
-          </Hinted>
+          </WithTooltip>
           <span suppressHydrationWarning>{social_host}</span>
         </li>
       </ul>
@@ -37,27 +37,31 @@ export default function ContactLinks({ email, social, social_host }: ContactLink
   );
 }
 
-function Hinted({ hint, children }: { hint: string; children: React.ReactNode }) {
+/** Adds a tooltip to a link. */
+function WithTooltip({ tip, children }: { tip: string; children: React.ReactNode }) {
   const [open, setOpen] = useState(false);
 
-  /** Radix closes a tooltip when anything scrolls, also when Tab has scrolled to its link. */
-  function change(next: boolean) {
-    const scrolled = window.event?.type === "scroll";
-    if (!scrolled || !document.querySelector("a:focus-visible")) setOpen(next);
+  /**
+   * Keeps the tooltip of the focused link open while the page scrolls. Radix closes it on any scroll, even
+   * on the scroll that Tab causes when it moves the focus to the link.
+   */
+  function changeOpen(next: boolean) {
+    const isScroll = window.event?.type === "scroll";
+    if (!isScroll || !document.querySelector("a:focus-visible")) setOpen(next);
   }
 
   return (
-    <Tooltip.Root open={open} onOpenChange={change}>
+    <Tooltip.Root open={open} onOpenChange={changeOpen}>
       <Tooltip.Trigger asChild>{children}</Tooltip.Trigger>
-      {/* No portal: at the end of the body it would stand outside every landmark. */}
+      {/* No portal: it would move the tooltip to the end of the body, outside every landmark. */}
       <Tooltip.Content
         className="tooltip"
         side="bottom"
         align="start"
-        sideOffset={OFFSET}
-        collisionPadding={OFFSET}
+        sideOffset={OFFSET_PX}
+        collisionPadding={OFFSET_PX}
       >
-        {hint}
+        {tip}
       </Tooltip.Content>
     </Tooltip.Root>
   );

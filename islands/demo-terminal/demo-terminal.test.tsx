@@ -3,19 +3,23 @@ import { renderToString } from "react-dom/server";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, preferReducedMotion, scrollTo } from "../test/setup";
 import DemoTerminal from "./demo-terminal";
+import { LINE_INTERVAL_MS, START_DELAY_MS } from "./timing";
 
 const LINES = 9;
-const START_DELAY = 1000;
-const LINE_INTERVAL = 800;
-/** From coming into view to the last line. */
-const RUN = START_DELAY + (LINES - 1) * LINE_INTERVAL;
+/** The time from coming into view to the last line. */
+const RUN_MS = START_DELAY_MS + (LINES - 1) * LINE_INTERVAL_MS;
 
 beforeEach(() => {
   vi.useFakeTimers();
 });
 
 describe("demo terminal", () => {
-  test("§4 has nine lines: a command, six checks, an SMS and a result, all dimmed at first", () => {
+  test("§9 the start delay is 1000 ms, the line interval 800 ms", () => {
+    expect(START_DELAY_MS).toBe(1000);
+    expect(LINE_INTERVAL_MS).toBe(800);
+  });
+
+  test("§4 has nine lines, all dimmed at first: a command, six checks, an SMS and a result", () => {
     renderInSection();
     expect(lines().map((line) => line.dataset["kind"])).toEqual([
       "command",
@@ -26,28 +30,28 @@ describe("demo terminal", () => {
     expectRevealed(0);
   });
 
-  test("§4 the SMS tells of the first customer and of 29.99, the result of a live site", () => {
+  test("§4 the SMS reports the first customer and 29.99, the result shows a live site", () => {
     renderInSection();
     const [sms, result] = lines().slice(-2);
     expect(sms?.textContent).toMatch(/first customer.*29\.99/i);
     expect(result?.textContent).toMatch(/live at/i);
   });
 
-  test("§4 reveals the first line exactly 1000 ms after half of the section came into view", () => {
+  test("§4 reveals the first line exactly one start delay after half of the section is in view", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(START_DELAY - 1);
+    advance(START_DELAY_MS - 1);
     expectRevealed(0);
     advance(1);
     expectRevealed(1);
   });
 
-  test("§4 reveals one more line each 800 ms, in order, and then stops", () => {
+  test("§4 reveals one more line per interval, in order, and then stops", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(START_DELAY);
+    advance(START_DELAY_MS);
     for (let revealed = 1; revealed < LINES; revealed += 1) {
-      advance(LINE_INTERVAL - 1);
+      advance(LINE_INTERVAL_MS - 1);
       expectRevealed(revealed);
       advance(1);
       expectRevealed(revealed + 1);
@@ -55,79 +59,79 @@ describe("demo terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("§9 less than half of the section in view starts nothing", () => {
+  test("§9 does not start while less than half of the section is in view", () => {
     renderInSection();
     scrollTo(0.49);
     expect(vi.getTimerCount()).toBe(0);
-    advance(RUN);
+    advance(RUN_MS);
     expectRevealed(0);
   });
 
-  test("§4 it is the section around the terminal that must be in view", () => {
+  test("§4 observes the section around the terminal", () => {
     renderInSection();
     const observe = vi.spyOn(IntersectionObserver.prototype, "observe");
     renderInSection();
     expect(observe).toHaveBeenCalledExactlyOnceWith(document.querySelectorAll("section")[1]);
   });
 
-  test("§4 leaving during the delay doesn't stop the run", () => {
+  test("§4 a run continues if the section leaves the view during the delay", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(START_DELAY / 2);
+    advance(START_DELAY_MS / 2);
     scrollTo(0);
-    advance(RUN - START_DELAY / 2);
+    advance(RUN_MS - START_DELAY_MS / 2);
     expectRevealed(LINES);
   });
 
   test("§4 leaving midway and coming back neither stops the run nor starts a second one", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(START_DELAY + 2 * LINE_INTERVAL);
+    advance(START_DELAY_MS + 2 * LINE_INTERVAL_MS);
     scrollTo(0);
-    advance(LINE_INTERVAL);
+    advance(LINE_INTERVAL_MS);
     expectRevealed(4);
     scrollTo(1);
     expect(vi.getTimerCount()).toBe(1);
-    advance(LINE_INTERVAL);
+    advance(LINE_INTERVAL_MS);
     expectRevealed(5);
-    advance(4 * LINE_INTERVAL);
+    advance((LINES - 5) * LINE_INTERVAL_MS);
     expectRevealed(LINES);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("§4 staying in view after the end doesn't replay, however much is in view", () => {
+  test("§4 does not replay while the section stays in view, at any share of 0.5 or more", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(RUN);
+    advance(RUN_MS);
     for (const share of [1, 0.7, 0.5, 0.9]) scrollTo(share);
     expect(vi.getTimerCount()).toBe(0);
     expectRevealed(LINES);
   });
 
-  test("§4 coming back after the end plays again, from the first line", () => {
+  test("§4 replays from the first line when the section comes back after the end", () => {
     renderInSection();
     scrollTo(0.5);
-    advance(RUN);
+    advance(RUN_MS);
     scrollTo(0.2);
     expect(vi.getTimerCount()).toBe(0);
     scrollTo(0.5);
-    advance(START_DELAY - 1);
+    advance(START_DELAY_MS - 1);
     expectRevealed(LINES);
     advance(1);
     expectRevealed(1);
-    advance(LINE_INTERVAL);
+    advance(LINE_INTERVAL_MS);
     expectRevealed(2);
-    advance(7 * LINE_INTERVAL);
+    advance((LINES - 2) * LINE_INTERVAL_MS);
     expectRevealed(LINES);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("the server sends all lines revealed, for those whom this script does not reach", () => {
+  test("the server renders all lines revealed, for visitors without JavaScript", () => {
     const markup = renderToString(<DemoTerminal />);
     expect(markup.match(/data-state="shown"/g)).toHaveLength(LINES);
   });
 
-  test("§4 who prefers reduced motion gets all lines at once, and no timers", () => {
+  test("§4 with reduced motion shows all lines at once and starts no timer", () => {
     preferReducedMotion();
     renderInSection();
     expectRevealed(LINES);
@@ -141,8 +145,8 @@ describe("demo terminal", () => {
   });
 
   test.each([
-    ["during the delay", START_DELAY / 2],
-    ["midway", START_DELAY + 2 * LINE_INTERVAL],
+    ["during the delay", START_DELAY_MS / 2],
+    ["midway", START_DELAY_MS + 2 * LINE_INTERVAL_MS],
   ])("§4 unmounting %s clears the timer", (_when, milliseconds) => {
     const { unmount } = renderInSection();
     scrollTo(0.5);
@@ -152,15 +156,16 @@ describe("demo terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("§4 nothing starts after unmounting", () => {
+  test("§4 does not start after unmounting", () => {
     renderInSection().unmount();
     scrollTo(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test.each([2.1, 3, 5])(
-    "§4 a section %d windows tall starts when it fills the window, scrolled pixel by pixel",
+    "§4 a section %d windows tall starts when it fills the window",
     (windows) => {
+      // Scrolls pixel by pixel.
       const window = 400;
       const section = windows * window;
       renderInSection();
@@ -186,7 +191,7 @@ function lines() {
   return screen.getAllByRole("listitem");
 }
 
-/** The first `count` lines are shown and the others are dimmed. */
+/** Expects the first `count` lines to be revealed and the others to be dimmed. */
 function expectRevealed(count: number) {
   const states = lines().map((line) => line.dataset["state"]);
   const expected = states.map((_, index) => (index < count ? "shown" : "dimmed"));

@@ -1,22 +1,22 @@
-/** The scripted launch (spec §4): waits until half of its section is in view, then reveals line
- * after line. The server sends all lines revealed: without this script they stay so. */
+/**
+ * The scripted launch (spec §4): waits until half of its section is in view, then reveals one line after
+ * another. The server sends all lines revealed, and without this script they stay revealed.
+ */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { COPY } from "../bindings/copy";
-import { useSectionInView } from "../visible";
+import { useSectionInView } from "../use-section-in-view";
+import { LINE_INTERVAL_MS, START_DELAY_MS } from "./timing";
 
-export { mount } from "../mount";
+export { hydrate } from "../hydrate";
 
-/** Spec §9, in milliseconds. */
-const START_DELAY = 1000;
-const LINE_INTERVAL = 800;
-/** Spec §9: the share of the section that must be in view. */
-const THRESHOLD = 0.5;
+/** The share of the section that must be in view (spec §9). */
+const VISIBLE_THRESHOLD = 0.5;
 
 const LINES = COPY.DEMO_LINES;
 
 export default function DemoTerminal() {
   const ref = useRef<HTMLOListElement>(null);
-  const revealed = useReveal(ref);
+  const revealed = useRevealedLines(ref);
   return (
     <div className="terminal">
       <p className="terminal-bar" aria-hidden="true" suppressHydrationWarning>
@@ -33,24 +33,27 @@ export default function DemoTerminal() {
   );
 }
 
-/** How many lines are revealed. One run at a time; coming into view after the end starts another. */
-function useReveal(ref: React.RefObject<HTMLOListElement | null>): number {
+/**
+ * Returns the number of revealed lines. One run plays at a time. When the section comes into view after the
+ * end of a run, another run starts.
+ */
+function useRevealedLines(ref: React.RefObject<HTMLOListElement | null>): number {
   const [revealed, setRevealed] = useState<number>(LINES.length);
-  const inView = useRef(false);
+  const wasInView = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
   const reveal = useCallback((count: number) => {
     setRevealed(count);
-    const more = count < LINES.length;
-    timer.current = more ? setTimeout(reveal, LINE_INTERVAL, count + 1) : undefined;
+    const hasMore = count < LINES.length;
+    timer.current = hasMore ? setTimeout(reveal, LINE_INTERVAL_MS, count + 1) : undefined;
   }, []);
 
   const onChange = useCallback(
     (share: number) => {
-      const cameIntoView = share >= THRESHOLD && !inView.current;
-      inView.current = share >= THRESHOLD;
+      const cameIntoView = share >= VISIBLE_THRESHOLD && !wasInView.current;
+      wasInView.current = share >= VISIBLE_THRESHOLD;
       if (!cameIntoView || timer.current !== undefined || prefersReducedMotion()) return;
-      timer.current = setTimeout(reveal, START_DELAY, 1);
+      timer.current = setTimeout(reveal, START_DELAY_MS, 1);
     },
     [reveal],
   );

@@ -1,8 +1,11 @@
-/** Runs before each test: what jsdom lacks of a browser, and a console that must stay silent. */
+/**
+ * Runs before each test file: adds the browser features that jsdom lacks. A test that logs an error or a
+ * warning fails.
+ */
 import { act, cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 
-// Only a failure waits this long; a busy machine must not make one.
+// Long enough for a busy machine. Only a failing test waits this long.
 configure({ asyncUtilTimeout: 5000 });
 
 let reducedMotion = false;
@@ -24,7 +27,7 @@ beforeEach(() => {
   vi.stubGlobal("matchMedia", (query: string) => ({
     matches: query === "(prefers-reduced-motion: reduce)" && reducedMotion,
   }));
-  // Testing Library advances fake timers by this name only.
+  // Testing Library advances fake timers only if there is a global of this name.
   vi.stubGlobal("jest", { advanceTimersByTime: vi.advanceTimersByTime });
   vi.spyOn(console, "error");
   vi.spyOn(console, "warn");
@@ -39,11 +42,14 @@ afterEach(() => {
   expect(console.warn).not.toHaveBeenCalled();
 });
 
-/** The test expects errors in the console: takes them, and keeps them off the screen. */
-export function expectErrors(): { taken: () => unknown[][] } {
+/**
+ * Captures the console errors that a test expects. `take` returns and clears them. Errors that are left
+ * after the test make it fail.
+ */
+export function captureErrors(): { take: () => unknown[][] } {
   const error = vi.mocked(console.error).mockImplementation(() => {});
   return {
-    taken() {
+    take() {
       const { calls } = error.mock;
       error.mockClear();
       return calls;
@@ -55,10 +61,10 @@ export function preferReducedMotion() {
   reducedMotion = true;
 }
 
-/** The visitor goes to another window, or comes back. */
-export function setWindowFocus(has: boolean) {
-  windowHasFocus = has;
-  act(() => void window.dispatchEvent(new Event(has ? "focus" : "blur")));
+/** Simulates a visitor who leaves the window or comes back to it. */
+export function setWindowFocus(hasFocus: boolean) {
+  windowHasFocus = hasFocus;
+  act(() => void window.dispatchEvent(new Event(hasFocus ? "focus" : "blur")));
 }
 
 export function advance(milliseconds: number) {
@@ -70,21 +76,22 @@ interface Heights {
   window?: number;
 }
 
-/** Scrolls until this share of what is observed is in view; heights in pixels. */
+/** Scrolls until this share of each observed section is in view. Heights are in pixels. */
 export function scrollTo(share: number, { section = 600, window = 800 }: Heights = {}) {
   act(() => {
     for (const observer of observers) observer.scroll(share, section, window);
   });
 }
 
-/** Calls back as a browser does: only when the share in view passes one of the thresholds. */
+/** Calls back as a browser does: only when the visible share crosses one of the thresholds. */
 class FakeIntersectionObserver implements IntersectionObserver {
   readonly root = null;
   readonly rootMargin = "0px";
   readonly scrollMargin = "0px";
   readonly thresholds: readonly number[];
   readonly #callback: IntersectionObserverCallback;
-  readonly #passed = new Map<Element, number>();
+  /** The number of thresholds that each target has reached. */
+  readonly #reached = new Map<Element, number>();
 
   constructor(callback: IntersectionObserverCallback, options: IntersectionObserverInit = {}) {
     this.#callback = callback;
@@ -93,15 +100,15 @@ class FakeIntersectionObserver implements IntersectionObserver {
   }
 
   observe(target: Element) {
-    this.#passed.set(target, -1);
+    this.#reached.set(target, -1);
   }
 
   unobserve(target: Element) {
-    this.#passed.delete(target);
+    this.#reached.delete(target);
   }
 
   disconnect() {
-    this.#passed.clear();
+    this.#reached.clear();
   }
 
   takeRecords() {
@@ -109,14 +116,15 @@ class FakeIntersectionObserver implements IntersectionObserver {
   }
 
   scroll(share: number, section: number, window: number) {
-    const passed = share > 0 ? this.thresholds.filter((threshold) => threshold <= share).length : 0;
-    for (const [target, before] of this.#passed) {
-      if (passed === before) continue;
-      this.#passed.set(target, passed);
+    const isVisible = share > 0;
+    const reached = isVisible ? this.thresholds.filter((value) => value <= share).length : 0;
+    for (const [target, before] of this.#reached) {
+      if (reached === before) continue;
+      this.#reached.set(target, reached);
       const entry: IntersectionObserverEntry = {
         target,
         time: 0,
-        isIntersecting: share > 0,
+        isIntersecting: isVisible,
         intersectionRatio: share,
         intersectionRect: new DOMRect(0, 0, 0, share * section),
         boundingClientRect: new DOMRect(0, 0, 0, section),

@@ -3,117 +3,114 @@ import userEvent from "@testing-library/user-event";
 import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, setWindowFocus } from "../test/setup";
-import { dismiss, snapshot, toast } from "../toast-store";
+import { dismissAllToasts, FAILED, SAVED } from "../test/toasts";
+import { getSnapshot, showToast } from "../toast-store";
 import Toaster from "./toaster";
 
-const DURATION = 5000;
-const SWIPE_THRESHOLD = 50;
-const SAVED = { title: "Saved", text: "All is well.", variant: "default" } as const;
-const FAILED = { title: "Error", text: "All is lost.", variant: "destructive" } as const;
+const DURATION_MS = 5000;
+const SWIPE_THRESHOLD_PX = 50;
 
 beforeEach(() => {
   vi.useFakeTimers();
 });
 
-afterEach(() => {
-  for (const { id } of snapshot()) dismiss(id);
-});
+afterEach(dismissAllToasts);
 
 describe("toaster", () => {
   test("§4 shows a toast's title and text", () => {
     render(<Toaster />);
-    expect(shown()).toBeNull();
+    expect(toastElement()).toBeNull();
     show(SAVED);
     expect(screen.getByText(SAVED.title)).toBeTruthy();
     expect(screen.getByText(SAVED.text)).toBeTruthy();
   });
 
-  test("§4 a toast has its variant as an attribute", () => {
+  test("§4 a toast carries its variant as an attribute", () => {
     render(<Toaster />);
     show(SAVED);
-    expect(shown()?.dataset["variant"]).toBe("default");
+    expect(toastElement()?.dataset["variant"]).toBe("default");
     show(FAILED);
-    expect(shown()?.dataset["variant"]).toBe("destructive");
+    expect(toastElement()?.dataset["variant"]).toBe("destructive");
   });
 
-  test("§4 shows a toast that was there before it", () => {
+  test("§4 shows a toast that was opened before the toaster rendered", () => {
     show(SAVED);
     render(<Toaster />);
-    expect(shown()?.textContent).toContain(SAVED.text);
+    expect(toastElement()?.textContent).toContain(SAVED.text);
   });
 
-  test("§9 shows one toast at a time, the newest", () => {
+  test("§9 shows only the newest toast", () => {
     render(<Toaster />);
     show(SAVED);
     show(FAILED);
     expect(document.querySelectorAll(".toast")).toHaveLength(1);
-    expect(shown()?.textContent).toContain(FAILED.text);
+    expect(toastElement()?.textContent).toContain(FAILED.text);
   });
 
-  test("§9 a toast closes after 5000 ms, not before", () => {
+  test("§9 a toast closes after exactly 5000 ms", () => {
     render(<Toaster />);
     show(SAVED);
-    advance(DURATION - 1);
-    expect(shown()).not.toBeNull();
+    advance(DURATION_MS - 1);
+    expect(toastElement()).not.toBeNull();
     advance(1);
-    expect(shown()).toBeNull();
-    expect(snapshot()).toMatchObject([{ ...SAVED, open: false }]);
+    expect(toastElement()).toBeNull();
+    expect(getSnapshot()).toMatchObject([{ ...SAVED, open: false }]);
   });
 
-  test("§9 a toast that takes another's place has 5000 ms of its own", () => {
+  test("§9 a replacement stays open for its own 5000 ms", () => {
     render(<Toaster />);
     show(SAVED);
-    advance(DURATION - 1);
+    advance(DURATION_MS - 1);
     show(FAILED);
-    advance(DURATION - 1);
-    expect(shown()).not.toBeNull();
+    advance(DURATION_MS - 1);
+    expect(toastElement()).not.toBeNull();
     advance(1);
-    expect(shown()).toBeNull();
+    expect(toastElement()).toBeNull();
   });
 
   test("§4 the close button closes the toast", async () => {
-    const user = setup();
+    const user = renderToaster();
     show(SAVED);
     await user.click(closeButton());
-    expect(shown()).toBeNull();
-    expect(snapshot()).toMatchObject([{ open: false }]);
+    expect(toastElement()).toBeNull();
+    expect(getSnapshot()).toMatchObject([{ open: false }]);
   });
 
-  test("§9 a toast waits under the pointer, and closes when the pointer has left", async () => {
-    const user = setup();
+  test("§9 a toast stays open under the pointer and closes within 5000 ms of its leaving", async () => {
+    const user = renderToaster();
     show(SAVED);
     await user.hover(screen.getByText(SAVED.text));
-    advance(2 * DURATION);
-    expect(shown()).not.toBeNull();
+    advance(2 * DURATION_MS);
+    expect(toastElement()).not.toBeNull();
     fireEvent.pointerLeave(screen.getByRole("region"));
-    advance(DURATION);
-    expect(shown()).toBeNull();
+    advance(DURATION_MS);
+    expect(toastElement()).toBeNull();
   });
 
   test.each(["pointer", "keyboard"])(
-    "§9 a toast closes after 5000 ms also when the one before was closed by %s",
+    "§9 a toast closes after 5000 ms even if the previous one was closed by %s",
     async (by) => {
-      const user = setup();
+      const user = renderToaster();
       show(SAVED);
       if (by === "pointer") await user.click(closeButton());
       else await user.keyboard("[F8]{Tab}{Tab}{Enter}");
-      expect(shown()).toBeNull();
+      expect(toastElement()).toBeNull();
       await user.click(document.body);
       show(FAILED);
-      advance(DURATION);
-      expect(shown()).toBeNull();
+      advance(DURATION_MS);
+      expect(toastElement()).toBeNull();
     },
   );
 
   test("§9 F8 moves the focus to the toast", async () => {
-    const user = setup();
+    const user = renderToaster();
     show(SAVED);
     await user.keyboard("[F8]");
     expect(screen.getByRole("region").contains(document.activeElement)).toBe(true);
   });
 
-  test("F8 does nothing when there is no open toast", async () => {
-    const user = setup();
+  test("F8 does nothing while no toast is open", async () => {
+    const user = renderToaster();
     await user.keyboard("[F8]");
     expect(document.activeElement).toBe(document.body);
     show(SAVED);
@@ -126,46 +123,46 @@ describe("toaster", () => {
   test.each([
     ["Enter on its button", "{Tab}{Tab}{Enter}"],
     ["Escape", "{Tab}{Escape}"],
-  ])("closing a toast with %s returns the focus to where it was", async (_how, keys) => {
+  ])("closing a toast with %s returns the focus to its previous element", async (_how, keys) => {
     render(<button type="button">before</button>);
-    const user = setup();
+    const user = renderToaster();
     const before = screen.getByRole("button", { name: "before" });
     before.focus();
     show(SAVED);
     await user.keyboard(`[F8]${keys}`);
-    expect(shown()).toBeNull();
+    expect(toastElement()).toBeNull();
     expect(document.activeElement).toBe(before);
   });
 
-  test("a toast that opens while the visitor is in another window waits for the visitor", () => {
+  test("a toast stays open while the visitor is in another window", () => {
     setWindowFocus(false);
     render(<Toaster />);
     show(SAVED);
-    advance(10 * DURATION);
-    expect(shown()).not.toBeNull();
+    advance(10 * DURATION_MS);
+    expect(toastElement()).not.toBeNull();
     setWindowFocus(true);
-    advance(DURATION - 1);
-    expect(shown()).not.toBeNull();
+    advance(DURATION_MS - 1);
+    expect(toastElement()).not.toBeNull();
     advance(1);
-    expect(shown()).toBeNull();
+    expect(toastElement()).toBeNull();
   });
 
-  test("§9 the toasts' region is named, with its shortcut", () => {
+  test("§9 the name of the toast region includes its shortcut", () => {
     render(<Toaster />);
     expect(screen.getByRole("region", { name: "Notifications (F8)" })).toBeTruthy();
   });
 
-  test("§9 a swipe to the right of more than 50 pixels closes the toast, any other doesn't", () => {
+  test("§9 only a swipe to the right of more than 50 pixels closes a toast", () => {
     render(<Toaster />);
     show(SAVED);
-    swipe(SWIPE_THRESHOLD, 0);
-    expect(shown()).not.toBeNull();
-    swipe(-2 * SWIPE_THRESHOLD, 0);
-    expect(shown()).not.toBeNull();
-    swipe(0, 2 * SWIPE_THRESHOLD);
-    expect(shown()).not.toBeNull();
-    swipe(SWIPE_THRESHOLD + 1, 0);
-    expect(shown()).toBeNull();
+    swipe(SWIPE_THRESHOLD_PX, 0);
+    expect(toastElement()).not.toBeNull();
+    swipe(-2 * SWIPE_THRESHOLD_PX, 0);
+    expect(toastElement()).not.toBeNull();
+    swipe(0, 2 * SWIPE_THRESHOLD_PX);
+    expect(toastElement()).not.toBeNull();
+    swipe(SWIPE_THRESHOLD_PX + 1, 0);
+    expect(toastElement()).toBeNull();
   });
 
   test("§4 a toast is announced politely", () => {
@@ -175,21 +172,21 @@ describe("toaster", () => {
     expect(screen.getByRole("status").getAttribute("aria-live")).toBe("polite");
   });
 
-  test("is nothing at all without JavaScript", () => {
+  test("renders nothing on the server", () => {
     expect(renderToString(<Toaster />)).toBe("");
   });
 });
 
-function setup() {
+function renderToaster() {
   render(<Toaster />);
   return userEvent.setup({ advanceTimers: vi.advanceTimersByTime });
 }
 
-function show(shown: typeof SAVED | typeof FAILED) {
-  act(() => toast(shown));
+function show(toast: typeof SAVED | typeof FAILED) {
+  act(() => showToast(toast));
 }
 
-function shown() {
+function toastElement() {
   return document.querySelector<HTMLElement>(".toast");
 }
 

@@ -1,29 +1,29 @@
-/** The toasts (spec §4, §9): Radix Toast over the shared store. */
+/** The toasts (spec §4, §9): shows the toast store with Radix Toast. */
 import * as Radix from "@radix-ui/react-toast";
 import { useCallback, useRef, useSyncExternalStore } from "react";
 import { COPY } from "../bindings/copy";
-import { dismiss, snapshot, subscribe, type Toast } from "../toast-store";
+import { dismissToast, getSnapshot, subscribe, type Toast } from "../toast-store";
 
-export { mount } from "../mount";
+export { hydrate } from "../hydrate";
 
 /** Spec §9. */
-const DURATION = 5000;
-const SWIPE_THRESHOLD = 50;
+const DURATION_MS = 5000;
+const SWIPE_THRESHOLD_PX = 50;
 const HOTKEY = ["F8"];
 const NO_HOTKEY: string[] = [];
 
-const NONE: readonly Toast[] = [];
+const NO_TOASTS: readonly Toast[] = [];
 
 export default function Toaster() {
-  const toasts = useSyncExternalStore(subscribe, snapshot, () => NONE);
-  // Nothing to prerender: without JavaScript there are no toasts, and no region for them.
+  const toasts = useSyncExternalStore(subscribe, getSnapshot, () => NO_TOASTS);
+  // `undefined` on the server, which renders nothing: without JavaScript there are no toasts.
   const windowHasFocus = useSyncExternalStore(
-    onFocusChange,
+    onWindowFocusChange,
     () => document.hasFocus(),
     () => undefined,
   );
-  // The element that had the focus before the toasts. The listener is native: React's onFocus misses Radix's
-  // Tab stops around the list, and the toasts, which are in a portal.
+  // The element that had the focus before it moved to the toasts. The listener is native because React's
+  // onFocus misses two things: Radix's Tab stops around the list, and the toasts, which are in a portal.
   const previousFocus = useRef<EventTarget | null>(null);
   const watchFocus = useCallback((list: HTMLElement | null) => {
     const region = list?.parentElement;
@@ -42,32 +42,33 @@ export default function Toaster() {
         previousFocus.current.focus({ preventScroll: true });
       else if (active instanceof HTMLElement) active.blur();
     }
-    dismiss(id);
+    dismissToast(id);
   }
 
   return (
     <Radix.Provider
-      // Remounted for each toast: Radix pauses under pointer and focus, and after a close there it stays
-      // paused, so that the next toast would not close (radix-ui/primitives#2233).
+      // Remounts for each toast. Radix pauses its timer while the pointer or the focus is on a toast. If the
+      // toast closes then, the timer stays paused and the next toast would never close
+      // (radix-ui/primitives#2233).
       key={toasts[0]?.id}
-      // A toast waits for a visitor who is in another window.
-      duration={windowHasFocus ? DURATION : Number.POSITIVE_INFINITY}
+      // A toast stays open while the visitor is in another window.
+      duration={windowHasFocus ? DURATION_MS : Number.POSITIVE_INFINITY}
       swipeDirection="right"
-      swipeThreshold={SWIPE_THRESHOLD}
+      swipeThreshold={SWIPE_THRESHOLD_PX}
     >
       {toasts.map(({ id, open, variant, title, text }) => (
         <Radix.Root
           key={id}
           className="toast"
           data-variant={variant}
-          // Announced politely: it answers what the visitor has just done.
+          // Announced politely: it responds to the visitor's own action.
           type="background"
           open={open}
           onOpenChange={(open) => {
             if (!open) close(id);
           }}
         >
-          {/* What is read aloud is one text after the other: the space keeps them apart. */}
+          {/* Screen readers join the texts. The space separates the title from the text. */}
           <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
           <Radix.Description className="toast-text">{text}</Radix.Description>
           <Radix.Close className="toast-close" aria-label={COPY.TOAST_CLOSE}>
@@ -87,7 +88,7 @@ export default function Toaster() {
   );
 }
 
-function onFocusChange(listener: () => void): () => void {
+function onWindowFocusChange(listener: () => void): () => void {
   for (const name of ["focus", "blur"]) addEventListener(name, listener);
   return () => {
     for (const name of ["focus", "blur"]) removeEventListener(name, listener);

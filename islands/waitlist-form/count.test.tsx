@@ -1,78 +1,86 @@
 import { waitFor } from "@testing-library/react";
 import { describe, expect, test } from "vitest";
-import { queryClient } from "../query";
+import { queryClient } from "../api-client";
 import { scrollTo } from "../test/setup";
-import { PRERENDERED_COUNT, count, setup, findCount, countLine, openToasts } from "./fixtures";
+import { openToasts } from "../test/toasts";
+import {
+  countLine,
+  getCount,
+  PRERENDERED_COUNT,
+  renderForm,
+  respondWithCount,
+  waitForCount,
+} from "./fixtures";
 
 describe("the count", () => {
-  test("§7 is the server's, and not asked for, before the section is in view", async () => {
-    setup();
+  test("§7 is the server's, without a request, before the section is in view", async () => {
+    renderForm();
     scrollTo(0);
     await new Promise(setImmediate);
-    expect(count).not.toHaveBeenCalled();
-    await findCount(PRERENDERED_COUNT);
+    expect(getCount).not.toHaveBeenCalled();
+    await waitForCount(PRERENDERED_COUNT);
   });
 
-  test("§7 is asked for once the section shows, and only once", async () => {
-    setup();
+  test("§7 is requested only once, when the section comes into view", async () => {
+    renderForm();
     scrollTo(0.01);
-    await findCount(42);
+    await waitForCount(42);
     for (const share of [0, 1, 0, 1]) scrollTo(share);
     window.dispatchEvent(new Event("focus"));
     window.dispatchEvent(new Event("online"));
     document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
     await new Promise(setImmediate);
-    expect(count).toHaveBeenCalledOnce();
+    expect(getCount).toHaveBeenCalledOnce();
   });
 
   test.each([
     ["1.234 Unternehmer stehen auf der Liste", "42 Unternehmer stehen auf der Liste"],
     ["1 234 entrepreneurs", "42 entrepreneurs"],
     ["۱۲۳ کارآفرین", "42 کارآفرین"],
-  ])("takes the place of the number in %s", async (translated, expected) => {
-    setup();
+  ])("replaces only the number in the translated text %j", async (translated, expected) => {
+    renderForm();
     const line = countLine();
     line?.replaceChildren(translated);
     scrollTo(1);
     await waitFor(() => expect(line?.textContent).toBe(expected));
   });
 
-  test("is hidden below the number that the owner has set, and its dot lives above 0", async () => {
-    count.mockImplementation(async () => Response.json({ count: 4 }));
-    setup({ countFrom: 5 });
+  test("is hidden below `count_from`, and live from there on", async () => {
+    respondWithCount(4);
+    renderForm({ countFrom: 5 });
     scrollTo(1);
     await waitFor(() => expect(countLine()?.dataset["state"]).toBe("hidden"));
-    count.mockImplementation(async () => Response.json({ count: 5 }));
+    respondWithCount(5);
     await queryClient.refetchQueries();
     await waitFor(() => expect(countLine()?.dataset["state"]).toBe("live"));
   });
 
-  test("has no live dot while nobody is on the list", async () => {
-    count.mockImplementation(async () => Response.json({ count: 0 }));
-    setup();
+  test("has no live dot while the list is empty", async () => {
+    respondWithCount(0);
+    renderForm();
     scrollTo(1);
     await waitFor(() => expect(countLine()?.dataset["state"]).toBe("empty"));
   });
 
-  test("§3 is 0 when the answer has none", async () => {
-    count.mockImplementation(async () => Response.json({}));
-    setup();
+  test("§3 is 0 if the response has no count", async () => {
+    getCount.mockImplementation(async () => Response.json({}));
+    renderForm();
     scrollTo(1);
-    await findCount(0);
+    await waitForCount(0);
   });
 
   test.each([
-    ["answers 500", async () => new Response("oops", { status: 500 })],
-    ["can't be reached", () => Promise.reject(new TypeError("Failed to fetch"))],
-  ])("§3 stays what it was when the server %s", async (_what, answer) => {
-    count.mockImplementation(answer);
-    setup();
+    ["responds with a 500", async () => new Response("oops", { status: 500 })],
+    ["is unreachable", () => Promise.reject(new TypeError("Failed to fetch"))],
+  ])("§3 stays unchanged if the server %s", async (_what, response) => {
+    getCount.mockImplementation(response);
+    renderForm();
     scrollTo(1);
     await waitFor(() =>
       expect(queryClient.getQueryState(["/api/waitlist", "count"])?.status).toBe("error"),
     );
-    await findCount(PRERENDERED_COUNT);
-    expect(count).toHaveBeenCalledOnce();
+    await waitForCount(PRERENDERED_COUNT);
+    expect(getCount).toHaveBeenCalledOnce();
     expect(openToasts()).toEqual([]);
   });
 });

@@ -1,71 +1,83 @@
-/** Shared by the form's tests: the rendered form, a stub server, and queries for what is shown. */
+/** Helpers for the form's tests: they render the form, mock the server, and find the form's elements. */
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import { queryClient } from "../query";
-import { dismiss, snapshot } from "../toast-store";
+import { queryClient } from "../api-client";
+import { WAITLIST_FORM_PROPS } from "../test/props";
+import { dismissAllToasts, openToasts } from "../test/toasts";
 import WaitlistForm from "./waitlist-form";
 
 export const EMAIL = "ada@example.com";
-/** Also what `replace` would take for a pattern stands as it is. */
-export const PRODUCT = "Steward $& Co";
-export const PRERENDERED_COUNT = 41;
-export const PROMISE = "We'll email you when Steward $& Co is ready.";
+export const PRERENDERED_COUNT = WAITLIST_FORM_PROPS.count;
+export const MESSAGES = {
+  promise: "We'll email you when Steward $& Co is ready.",
+  empty: "Please enter your email address",
+  invalid: "Please enter a valid email address",
+  listed: "Email already on waitlist",
+  failed: "Failed to add to waitlist. Please try again.",
+  joined: "You've been added to the waitlist. We'll notify you when Steward $& Co is ready.",
+};
 
-export const count = vi.fn<() => Promise<Response>>();
-export const join = vi.fn<(entry: unknown) => Promise<Response>>();
-/** The form posting itself, which is the page's and not the API's. */
-export const posted = vi.fn<(body: string) => Promise<Response>>();
+/** The server's responses, by request. */
+export const getCount = vi.fn<() => Promise<Response>>();
+export const postSignUp = vi.fn<(body: unknown) => Promise<Response>>();
+/** `POST /`, which the browser sends for the form without JavaScript. */
+export const postForm = vi.fn<(body: string) => Promise<Response>>();
 
 beforeEach(() => {
-  count.mockReset().mockImplementation(async () => Response.json({ count: 42 }));
-  join.mockReset().mockImplementation(async () => Response.json({ email: EMAIL }, { status: 201 }));
-  posted.mockReset().mockImplementation(async () => new Response("", { status: 201 }));
+  respondWithCount(42);
+  postSignUp.mockReset();
+  postSignUp.mockImplementation(async () => Response.json({ email: EMAIL }, { status: 201 }));
+  postForm.mockReset();
+  postForm.mockImplementation(async () => new Response("", { status: 201 }));
   vi.stubGlobal("fetch", async (url: string, init: RequestInit = {}) => {
-    const method = init.method ?? "GET";
-    if (`${method} ${url}` === "GET /api/waitlist/count") return count();
-    if (`${method} ${url}` === "POST /api/waitlist") return join(JSON.parse(String(init.body)));
-    if (`${method} ${url}` === "POST /") return posted(String(init.body));
-    throw new Error(`unexpected: ${method} ${url}`);
+    const request = `${init.method ?? "GET"} ${url}`;
+    if (request === "GET /api/waitlist/count") return getCount();
+    if (request === "POST /api/waitlist") return postSignUp(JSON.parse(String(init.body)));
+    if (request === "POST /") return postForm(String(init.body));
+    throw new Error(`unexpected request: ${request}`);
   });
 });
 
 afterEach(() => {
+  getCount.mockReset();
   queryClient.clear();
-  for (const { id } of snapshot()) dismiss(id);
+  dismissAllToasts();
 });
 
-export function setup({ email = "", countFrom = 0 } = {}) {
+export function respondWithCount(count: number) {
+  getCount.mockImplementation(async () => Response.json({ count }));
+}
+
+/** Responds to every sign-up with this status and body. */
+export function respondToSignUps(status: number, body: string | null = "no") {
+  postSignUp.mockImplementation(async () => new Response(body, { status }));
+}
+
+/** Holds back the next response to a request. Returns the function that sends it. */
+export function holdResponse(request: {
+  mockReturnValueOnce(response: Promise<Response>): unknown;
+}): (response: Response) => void {
+  let send: (response: Response) => void = () => {};
+  request.mockReturnValueOnce(new Promise((resolve) => (send = resolve)));
+  return send;
+}
+
+export function renderForm({ email = "", countFrom = 0 } = {}) {
   render(
     <section>
-      <WaitlistForm
-        product={PRODUCT}
-        count={PRERENDERED_COUNT}
-        count_from={countFrom}
-        count_state="live"
-        email={email}
-        outcome=""
-        invalid={false}
-        message={PROMISE}
-      />
+      <WaitlistForm {...WAITLIST_FORM_PROPS} email={email} count_from={countFrom} />
     </section>,
   );
   return userEvent.setup();
 }
 
-export async function submit() {
-  const user = setup();
+/** Renders the form and submits `EMAIL`. */
+export async function signUp() {
+  const user = renderForm();
   await user.type(field(), EMAIL);
   await user.click(button());
   return user;
-}
-
-/** The next sign-up is answered when the test says so. */
-export function answerLater(): (response: Response) => void {
-  let answer: (response: Response) => void = () => {};
-  const answered = new Promise<Response>((resolve) => (answer = resolve));
-  join.mockReturnValueOnce(answered);
-  return answer;
 }
 
 export function field() {
@@ -76,39 +88,34 @@ export function button() {
   return screen.getByRole<HTMLButtonElement>("button");
 }
 
-/** What the button reads. */
-export function label() {
-  return button().textContent;
+export function form() {
+  return field().closest("form") ?? document.body;
 }
 
-/** What stands below the field, and describes it. */
+/** The text below the field, which describes it. */
 export function message() {
   const id = field().getAttribute("aria-describedby") ?? "";
   return document.getElementById(id)?.textContent;
-}
-
-/** The count line, once it has this number. */
-export async function findCount(number: number) {
-  const line = `${number} entrepreneurs already on the list`;
-  await waitFor(() => expect(countLine()?.textContent).toBe(line));
 }
 
 export function countLine() {
   return document.querySelector<HTMLElement>(".waitlist-count");
 }
 
-export function form() {
-  return field().closest("form") ?? document.body;
+/** Waits until the count line shows this number. */
+export async function waitForCount(count: number) {
+  const text = `${count} entrepreneurs already on the list`;
+  await waitFor(() => expect(countLine()?.textContent).toBe(text));
 }
 
-export function openToasts() {
-  return snapshot().filter(({ open }) => open);
+export async function waitUntilEnabled() {
+  await waitFor(() => expect(button().disabled).toBe(false));
 }
 
-export async function waitForToast(title: string) {
+export async function waitForToast(title: "Success!" | "Error") {
   await waitFor(() => expect(openToasts()).toMatchObject([{ title }]));
 }
 
-export function expectError(text: string) {
+export function expectErrorToast(text: string) {
   expect(openToasts()).toMatchObject([{ title: "Error", text, variant: "destructive" }]);
 }

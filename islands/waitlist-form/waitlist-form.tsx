@@ -1,25 +1,26 @@
-/** The form and the count line (spec §4, §5, §8). Before it is hydrated, and without JavaScript,
- * the form posts itself to `/`. */
-import { QueryClientProvider, useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from "react";
+/**
+ * The form and the count line (spec §4, §5, §8). Before hydration, and without JavaScript, the browser posts
+ * the form to `/`.
+ */
+import { QueryClientProvider, useMutation } from "@tanstack/react-query";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { hasStatus, queryClient, request } from "../api-client";
 import { COPY } from "../bindings/copy";
-import type { Count, CountState, Entry, WaitlistFormProps } from "../bindings/wire";
-import { hasStatus, queryClient, request } from "../query";
-import { toast } from "../toast-store";
-import { useNumber, useTemporaryText } from "../translation";
-import { useSectionInView } from "../visible";
+import type { SignUpBody, WaitlistFormProps } from "../bindings/wire";
+import { showToast } from "../toast-store";
+import { useNumberInText, useTemporaryText } from "../translatable-text";
+import { countState, useWaitlistCount } from "./use-waitlist-count";
 
-export { mount } from "../mount";
+export { hydrate } from "../hydrate";
 
-const WAITLIST = "/api/waitlist";
-const COUNT = [WAITLIST, "count"];
-/** Longest wait for the answer to a sign-up, in milliseconds. */
-const TIMEOUT = 60_000;
-/** An empty submit this soon after a success repeats the same click or key, in milliseconds. */
-const REPEAT = 1000;
+const WAITLIST_URL = "/api/waitlist";
+/** Longest wait for the response to a sign-up, in milliseconds. */
+const SIGN_UP_TIMEOUT_MS = 60_000;
+/** An empty submit within this time of a success, in milliseconds, is the same click or key repeated. */
+const REPEAT_INTERVAL_MS = 1000;
 
 /** The outcome of the last submit, and the message below the field. */
-type Reply = Pick<WaitlistFormProps, "outcome" | "invalid" | "message">;
+type Feedback = Pick<WaitlistFormProps, "outcome" | "invalid" | "message">;
 
 export default function WaitlistForm(props: WaitlistFormProps) {
   return (
@@ -36,47 +37,48 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   const button = useRef<HTMLButtonElement>(null);
   const label = useRef<HTMLSpanElement>(null);
   const message = useRef<HTMLParagraphElement>(null);
-  const line = useRef<HTMLParagraphElement>(null);
-  // The field's value when the reply was shown.
-  const judged = useRef(email);
-  // When this visitor last joined, until something is typed.
+  const countLine = useRef<HTMLParagraphElement>(null);
+  // The field's value when the feedback was shown.
+  const valueAtFeedback = useRef(email);
+  // The time of the last success, or 0 once the visitor has typed.
   const joinedAt = useRef(0);
   const fieldId = useId();
   const messageId = useId();
   const waitlistCount = useWaitlistCount(form, count);
-  // Until something else is typed.
-  const [reply, setReply] = useState<Reply>(initial);
-  // For screen readers, when no toaster can announce the outcome.
+  // Stays until the field's value changes.
+  const [feedback, setFeedback] = useState<Feedback>(initial);
+  // Read by screen readers when there is no toaster to announce the outcome.
   const [announcement, setAnnouncement] = useState("");
   const signUp = useMutation({
-    // The body is not used, but parsing it rejects a proxy's HTML.
-    mutationFn: async (entry: Entry): Promise<unknown> => {
+    // The response body is not used, but parsing it rejects a proxy's HTML page.
+    mutationFn: async (body: SignUpBody): Promise<unknown> => {
       const topic = honeypot.current?.value;
-      // Safari 15 has none.
-      const signal = AbortSignal.timeout?.(TIMEOUT) ?? null;
-      // Posted like the form without JavaScript: the server handles bots there.
+      // Safari 15 lacks `AbortSignal.timeout`.
+      const signal = AbortSignal.timeout?.(SIGN_UP_TIMEOUT_MS) ?? null;
+      // Posted like the form without JavaScript: that route handles bots.
       if (topic) {
-        const body = new URLSearchParams({ ...entry, topic });
-        return fetch("/", { method: "POST", body, signal });
+        const formBody = new URLSearchParams({ ...body, topic });
+        return fetch("/", { method: "POST", body: formBody, signal });
       }
-      return (await request("POST", WAITLIST, entry, signal)).json();
+      return (await request("POST", WAITLIST_URL, body, signal)).json();
     },
     onSuccess: () => {
       if (input.current) input.current.value = "";
       joinedAt.current = Date.now();
-      showOutcome("joined", fill(COPY.JOINED));
+      showFeedback("joined", withProduct(COPY.JOINED));
       void waitlistCount.refresh();
     },
-    onError: (error) => showOutcome(hasStatus(error, 400) ? "invalid" : "failed", failure(error)),
+    onError: (error) =>
+      showFeedback(hasStatus(error, 400) ? "invalid" : "failed", errorMessage(error)),
   });
-  const fill = (text: string) => text.replace("{product}", () => product);
+  const withProduct = (text: string) => text.replace("{product}", () => product);
 
   /** Shows the outcome below the field and as a toast. */
-  function showOutcome(outcome: "joined" | "invalid" | "failed", text: string) {
+  function showFeedback(outcome: "joined" | "invalid" | "failed", text: string) {
     const joined = outcome === "joined";
-    judged.current = input.current?.value ?? "";
-    setReply({ outcome, invalid: outcome === "invalid", message: text });
-    toast(
+    valueAtFeedback.current = input.current?.value ?? "";
+    setFeedback({ outcome, invalid: outcome === "invalid", message: text });
+    showToast(
       {
         title: joined ? COPY.JOINED_TITLE : COPY.ERROR_TITLE,
         text,
@@ -86,34 +88,34 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     );
   }
 
-  /** Shows the reason when the browser rejects the address: its own bubble soon disappears. */
-  function showInvalid() {
-    judged.current = input.current?.value ?? "";
-    setReply({ outcome: "invalid", invalid: true, message: COPY.INVALID_EMAIL });
+  /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
+  function showInvalidEmail() {
+    valueAtFeedback.current = input.current?.value ?? "";
+    setFeedback({ outcome: "invalid", invalid: true, message: COPY.INVALID_EMAIL });
   }
 
-  function resetOutcome() {
-    setReply({ outcome: "", invalid: false, message: fill(COPY.PROMISE) });
+  function resetFeedback() {
+    setFeedback({ outcome: "", invalid: false, message: withProduct(COPY.PROMISE) });
     setAnnouncement("");
   }
 
   const { status, error, isPending } = signUp;
   useTemporaryText(label, isPending ? COPY.SUBMITTING : undefined);
-  useTemporaryText(message, reply.message === initial.message ? undefined : reply.message);
-  useNumber(line, waitlistCount.count);
-  // Disabling the controls has lost the focus. It goes to the field after a failure, and to the button
-  // after a success: in the field it would open a phone's keyboard over the toast.
+  useTemporaryText(message, feedback.message === initial.message ? undefined : feedback.message);
+  useNumberInText(countLine, waitlistCount.count);
+  // Disabling the controls removed the focus. After a failure it goes to the field. After a success it goes
+  // to the button: in the field it would open a phone's keyboard over the toast.
   useEffect(() => {
     const active = document.activeElement;
-    // In Safari a button that is clicked takes no focus: an element around the form has it.
+    // In Safari a clicked button does not take the focus: an ancestor of the form has it.
     const hasMovedOn = !active?.contains(form.current) && !form.current?.contains(active);
     if (hasMovedOn) return;
     if (status === "error") focusField();
     if (status === "success") button.current?.focus({ preventScroll: true });
-    // Each failure is an error of its own, also when the second follows the first in one render.
+    // `error` differs for each failure, even if two failures follow each other in one render.
   }, [status, error]);
 
-  // After a native post the URL itself says "joined". A shared link must not say it to others.
+  // After a native post the URL itself says "joined". Without this, a shared link would say it to others.
   useEffect(() => {
     if (initial.outcome === "joined") history.replaceState(null, "", "/#waitlist");
   }, [initial.outcome]);
@@ -121,26 +123,26 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   function focusField() {
     const field = input.current;
     field?.focus({ preventScroll: true });
-    // Clear of the toast. Somebody who has scrolled on is not pulled back.
+    // Keeps the field clear of the toast. A visitor who has scrolled away is not pulled back.
     if (field && form.current && isInView(form.current)) field.scrollIntoView({ block: "nearest" });
   }
 
   function submit(event: FormEvent) {
     event.preventDefault();
     const email = input.current?.value.trim() ?? "";
-    // The second click of two, or a key held down: the first has joined and emptied the field.
-    if (email === "" && Date.now() - joinedAt.current < REPEAT) {
+    // A double click or a held key submits again after the success has emptied the field.
+    if (email === "" && Date.now() - joinedAt.current < REPEAT_INTERVAL_MS) {
       joinedAt.current = Date.now();
       return;
     }
     if (email === "") {
-      showOutcome("invalid", COPY.EMPTY_EMAIL);
+      showFeedback("invalid", COPY.EMPTY_EMAIL);
       focusField();
       return;
     }
-    // Not `isPending`: that is of the last render, and two submits can come before the next.
+    // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
     if (queryClient.isMutating() > 0) return;
-    resetOutcome();
+    resetFeedback();
     signUp.mutate({ email });
   }
 
@@ -153,16 +155,16 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       onSubmit={submit}
       onInput={() => {
         joinedAt.current = 0;
-        // Password managers dispatch input events without a change.
-        if (input.current?.value !== judged.current) resetOutcome();
+        // Password managers dispatch input events that change nothing.
+        if (input.current?.value !== valueAtFeedback.current) resetFeedback();
       }}
       aria-busy={isPending}
-      data-outcome={reply.outcome}
+      data-outcome={feedback.outcome}
     >
       <label htmlFor={fieldId} suppressHydrationWarning>
         {COPY.EMAIL_LABEL}
       </label>
-      {/* Uncontrolled: what was typed before hydration stays. */}
+      {/* Uncontrolled: hydration keeps the text that the visitor has already typed. */}
       <input
         ref={input}
         id={fieldId}
@@ -173,15 +175,15 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
         placeholder={COPY.EMAIL_PLACEHOLDER}
         defaultValue={email}
         disabled={isPending}
-        aria-invalid={reply.invalid}
+        aria-invalid={feedback.invalid}
         aria-describedby={messageId}
-        onInvalid={showInvalid}
+        onInvalid={showInvalidEmail}
       />
       <p ref={message} id={messageId} className="waitlist-message" suppressHydrationWarning>
         {initial.message}
       </p>
-      {/* A honeypot: hidden from people, and named so that browsers fill in nothing. Bots fill in
-          every field. The server tells them that they joined, and adds nobody. */}
+      {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
+          every field. The server reports success to them and stores nothing. */}
       <label hidden>
         <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
         <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
@@ -195,7 +197,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
         {isPending ? COPY.SUBMITTING : announcement}
       </p>
       <p
-        ref={line}
+        ref={countLine}
         className="waitlist-count"
         data-state={
           waitlistCount.isLoaded ? countState(waitlistCount.count, count_from) : count_state
@@ -210,34 +212,13 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   );
 }
 
-/** The number of people on the list: the server's until the section shows, then asked for. */
-function useWaitlistCount(form: React.RefObject<HTMLElement | null>, initial: number) {
-  const [seen, setSeen] = useState(false);
-  const onChange = useCallback((share: number) => setSeen((before) => before || share > 0), []);
-  useSectionInView(form, onChange);
-  const { data, refetch } = useQuery<Partial<Count>>({ queryKey: COUNT, enabled: seen });
-  async function refresh() {
-    // A read under way may have been counted too early, and `refetch` would settle for it.
-    await queryClient.cancelQueries({ queryKey: COUNT });
-    await refetch();
-  }
-  const count = data ? (data.count ?? 0) : initial;
-  return { count, isLoaded: data !== undefined, refresh };
-}
-
 function isInView(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   return bottom > 0 && top < innerHeight;
 }
 
-/** As in `wire.rs`. */
-function countState(count: number, from: number): CountState {
-  if (count < from) return "hidden";
-  return count > 0 ? "live" : "empty";
-}
-
-/** Spec §8. */
-function failure(error: unknown): string {
+/** Returns the toast's text for a failed sign-up (spec §8). */
+function errorMessage(error: unknown): string {
   if (hasStatus(error, 409)) return COPY.ALREADY_LISTED;
   if (hasStatus(error, 400)) return COPY.INVALID_EMAIL;
   return COPY.FAILED;

@@ -8,44 +8,44 @@ use std::{
 use serde_json::json;
 
 use super::{
-    open_list::List,
-    store_location::Place,
-    terminal::output::{Output, progress},
-    time::implausible,
+    open_list::WaitlistHandle,
+    store_location::StoreArgs,
+    terminal::output::{OutputArgs, progress_bar},
+    time::time_problem,
 };
 use crate::waitlist::{Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
-pub(super) struct Check {
+pub(super) struct CheckArgs {
     /// Correct the count first, if it is not the number of entries. Nothing else is changed
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
 pub(super) fn run(
-    Check {
+    CheckArgs {
         repair,
-        place,
+        store,
         output,
-    }: &Check,
+    }: &CheckArgs,
 ) -> Result<(), String> {
-    let list = place.store().open()?;
+    let list = store.location().open()?;
     let corrected = if *repair { Some(list.recount()?) } else { None };
     // A server of an earlier version does not know.
-    let erased_before = list.erasures().unwrap_or_default();
-    let Checked {
+    let erased_before = list.erased_count().unwrap_or_default();
+    let CheckResult {
         read,
         counted,
         mut faults,
     } = check(&list)?;
     // Somebody may be erased while it reads. Who joins meanwhile is neither read nor counted.
     let erased = list
-        .erasures()
+        .erased_count()
         .unwrap_or_default()
         .saturating_sub(erased_before);
     // Whoever reads the faults may take their time.
@@ -81,7 +81,7 @@ pub(super) fn run(
 }
 
 /// What was found.
-struct Checked {
+struct CheckResult {
     read: u64,
     counted: u64,
     /// Of single entries.
@@ -89,9 +89,9 @@ struct Checked {
 }
 
 /// Reads everything. That it is undamaged is seen to when the list is opened and whenever one is read.
-fn check(list: &List) -> Result<Checked, String> {
+fn check(list: &WaitlistHandle) -> Result<CheckResult, String> {
     let entries = list.entries(Selection::default())?;
-    let bar = progress(entries.count, "reading");
+    let bar = progress_bar(entries.count, "reading");
     // Two of a million share 64 bits once in 10^7 lists.
     let (hasher, mut seen) = (RandomState::new(), HashSet::new());
     let (mut read, mut faults) = (0, Vec::new());
@@ -101,14 +101,14 @@ fn check(list: &List) -> Result<Checked, String> {
         bar.inc(1);
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|why| why.to_string());
-        let implausible = implausible(entry.joined_at).map(str::to_owned);
+        let time_problem = time_problem(entry.joined_at).map(str::to_owned);
         let is_new = seen.insert(hasher.hash_one(entry.email.key()));
         let twice = (!is_new).then(|| "it is on the list twice".to_owned());
-        let wrong = [invalid, implausible, twice].into_iter().flatten();
+        let wrong = [invalid, time_problem, twice].into_iter().flatten();
         faults.extend(wrong.map(|why| format!("entry {read}, in the order of joining: {why}")));
     }
     bar.finish_and_clear();
-    Ok(Checked {
+    Ok(CheckResult {
         read,
         counted: entries.count,
         faults,

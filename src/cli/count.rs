@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::{store_location::Place, terminal::output::Output};
+use super::{store_location::StoreArgs, terminal::output::OutputArgs};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing count --store /var/lib/steward")]
-pub(super) struct Count {
+pub(super) struct CountArgs {
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-pub(super) fn run(Count { place, output }: &Count) -> Result<(), String> {
-    let count = place.store().open()?.count()?;
+pub(super) fn run(CountArgs { store, output }: &CountArgs) -> Result<(), String> {
+    let count = store.location().open()?.count()?;
     output.print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::{store_location::Place, terminal::output::Output};
+use super::{store_location::StoreArgs, terminal::output::OutputArgs};
 use crate::waitlist::Email;
 
 #[derive(clap::Args)]
@@ -16,33 +16,33 @@ address is written here, and that is on the disk when this ends. The bytes of th
 store's log until that part of it is written over, which nobody can time. Where they may not: stop the \
 server, export the list, import it with --store into a new directory, delete the old one, and serve the \
 new one. Earlier exports are files of yours.")]
-pub(super) struct Erase {
+pub(super) struct EraseArgs {
     /// Addresses, in any spelling
     #[arg(required = true, value_name = "EMAIL")]
     emails: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-pub(super) fn run(options: &Erase) -> Result<(), String> {
+pub(super) fn run(args: &EraseArgs) -> Result<(), String> {
     // Not parsed: what `check` finds that is no address must be got rid of too.
-    let mut emails: Vec<_> = options
+    let mut emails: Vec<_> = args
         .emails
         .iter()
-        .map(|typed| Email::kept(typed.trim()))
+        .map(|typed| Email::from_stored(typed.trim()))
         .collect();
     let mut named = HashSet::new();
     emails.retain(|email| named.insert(email.key()));
-    let erased = options.place.store().open()?.erase(&emails)?;
+    let erased = args.store.location().open()?.erase(&emails)?;
     let each = emails.iter().map(Email::as_typed).zip(&erased);
     let json = each
         .clone()
-        .map(|(email, gone)| json!({ "email": email, "erased": gone }));
-    options.output.print(&json.collect::<Vec<_>>(), |out| {
-        for (email, gone) in each {
-            let what = if *gone {
+        .map(|(email, was_listed)| json!({ "email": email, "erased": was_listed }));
+    args.output.print(&json.collect::<Vec<_>>(), |out| {
+        for (email, was_listed) in each {
+            let what = if *was_listed {
                 "is erased"
             } else {
                 "is not on the list"
@@ -51,7 +51,7 @@ pub(super) fn run(options: &Erase) -> Result<(), String> {
         }
         Ok(())
     })?;
-    let missing = erased.iter().filter(|gone| !**gone).count();
+    let missing = erased.iter().filter(|was_listed| !**was_listed).count();
     if missing > 0 {
         return Err(format!(
             "{missing} of {} were not on the list: look at how they are written",

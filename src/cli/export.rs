@@ -10,17 +10,17 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
-    open_list::{Entries, List},
-    store_location::Place,
+    open_list::{SelectedEntries, WaitlistHandle},
+    store_location::StoreArgs,
     terminal::{
-        output::{Output, is_terminal, printing_all, progress, told},
-        output_buffer::Spool,
+        output::{OutputArgs, is_terminal, print_all_to_stdout, progress_bar, write_error},
+        output_buffer::OutputBuffer,
     },
-    time::Period,
+    time::PeriodArgs,
     transfer::{
         destination::Destination,
-        export_format::{Format, Seal, Writer},
-        partial_file::write_whole,
+        export_format::{ExportFormat, ExportWriter, Trailer},
+        partial_file::write_atomically,
     },
 };
 
@@ -31,66 +31,65 @@ Example: landing export -o list.csv
 The last line has the number of entries and a checksum of all before it, which `landing import` \
 compares: an export is a backup too. In a directory with the sticky bit that others can write to, such as /tmp, no link and \
 no pipe of another user is followed.")]
-pub(super) struct Export {
+pub(super) struct ExportArgs {
     /// How it is written [default: csv, or what the name of FILE ends with]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<ExportFormat>,
     #[command(flatten)]
-    period: Period,
+    period: PeriodArgs,
     /// Where to, instead of standard output; it is there when it is complete, and not before
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    report: Output,
+    report: OutputArgs,
 }
 
 /// Names of standard output. Opened by its name, a file there would be written from its start, also after `>>`.
-const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-pub(super) fn run(options: &Export) -> Result<(), String> {
-    let output = options.output.as_deref();
-    let file = output.filter(|file| !STANDARD_OUTPUT.contains(&&*file.to_string_lossy()));
-    let format = options.format.unwrap_or_else(|| match file {
-        Some(file) => by_name(file),
-        None if options.report.json => Format::Jsonl,
-        None => Format::Csv,
+pub(super) fn run(args: &ExportArgs) -> Result<(), String> {
+    let output = args.output.as_deref();
+    let file = output.filter(|file| !STDOUT_NAMES.contains(&&*file.to_string_lossy()));
+    let format = args.format.unwrap_or_else(|| match file {
+        Some(file) => format_from_name(file),
+        None if args.report.json => ExportFormat::Jsonl,
+        None => ExportFormat::Csv,
     });
-    let list = options.place.store().open()?;
-    let entries = list.entries(options.period.select(false))?;
+    let list = args.store.location().open()?;
+    let entries = list.entries(args.period.selection(false))?;
     let Some(file) = file else {
         // Where the list itself is shown a bar has no place.
         let bar = is_terminal().then(ProgressBar::hidden);
-        return printing_all(move |out| {
+        return print_all_to_stdout(move |out| {
             let _list = list;
-            write(format, out, entries, bar).map(drop)
+            write_entries(format, out, entries, bar).map(drop)
         });
     };
     let name = file.display().to_string();
-    let written = to_file(file, format, list, entries);
-    let Seal { entries, sha256 } = written.map_err(|error| told(&name, error))?;
+    let written = export_to_file(file, format, list, entries);
+    let Trailer { entries, sha256 } = written.map_err(|error| write_error(&name, error))?;
     let json = json!({ "entries": entries, "file": name, "sha256": sha256 });
-    options
-        .report
+    args.report
         .print(&json, |out| writeln!(out, "{entries} entries in {name}"))
 }
 
-fn by_name(file: &Path) -> Format {
+fn format_from_name(file: &Path) -> ExportFormat {
     match file.extension().and_then(OsStr::to_str) {
-        Some("json" | "jsonl" | "ndjson") => Format::Jsonl,
-        _ => Format::Csv,
+        Some("json" | "jsonl" | "ndjson") => ExportFormat::Jsonl,
+        _ => ExportFormat::Csv,
     }
 }
 
-fn write(
-    format: Format,
+fn write_entries(
+    format: ExportFormat,
     out: impl Write,
-    entries: Entries,
+    entries: SelectedEntries,
     bar: Option<ProgressBar>,
-) -> io::Result<Seal> {
-    let bar = bar.unwrap_or_else(|| progress(entries.count, "writing"));
-    let mut writer = Writer::new(format, out);
+) -> io::Result<Trailer> {
+    let bar = bar.unwrap_or_else(|| progress_bar(entries.count, "writing"));
+    let mut writer = ExportWriter::new(format, out);
     for entry in entries.entries {
         writer.write(&entry.map_err(io::Error::other)?)?;
         bar.inc(1);
@@ -99,20 +98,25 @@ fn write(
     writer.finish()
 }
 
-fn to_file(file: &Path, format: Format, list: List, entries: Entries) -> io::Result<Seal> {
+fn export_to_file(
+    file: &Path,
+    format: ExportFormat,
+    list: WaitlistHandle,
+    entries: SelectedEntries,
+) -> io::Result<Trailer> {
     let stream = match Destination::find(file)? {
-        Destination::File(place) => {
-            return write_whole(&place, |out| write(format, out, entries, None));
+        Destination::File(target) => {
+            return write_atomically(&target, |out| write_entries(format, out, entries, None));
         }
         Destination::Stream(stream) => stream,
     };
     // Its reader may take their time, and come late.
-    let mut seal = None;
-    let mut output = Spool::of(|out| {
+    let mut trailer = None;
+    let mut output = OutputBuffer::collect(|out| {
         let _list = list;
-        seal = Some(write(format, out, entries, None)?);
+        trailer = Some(write_entries(format, out, entries, None)?);
         Ok(())
     })?;
-    output.copy(&mut stream.open()?)?;
-    seal.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    output.write_to(&mut stream.open()?)?;
+    trailer.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

@@ -5,47 +5,47 @@ use std::io;
 use serde::Serialize;
 
 use super::{
-    store_location::Place,
-    terminal::output::{Output, is_terminal, printing},
-    time::{Period, rfc3339},
+    store_location::StoreArgs,
+    terminal::output::{OutputArgs, is_terminal, print_to_stdout},
+    time::{PeriodArgs, rfc3339},
 };
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
-pub(super) struct List {
+pub(super) struct ListArgs {
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    period: Period,
+    period: PeriodArgs,
     /// At most so many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
 /// Not as `export` has it, which has a checksum behind it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ListedEntry<'a> {
     joined_at: String,
     email: &'a str,
 }
 
-pub(super) fn run(options: &List) -> Result<(), String> {
-    let list = options.place.store().open()?;
-    let entries = list.entries(options.period.select(true))?.entries;
-    let limit = usize::try_from(options.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+pub(super) fn run(args: &ListArgs) -> Result<(), String> {
+    let list = args.store.location().open()?;
+    let entries = list.entries(args.period.selection(true))?.entries;
+    let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();
-    printing(move |out| {
+    print_to_stdout(move |out| {
         let _list = list;
-        if is_terminal && !options.output.json {
+        if is_terminal && !args.output.json {
             writeln!(out, "{:<24}  EMAIL", "JOINED AT")?;
         }
         for entry in entries.take(limit) {
             let entry = entry.map_err(io::Error::other)?;
             let (email, joined_at) = (entry.email.as_typed(), rfc3339(entry.joined_at));
-            if options.output.json {
-                serde_json::to_writer(&mut *out, &Line { joined_at, email })?;
+            if args.output.json {
+                serde_json::to_writer(&mut *out, &ListedEntry { joined_at, email })?;
                 writeln!(out)?;
             } else if is_terminal {
                 writeln!(out, "{joined_at}  {email}")?;

@@ -28,7 +28,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use crate::waitlist::report;
+use crate::waitlist::print_stderr;
 
 pub use terminal::log::log_panics;
 
@@ -47,43 +47,43 @@ pub use terminal::log::log_panics;
 )]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Commands>,
     #[command(flatten)]
-    serve: serve::Serve,
+    serve: serve::ServeArgs,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum Commands {
     /// Serve the site
     #[command(after_help = "Example: landing serve --origin https://steward.example")]
-    Serve(Box<serve::Serve>),
+    Serve(Box<serve::ServeArgs>),
     /// Print how many are on the list
-    Count(count::Count),
+    Count(count::CountArgs),
     /// Print who is on the list, the newest first
-    List(list::List),
+    List(list::ListArgs),
     /// Write the list as it is at this moment, as a CSV or as JSON
-    Export(export::Export),
+    Export(export::ExportArgs),
     /// Put the people of a file on the list
-    Import(import::Import),
+    Import(import::ImportArgs),
     /// Take people off the list, for good
-    Erase(erase::Erase),
+    Erase(erase::EraseArgs),
     /// Print how the list grows
-    Stats(stats::Stats),
+    Stats(stats::StatsArgs),
     /// Read the whole list and say what is wrong with it; the exit code tells
-    Check(check::Check),
+    Check(check::CheckArgs),
 }
 
 /// Parses the command line, runs one command, and prints why it failed. For an invalid command line it
 /// does not return: that is printed too, and the exit code is 2.
 pub fn run() -> ExitCode {
     let cli = parse();
-    let is_server = matches!(cli.command, None | Some(Command::Serve(_)));
+    let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
     match run_command(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             if is_server {
                 // It must end although nobody reads standard error. A command waits for its reader.
-                report(&why);
+                print_stderr(&why);
             } else {
                 eprintln!("landing: {why}");
             }
@@ -95,23 +95,23 @@ pub fn run() -> ExitCode {
 fn run_command(cli: Cli) -> Result<(), String> {
     // Whatever this program writes has people's addresses in it.
     umask(Mode::RWXG | Mode::RWXO);
-    survive_file_size_limit().map_err(|error| format!("the signals can't be handled: {error}"))?;
+    handle_file_size_signal().map_err(|error| format!("the signals can't be handled: {error}"))?;
     match cli.command {
-        Some(Command::Serve(serve)) => serve::run(*serve),
-        Some(Command::Count(count)) => count::run(&count),
-        Some(Command::List(list)) => list::run(&list),
-        Some(Command::Export(export)) => export::run(&export),
-        Some(Command::Import(import)) => import::run(&import),
-        Some(Command::Erase(erase)) => erase::run(&erase),
-        Some(Command::Stats(stats)) => stats::run(&stats),
-        Some(Command::Check(check)) => check::run(&check),
+        Some(Commands::Serve(serve)) => serve::run(*serve),
+        Some(Commands::Count(count)) => count::run(&count),
+        Some(Commands::List(list)) => list::run(&list),
+        Some(Commands::Export(export)) => export::run(&export),
+        Some(Commands::Import(import)) => import::run(&import),
+        Some(Commands::Erase(erase)) => erase::run(&erase),
+        Some(Commands::Stats(stats)) => stats::run(&stats),
+        Some(Commands::Check(check)) => check::run(&check),
         None => serve::run(cli.serve),
     }
 }
 
 /// With a handler for SIGXFSZ, a write beyond the limit (`ulimit -f`) fails like any other. Without one the
 /// process would end without a word.
-fn survive_file_size_limit() -> io::Result<()> {
+fn handle_file_size_signal() -> io::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
     let _entered = runtime.enter();
     signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)

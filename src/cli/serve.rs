@@ -20,41 +20,41 @@ use tokio::{
 
 use super::{
     control, fd_limit,
-    open_list::Held,
-    store_location::{Place, Store},
+    open_list::ServedList,
+    store_location::{StoreArgs, StoreLocation},
     terminal::{
         log,
-        signals::{Signals, exit_at_the_next},
+        signals::{Signals, exit_on_next_signal},
     },
 };
 use crate::{
     config::Config,
     copy,
     server::{AppState, listen, serve},
-    waitlist::Trouble,
+    waitlist::Outage,
 };
 
 #[derive(clap::Args)]
-pub(super) struct Serve {
+pub(super) struct ServeArgs {
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
     config: Config,
 }
 
-pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
-    let store = place.store();
+pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> Result<(), String> {
+    let store = store.location();
     let _log = log::start(config.log).map_err(|error| format!("the log can't start: {error}"))?;
-    config.max_connections = fd_limit::allow(config.max_connections);
+    config.max_connections = fd_limit::raise_for(config.max_connections);
     let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
     // Before anything that takes time: as process 1 of a container it would not be heard otherwise.
     let signals = {
         let _entered = runtime.enter();
         Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
     };
-    let is_in_a_database = matches!(store, Store::Database(_));
-    let ended = runtime.block_on(until_stopped(store, config, signals));
-    if is_in_a_database {
+    let is_database = matches!(store, StoreLocation::Database(_));
+    let ended = runtime.block_on(serve_until_stopped(store, config, signals));
+    if is_database {
         // Nothing stops a thread that looks up the name of a host, so it is not waited for.
         runtime.shutdown_background();
     }
@@ -62,7 +62,11 @@ pub(super) fn run(Serve { place, mut config }: Serve) -> Result<(), String> {
     ended
 }
 
-async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Result<(), String> {
+async fn serve_until_stopped(
+    store: StoreLocation,
+    config: Config,
+    mut signals: Signals,
+) -> Result<(), String> {
     // httpdate, which writes the Date header, panics at other times.
     let now = SystemTime::now();
     if now < UNIX_EPOCH || Timestamp::try_from(now).is_err() {
@@ -71,10 +75,10 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
                 .into(),
         );
     }
-    let (Held { list, trouble }, state) =
+    let (ServedList { list, outage }, state) =
         open_unless_stopped(&store, &config, &mut signals).await?;
-    if let Some(trouble) = trouble {
-        tokio::spawn(tell_of_trouble(trouble));
+    if let Some(outage) = outage {
+        tokio::spawn(log_outages(outage));
     }
     if config.origin.as_str() == copy::ORIGIN {
         tracing::warn!(
@@ -89,10 +93,10 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
             config.addr
         )
     })?;
-    let addr = listener.local_addr().map_err(told)?;
+    let addr = listener.local_addr().map_err(to_message)?;
     let _control = match &store {
         // Visitors come first: without it there is a site all the same.
-        Store::Directory(data) => match control::listen(data, list) {
+        StoreLocation::Directory(data) => match control::listen(data, list) {
             Ok(control) => Some(control),
             Err(error) => {
                 tracing::warn!(
@@ -103,28 +107,28 @@ async fn until_stopped(store: Store, config: Config, mut signals: Signals) -> Re
             }
         },
         // The owner's commands go there themselves.
-        Store::Database(_) => None,
+        StoreLocation::Database(_) => None,
     };
     tracing::info!("serving on http://{addr}, the waitlist in {store}");
-    tell_the_service_manager(NotifyState::Ready);
+    notify_service_manager(NotifyState::Ready);
     serve(listener, state, async || {
         signals.next().await;
-        tell_the_service_manager(NotifyState::Stopping);
+        notify_service_manager(NotifyState::Stopping);
     })
     .await;
     // From here on the list is closed, which takes long if its disk hangs.
-    exit_at_the_next(
+    exit_on_next_signal(
         "told to stop again before the waitlist was closed; everything acknowledged is kept",
     )
-    .map_err(told)
+    .map_err(to_message)
 }
 
 /// Opens the list and renders the site. Told to stop meanwhile, it leaves the list in order, and fails.
 async fn open_unless_stopped(
-    store: &Store,
+    store: &StoreLocation,
     config: &Config,
     signals: &mut Signals,
-) -> Result<(Held, AppState), String> {
+) -> Result<(ServedList, AppState), String> {
     let (opened, mut opening) = oneshot::channel();
     let stop = Arc::new(AtomicBool::new(false));
     {
@@ -133,7 +137,7 @@ async fn open_unless_stopped(
         // Not a thread of the runtime, which would wait for it without end.
         thread::spawn(move || opened.send(open(&store, &config, &runtime, &stop)));
     }
-    let mut report = interval(REPORT_INTERVAL);
+    let mut report = interval(OPENING_LOG_INTERVAL);
     report.tick().await;
     loop {
         tokio::select! {
@@ -145,7 +149,7 @@ async fn open_unless_stopped(
         }
     }
     stop.store(true, Ordering::Relaxed);
-    if matches!(store, Store::Directory(_)) {
+    if matches!(store, StoreLocation::Directory(_)) {
         tokio::select! {
             // A list that is open is closed by being dropped here.
             opened = opening => if let Ok(Err(why)) = opened {
@@ -160,27 +164,27 @@ async fn open_unless_stopped(
 }
 
 /// How often a start says that it is not done yet.
-const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+const OPENING_LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The list, and all that is made of it before the first request.
 fn open(
-    store: &Store,
+    store: &StoreLocation,
     config: &Config,
     runtime: &Handle,
     stop: &AtomicBool,
-) -> Result<(Held, AppState), String> {
-    let held = store.hold(runtime, stop)?;
-    let state = AppState::new(config, Arc::clone(&held.list)).map_err(told)?;
-    Ok((held, state))
+) -> Result<(ServedList, AppState), String> {
+    let served = store.open_to_serve(runtime, stop)?;
+    let state = AppState::new(config, Arc::clone(&served.list)).map_err(to_message)?;
+    Ok((served, state))
 }
 
 /// Logs when the database is lost, and when it is back.
-async fn tell_of_trouble(mut trouble: watch::Receiver<Option<Trouble>>) {
-    while trouble.changed().await.is_ok() {
-        let why = trouble
+async fn log_outages(mut outage: watch::Receiver<Option<Outage>>) {
+    while outage.changed().await.is_ok() {
+        let why = outage
             .borrow_and_update()
             .as_ref()
-            .map(|it| it.why.clone());
+            .map(|it| it.reason.clone());
         match why {
             Some(why) => tracing::error!(
                 "the database: {why}. Nobody can sign up until it is back; the page shows the last count"
@@ -191,12 +195,12 @@ async fn tell_of_trouble(mut trouble: watch::Receiver<Option<Trouble>>) {
 }
 
 /// For `Type=notify` of systemd; without one there is nobody to tell.
-fn tell_the_service_manager(state: NotifyState<'_>) {
+fn notify_service_manager(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!("the service manager can't be told: {error}");
     }
 }
 
-fn told(error: impl Error) -> String {
+fn to_message(error: impl Error) -> String {
     error.to_string()
 }

@@ -11,35 +11,35 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
-    store_location::Place,
-    terminal::output::{Output, progress},
+    store_location::StoreArgs,
+    terminal::output::{OutputArgs, progress_bar},
 };
 use crate::waitlist::Selection;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing stats --json")]
-pub(super) struct Stats {
+pub(super) struct StatsArgs {
     #[command(flatten)]
-    place: Place,
+    store: StoreArgs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
 /// What is counted.
 #[derive(Serialize)]
-struct Counted {
+struct Statistics {
     total: u64,
     last_24_hours: u64,
     last_7_days: u64,
     last_30_days: u64,
     /// How long each of them is.
-    per: Step,
-    sign_ups: Vec<Bar>,
+    per: Interval,
+    sign_ups: Vec<ChartBar>,
 }
 
 /// Sign-ups from the beginning of this day (UTC) to the next bar.
 #[derive(Serialize)]
-struct Bar {
+struct ChartBar {
     from: Date,
     count: u64,
 }
@@ -47,7 +47,7 @@ struct Bar {
 /// What a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Step {
+enum Interval {
     Day,
     Week,
     Month,
@@ -57,11 +57,11 @@ enum Step {
 /// Bars of a chart, at most; a list over more than so many years has more.
 const BARS_MAX: usize = 31;
 
-pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
-    let list = place.store().open()?;
+pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> Result<(), String> {
+    let list = store.location().open()?;
     let entries = list.entries(Selection::default())?;
     let now = SystemTime::now();
-    let bar = progress(entries.count, "reading");
+    let bar = progress_bar(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
     let mut days = BTreeMap::new();
     for entry in entries.entries {
@@ -71,14 +71,14 @@ pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
         for (count, within) in [(&mut day, 1), (&mut week, 7), (&mut month, 30)] {
             *count += u64::from(age < Duration::from_secs(within * 24 * 60 * 60));
         }
-        *days.entry(date(joined_at)).or_default() += 1;
+        *days.entry(utc_date(joined_at)).or_default() += 1;
         bar.inc(1);
     }
     bar.finish_and_clear();
     // Whoever reads this may take their time.
     drop(list);
-    let (per, sign_ups) = chart(&days, date(now));
-    let counted = Counted {
+    let (per, sign_ups) = build_chart(&days, utc_date(now));
+    let statistics = Statistics {
         total: days.values().sum(),
         last_24_hours: day,
         last_7_days: week,
@@ -86,38 +86,40 @@ pub(super) fn run(Stats { place, output }: &Stats) -> Result<(), String> {
         per,
         sign_ups,
     };
-    output.print(&counted, |out| counted.write(out))
+    output.print(&statistics, |out| statistics.write(out))
 }
 
-fn date(time: SystemTime) -> Date {
+fn utc_date(time: SystemTime) -> Date {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
     TimeZone::UTC.to_datetime(time).date()
 }
 
 /// Bars from the first sign-up to today, as many as there is room for.
-fn chart(days: &BTreeMap<Date, u64>, today: Date) -> (Step, Vec<Bar>) {
+fn build_chart(days: &BTreeMap<Date, u64>, today: Date) -> (Interval, Vec<ChartBar>) {
     let first = days.keys().next().copied().unwrap_or(today);
     let last = days.keys().next_back().copied().unwrap_or(today).max(today);
-    let from = |step: Step| {
-        let next = move |from: &Date| step.after(*from).filter(|next| *next <= last);
-        std::iter::successors(Some(step.begin(first)), next)
+    let from = |interval: Interval| {
+        let next = move |from: &Date| interval.next_start(*from).filter(|next| *next <= last);
+        std::iter::successors(Some(interval.start_of(first)), next)
     };
-    let steps = [Step::Day, Step::Week, Step::Month];
-    let step = steps
+    let intervals = [Interval::Day, Interval::Week, Interval::Month];
+    let interval = intervals
         .into_iter()
-        .find(|step| from(*step).take(BARS_MAX + 1).count() <= BARS_MAX);
-    let step = step.unwrap_or(Step::Year);
-    let mut counts: BTreeMap<Date, u64> = from(step).map(|from| (from, 0)).collect();
+        .find(|interval| from(*interval).take(BARS_MAX + 1).count() <= BARS_MAX);
+    let interval = interval.unwrap_or(Interval::Year);
+    let mut counts: BTreeMap<Date, u64> = from(interval).map(|from| (from, 0)).collect();
     for (day, count) in days {
-        *counts.entry(step.begin(*day)).or_default() += count;
+        *counts.entry(interval.start_of(*day)).or_default() += count;
     }
-    let bars = counts.into_iter().map(|(from, count)| Bar { from, count });
-    (step, bars.collect())
+    let bars = counts
+        .into_iter()
+        .map(|(from, count)| ChartBar { from, count });
+    (interval, bars.collect())
 }
 
-impl Step {
+impl Interval {
     /// The first day of the one that this day is in.
-    fn begin(self, day: Date) -> Date {
+    fn start_of(self, day: Date) -> Date {
         match self {
             Self::Day => day,
             Self::Week => day
@@ -128,14 +130,14 @@ impl Step {
         }
     }
 
-    fn after(self, begin: Date) -> Option<Date> {
-        let step = match self {
+    fn next_start(self, begin: Date) -> Option<Date> {
+        let interval = match self {
             Self::Day => 1.day(),
             Self::Week => 1.week(),
             Self::Month => 1.month(),
             Self::Year => 1.year(),
         };
-        begin.checked_add(step).ok()
+        begin.checked_add(interval).ok()
     }
 
     fn label(self, from: Date) -> String {
@@ -147,20 +149,20 @@ impl Step {
     }
 }
 
-impl Counted {
+impl Statistics {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "on the list     {:>9}", self.total)?;
         writeln!(out, "last 24 hours   {:>9}", self.last_24_hours)?;
         writeln!(out, "last 7 days     {:>9}", self.last_7_days)?;
         writeln!(out, "last 30 days    {:>9}", self.last_30_days)?;
         let per = match self.per {
-            Step::Day => "day",
-            Step::Week => "week, from Monday",
-            Step::Month => "month",
-            Step::Year => "year",
+            Interval::Day => "day",
+            Interval::Week => "week, from Monday",
+            Interval::Month => "month",
+            Interval::Year => "year",
         };
         writeln!(out, "\nsign-ups a {per} (UTC)")?;
-        let most = self
+        let highest = self
             .sign_ups
             .iter()
             .map(|bar| bar.count)
@@ -168,12 +170,12 @@ impl Counted {
             .unwrap_or(0)
             .max(1);
         let columns = terminal_size().map_or(80, |(Width(columns), _)| usize::from(columns));
-        let room = columns
+        let width = columns
             .saturating_sub("2026-11-21  123456789".len())
             .clamp(8, 60);
-        for Bar { from, count } in &self.sign_ups {
+        for ChartBar { from, count } in &self.sign_ups {
             let label = self.per.label(*from);
-            let bar = blocks(*count, most, room);
+            let bar = render_bar(*count, highest, width);
             writeln!(
                 out,
                 "{label:<10}  {bar}{}{count}",
@@ -185,8 +187,8 @@ impl Counted {
 }
 
 /// A bar, to the eighth of a character.
-fn blocks(count: u64, most: u64, room: usize) -> String {
-    let eighths = (count as f64 / most as f64 * room as f64 * 8.0).round() as usize;
+fn render_bar(count: u64, highest: u64, width: usize) -> String {
+    let eighths = (count as f64 / highest as f64 * width as f64 * 8.0).round() as usize;
     // Somebody is more than nobody.
     let eighths = eighths.max(usize::from(count > 0));
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];

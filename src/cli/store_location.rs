@@ -12,11 +12,11 @@ use clap::error::ErrorKind;
 use crate::waitlist::DatabaseUrl;
 
 /// Where the list is when nothing says it.
-const DEFAULT: &str = "sled:data";
+const DEFAULT_LOCATION: &str = "sled:data";
 
 /// The option that says it.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct Place {
+pub(super) struct StoreArgs {
     /// Where the waitlist is: sled:DIR, or just DIR, for a directory of this machine;
     /// postgres://USER:PASSWORD@HOST/DATABASE for a database. Without it LANDING_DATA (a directory) says
     /// it, or DATABASE_URL [default: sled:data]
@@ -33,28 +33,28 @@ pub(super) struct Place {
 
 /// Where a list can be.
 #[derive(Clone)]
-pub(super) enum Store {
+pub(super) enum StoreLocation {
     /// sled's, a data directory of this machine.
     Directory(PathBuf),
     /// PostgreSQL's.
     Database(Box<DatabaseUrl>),
 }
 
-impl Place {
+impl StoreArgs {
     /// The store that is named. What names none ends the program, like all that is wrong with a command
     /// line.
-    pub(super) fn store(&self) -> Store {
-        let said = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let named = self.store.as_ref().filter(|store| !store.is_empty());
-        let store = if let Some(store) = named {
-            parse(store).map_err(|why| format!("--store (LANDING_STORE): {why}"))
-        } else if let Some(data) = said("LANDING_DATA") {
-            parse(&data).map_err(|why| format!("LANDING_DATA: {why}"))
-        } else if let Some(url) = said("DATABASE_URL") {
+    pub(super) fn location(&self) -> StoreLocation {
+        let env_value = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let given = self.store.as_ref().filter(|store| !store.is_empty());
+        let store = if let Some(store) = given {
+            parse_location(store).map_err(|why| format!("--store (LANDING_STORE): {why}"))
+        } else if let Some(data) = env_value("LANDING_DATA") {
+            parse_location(&data).map_err(|why| format!("LANDING_DATA: {why}"))
+        } else if let Some(url) = env_value("DATABASE_URL") {
             let url = url.to_string_lossy().parse().map(database);
             url.map_err(|why| format!("DATABASE_URL: {why}; or name the waitlist with --store"))
         } else {
-            parse(OsStr::new(DEFAULT))
+            parse_location(OsStr::new(DEFAULT_LOCATION))
         };
         store.unwrap_or_else(|why| {
             let mut command = super::command();
@@ -63,25 +63,25 @@ impl Place {
     }
 }
 
-fn parse(store: &OsStr) -> Result<Store, String> {
+fn parse_location(store: &OsStr) -> Result<StoreLocation, String> {
     let Some(text) = store.to_str() else {
-        return Ok(Store::Directory(store.into()));
+        return Ok(StoreLocation::Directory(store.into()));
     };
-    if DatabaseUrl::is_one(text) {
+    if DatabaseUrl::has_scheme(text) {
         return text.parse().map(database);
     }
     let directory = text.strip_prefix("sled:").unwrap_or(text);
     if directory.is_empty() || text.contains("://") {
         return Err("write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE".into());
     }
-    Ok(Store::Directory(directory.into()))
+    Ok(StoreLocation::Directory(directory.into()))
 }
 
-fn database(url: DatabaseUrl) -> Store {
-    Store::Database(Box::new(url))
+fn database(url: DatabaseUrl) -> StoreLocation {
+    StoreLocation::Database(Box::new(url))
 }
 
-impl fmt::Display for Store {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(data) => write!(f, "{}", data.display()),

@@ -7,24 +7,24 @@ use jiff::{Span, SpanRelativeTo, Timestamp, civil::DateTime, tz::TimeZone};
 use crate::waitlist::Selection;
 
 /// The first e-mail between two machines was sent in 1971.
-const EARLIEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const EARLIEST_SINCE_EPOCH: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A clock may be wrong by so much before a time is not plausible.
-const CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Which part of the list, by the time of joining.
 #[derive(clap::Args)]
-pub(super) struct Period {
+pub(super) struct PeriodArgs {
     /// Only who joined then or later: 2026-11-21T08:00:00Z, 2026-11-21, or so long ago: 7d, 36h
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     since: Option<SystemTime>,
 
     /// Only who joined before then
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     until: Option<SystemTime>,
 }
 
-impl Period {
-    pub(super) fn select(&self, newest_first: bool) -> Selection {
+impl PeriodArgs {
+    pub(super) fn selection(&self, newest_first: bool) -> Selection {
         Selection {
             since: self.since,
             until: self.until,
@@ -34,7 +34,7 @@ impl Period {
 }
 
 /// A moment, or how long ago it was.
-fn moment(text: &str) -> Result<SystemTime, &'static str> {
+fn parse_time_or_age(text: &str) -> Result<SystemTime, &'static str> {
     let ago = || {
         let span = text.parse::<Span>().ok()?;
         let days = SpanRelativeTo::days_are_24_hours();
@@ -46,7 +46,7 @@ fn moment(text: &str) -> Result<SystemTime, &'static str> {
         Err(TimeError::NamedZone) => Err(
             "it has a zone in brackets, which is not understood: write it as 2026-11-21T08:00:00+01:00",
         ),
-        Err(TimeError::Unclear) => ago().ok_or(
+        Err(TimeError::Unrecognized) => ago().ok_or(
             "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or how long ago it was: 7d, \
              36h, 90m",
         ),
@@ -57,7 +57,7 @@ fn moment(text: &str) -> Result<SystemTime, &'static str> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum TimeError {
     /// It can be read in several ways, or in none.
-    Unclear,
+    Unrecognized,
     /// It names its zone or its calendar (RFC 9557), `[Europe/Berlin]`, and no zones are known here.
     NamedZone,
 }
@@ -78,7 +78,7 @@ pub(super) fn parse(text: &str) -> Result<SystemTime, TimeError> {
         // Both would pass over what stands in brackets.
         Some(_) if text.contains('[') => Err(TimeError::NamedZone),
         Some(timestamp) => Ok(timestamp.into()),
-        None => Err(TimeError::Unclear),
+        None => Err(TimeError::Unrecognized),
     }
 }
 
@@ -90,10 +90,10 @@ pub(super) fn rfc3339(time: SystemTime) -> String {
 }
 
 /// What is not right with a time at which somebody is said to have joined.
-pub(super) fn implausible(joined_at: SystemTime) -> Option<&'static str> {
-    if joined_at < UNIX_EPOCH + EARLIEST {
+pub(super) fn time_problem(joined_at: SystemTime) -> Option<&'static str> {
+    if joined_at < UNIX_EPOCH + EARLIEST_SINCE_EPOCH {
         Some("its time is before there was e-mail")
-    } else if joined_at > SystemTime::now() + CLOCK_ERROR {
+    } else if joined_at > SystemTime::now() + CLOCK_TOLERANCE {
         Some("its time is to come")
     } else {
         None

@@ -1,6 +1,6 @@
 //! Every sentence and link that a visitor reads, in the order of the page.
 //!
-//! `{product}` stands for the product's name ([`fill`] puts it in). What the islands say is in
+//! `{product}` stands for the product's name ([`fill_product`] puts it in). What the islands say is in
 //! [`islands`]; a test writes it to `islands/bindings/copy.ts`.
 
 pub mod islands;
@@ -18,7 +18,7 @@ pub const CONTACT: &str = "hello@steward.example";
 pub const SOCIAL: &str = "https://social.example/@steward";
 
 /// Puts the product's name where a text says `{product}`.
-pub fn fill(text: &str, product: &str) -> String {
+pub fn fill_product(text: &str, product: &str) -> String {
     text.replace("{product}", product)
 }
 
@@ -33,7 +33,7 @@ pub mod head {
     pub const CARD_ALT: &str = "A terminal showing a launch: the deploy command, the first-sale \
         text message and the live site's address.";
     /// Above the links of `/llms.txt`.
-    pub const LINKS: &str = "Links";
+    pub const LINKS_HEADING: &str = "Links";
 }
 
 /// The fixed bar at the top.
@@ -50,7 +50,7 @@ pub mod nav {
         ("contact", "Contact"),
     ];
     /// Goes to the waitlist.
-    pub const START: &str = "Get Started";
+    pub const CALL_TO_ACTION: &str = "Get Started";
 }
 
 /// The first screen.
@@ -61,9 +61,9 @@ pub mod hero {
     pub const LEAD: &str = "{product} is an AI agent, not a chat window. It writes your business \
         plan, launches your website, runs your marketing and texts you when sales come in.";
     /// Goes to the waitlist.
-    pub const START: &str = "Launch Your AI Agent";
+    pub const CALL_TO_ACTION: &str = "Launch Your AI Agent";
     /// Goes to the demo.
-    pub const WATCH: &str = "Watch Demo";
+    pub const WATCH_DEMO: &str = "Watch Demo";
     /// What the two lead to.
     pub const NOTE: &str = "Leave your email to join the waitlist, or watch the eight-second demo.";
     /// The picture of the phone it lies on: the hour, the sender's hour, the message.
@@ -90,7 +90,7 @@ pub mod comparison {
     /// Below the heading.
     pub const LEAD: &str = "Give both the same task, then compare the results the next morning.";
     /// Heads the first column: what both are asked for.
-    pub const ASK: &str = "You ask for";
+    pub const TASK_HEADING: &str = "You ask for";
     /// The assistant and the agent.
     pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
     /// What you ask for, what a chat assistant gives you, what the agent gives you.
@@ -242,7 +242,7 @@ pub mod demo {
     /// Below the heading.
     pub const LEAD: &str = "A complete launch, condensed into eight seconds.";
     /// Goes to the waitlist.
-    pub const START: &str = "Start Your Agent Now";
+    pub const CALL_TO_ACTION: &str = "Start Your Agent Now";
 }
 
 /// Around the waitlist form.

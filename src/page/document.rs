@@ -3,22 +3,22 @@
 use leptos::prelude::*;
 
 use super::{
-    Page, Reply,
+    FormReply, Page,
     island::{ReactIsland, Toaster},
-    metadata::{MANIFEST, Marks, Preview},
+    metadata::{Icons, MANIFEST_PATH, PageMetadata},
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
 };
-use crate::{copy, wire::Outcome};
+use crate::{copy, wire::FormOutcome};
 
 /// The landing page as HTML.
 pub fn landing_page(page: Page) -> String {
     let title = match &page.reply {
-        Some(Reply {
-            outcome: Outcome::Joined,
+        Some(FormReply {
+            outcome: FormOutcome::Joined,
             title,
             ..
         }) => format!("{title} — {{product}}"),
-        Some(Reply { title, text, .. }) => format!("{title}: {text} — {{product}}"),
+        Some(FormReply { title, text, .. }) => format!("{title}: {text} — {{product}}"),
         None => copy::head::TITLE.into(),
     };
     render(page, &title, true, || {
@@ -53,9 +53,12 @@ fn render<V: IntoView>(
     let owner = Owner::new();
     owner.with(|| {
         let Page {
-            site, files, watch, ..
+            site,
+            files,
+            is_watching,
+            ..
         } = page.clone();
-        let title = copy::fill(title, &site.product);
+        let title = copy::fill_product(title, &site.product);
         provide_context(page);
         view! {
             <!DOCTYPE html>
@@ -68,18 +71,18 @@ fn render<V: IntoView>(
                     />
                     <title>{title}</title>
                     {if is_landing {
-                        view! { <Preview/> }.into_any()
+                        view! { <PageMetadata/> }.into_any()
                     } else {
                         view! { <meta name="robots" content="noindex"/> }.into_any()
                     }}
-                    <Marks/>
-                    {files.fonts.iter().map(|path| preload_font(path)).collect_view()}
-                    {if watch {
+                    <Icons/>
+                    {files.font_paths.iter().map(|path| preload_font(path)).collect_view()}
+                    {if is_watching {
                         // As a file, which can be exchanged while the page is open.
-                        view! { <link rel="stylesheet" href=files.css.clone()/> }.into_any()
+                        view! { <link rel="stylesheet" href=files.css_path.clone()/> }.into_any()
                     } else {
                         // Inlined: no request delays the first paint.
-                        view! { <style inner_html=files.style.clone()></style> }.into_any()
+                        view! { <style inner_html=files.inline_css.clone()></style> }.into_any()
                     }}
                     {is_landing.then(|| view! {
                         // Nothing that is painted waits for it. `async`: otherwise the jump to `#contact`
@@ -88,13 +91,13 @@ fn render<V: IntoView>(
                             type="module"
                             async
                             fetchpriority="low"
-                            src=files.boot.clone()
-                            data-host=files.host_js.clone()
-                            data-wasm=files.host_wasm.clone()
-                            data-manifest=files.at(MANIFEST).to_owned()
+                            src=files.boot_path.clone()
+                            data-host=files.host_js_path.clone()
+                            data-wasm=files.host_wasm_path.clone()
+                            data-manifest=files.hashed_path(MANIFEST_PATH).to_owned()
                         ></script>
                     })}
-                    {watch.then(reload_script)}
+                    {is_watching.then(reload_script)}
                 </head>
                 <body>
                     <a class="skip" href="#main">{copy::nav::SKIP}</a>
@@ -115,12 +118,12 @@ fn render<V: IntoView>(
 /// Asks for a font at once. `islands/fonts.mjs` puts those that are not for phones into a folder of
 /// their own, and tells why.
 fn preload_font(path: &str) -> impl IntoView + use<> {
-    let windows = path
+    let media = path
         .starts_with("/fonts/wide/")
         .then_some("(width >= 45rem)");
     let href = path.to_owned();
     view! {
-        <link rel="preload" href=href r#as="font" type="font/woff2" media=windows crossorigin/>
+        <link rel="preload" href=href r#as="font" type="font/woff2" media=media crossorigin/>
     }
 }
 

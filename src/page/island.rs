@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use serde::Serialize;
 
-use crate::wire::{ContactLinksProps, IslandName, NoProps, Start, WaitlistFormProps};
+use crate::wire::{ContactLinksProps, IslandName, NoProps, StartCondition, WaitlistFormProps};
 
 /// An island of the page: a folder in `islands/`, and its properties.
 pub trait Island {
@@ -13,11 +13,11 @@ pub trait Island {
     /// Its name.
     const NAME: IslandName;
     /// When it is mounted.
-    const START: Start;
+    const START: StartCondition;
     /// URL paths of all modules that its code is in, with a space between them.
-    const MODULES: &'static str;
+    const MODULE_PATHS: &'static str;
     /// Its markup, with `{{name}}` where the property `name` is shown.
-    const MARKUP: &'static str;
+    const TEMPLATE: &'static str;
     /// What React gets this time.
     fn props(self) -> Self::Props;
 }
@@ -28,14 +28,14 @@ macro_rules! island {
         impl Island for $name {
             type Props = $props;
             const NAME: IslandName = IslandName::$name;
-            const START: Start = Start::$start;
-            const MODULES: &'static str = include_str!(concat!(
+            const START: StartCondition = StartCondition::$start;
+            const MODULE_PATHS: &'static str = include_str!(concat!(
                 env!("OUT_DIR"),
                 "/islands/modules/",
                 $folder,
                 ".txt"
             ));
-            const MARKUP: &'static str = include_str!(concat!(
+            const TEMPLATE: &'static str = include_str!(concat!(
                 env!("OUT_DIR"),
                 "/islands/prerendered/",
                 $folder,
@@ -88,26 +88,26 @@ pub fn ReactIsland<I: Island + 'static>(
     island: I,
 ) -> impl IntoView {
     let props = serde_json::to_value(island.props()).unwrap_or_default();
-    let markup = fill_in(I::MARKUP, &props);
+    let markup = fill_template(I::TEMPLATE, &props);
     view! {
         <div
             data-island=I::NAME.as_str()
             data-start=I::START.as_str()
             data-props=props.to_string()
-            data-modules=I::MODULES
+            data-modules=I::MODULE_PATHS
             inner_html=markup
         ></div>
     }
 }
 
 /// Puts the properties where the markup shows them, escaped, each value read as text only once.
-fn fill_in(markup: &str, props: &serde_json::Value) -> String {
-    let mut pieces = markup.split("{{");
+fn fill_template(template: &str, props: &serde_json::Value) -> String {
+    let mut pieces = template.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
         match &props[name] {
-            serde_json::Value::String(text) => filled.push_str(&escape(text)),
+            serde_json::Value::String(text) => filled.push_str(&escape_html(text)),
             serde_json::Value::Null => {}
             other => filled.push_str(&other.to_string()),
         }
@@ -117,7 +117,7 @@ fn fill_in(markup: &str, props: &serde_json::Value) -> String {
 }
 
 /// For text and for quoted attribute values alike.
-fn escape(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.chars()
         .fold(String::with_capacity(text.len()), |mut escaped, c| {
             match c {

@@ -9,7 +9,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use leptos::prelude::*;
 
-use crate::{copy, wire::Outcome};
+use crate::{
+    copy::{self, reply},
+    wire::FormOutcome,
+};
 
 /// What the owner has configured of the page.
 #[derive(Clone, Debug)]
@@ -20,9 +23,9 @@ pub struct Site {
     /// The product's name.
     pub product: String,
     /// Address of the mailto link.
-    pub contact: String,
+    pub contact_email: String,
     /// URL of the social profile.
-    pub social: String,
+    pub social_url: String,
     /// Its host.
     pub social_host: String,
     /// The count line is hidden below this number.
@@ -39,26 +42,26 @@ pub struct Site {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The style sheet.
-    pub style: String,
+    pub inline_css: String,
     /// Its URL path.
-    pub css: String,
+    pub css_path: String,
     /// URL paths of the fonts, to be asked for at once.
-    pub fonts: Vec<String>,
+    pub font_paths: Vec<String>,
     /// URL path of the one script of the page.
-    pub boot: String,
+    pub boot_path: String,
     /// URL path of the wasm host's glue, which the script loads.
-    pub host_js: String,
+    pub host_js_path: String,
     /// URL path of the wasm host.
-    pub host_wasm: String,
+    pub host_wasm_path: String,
     /// By the URL path that everybody knows (`/favicon.svg`) the one that changes with the content
     /// (`/favicon.1a2b3c4d.svg`), which need not be asked for again.
-    pub hashed: HashMap<String, String>,
+    pub hashed_paths: HashMap<String, String>,
 }
 
 impl Files {
     /// The URL path to ask for when `path` is wanted.
-    pub fn at<'a>(&'a self, path: &'a str) -> &'a str {
-        self.hashed.get(path).map_or(path, String::as_str)
+    pub fn hashed_path<'a>(&'a self, path: &'a str) -> &'a str {
+        self.hashed_paths.get(path).map_or(path, String::as_str)
     }
 }
 
@@ -72,16 +75,16 @@ pub struct Page {
     /// People on the list.
     pub count: u64,
     /// What the page answers to a form that posted itself.
-    pub reply: Option<Reply>,
+    pub reply: Option<FormReply>,
     /// `cargo leptos watch` is at work: add its reload script.
-    pub watch: bool,
+    pub is_watching: bool,
 }
 
 /// What became of a form that posted itself.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct FormReply {
     /// Success, or what kind of failure.
-    pub outcome: Outcome,
+    pub outcome: FormOutcome,
     /// A toast's title (spec §8).
     pub title: &'static str,
     /// A toast's text (spec §8).
@@ -90,12 +93,34 @@ pub struct Reply {
     pub email: String,
 }
 
+impl FormReply {
+    /// The sign-up succeeded.
+    pub fn success() -> Self {
+        Self {
+            outcome: FormOutcome::Joined,
+            title: reply::JOINED_TITLE,
+            text: reply::JOINED,
+            email: String::new(),
+        }
+    }
+
+    /// The sign-up failed. `email` stays in the field for correction.
+    pub fn failure(outcome: FormOutcome, text: &'static str, email: String) -> Self {
+        Self {
+            outcome,
+            title: reply::ERROR_TITLE,
+            text,
+            email,
+        }
+    }
+}
+
 /// The page of this render. Every component may ask for it.
-pub fn page() -> Page {
+pub fn use_page() -> Page {
     expect_context()
 }
 
 /// A sentence of [`copy`] with the product's name in it.
-pub fn say(text: &str) -> String {
-    copy::fill(text, &page().site.product)
+pub fn page_text(text: &str) -> String {
+    copy::fill_product(text, &use_page().site.product)
 }

@@ -1,12 +1,11 @@
-//! What stands before the server functions: content type, size, and what leptos would do with a
-//! browser's headers.
+//! How the server functions are called: the checks before them, and what leptos must not see.
 
-use std::{cell::Cell, error::Error, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, Method, header},
     response::Response,
 };
 use http_body_util::LengthLimitError;
@@ -15,61 +14,28 @@ use leptos::server_fn::{axum::get_server_fn_service, error::SERVER_FN_ERROR_HEAD
 use tokio::time::timeout;
 
 use super::{
-    ApiError, AppState,
-    error::dress,
-    limits::{BODY_MAX_BYTES, BODY_PATIENCE},
+    AppState, RequestError,
+    call::FunctionCall,
+    error::with_no_store,
+    limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     sign_up::admit,
 };
-use crate::waitlist::Waitlist;
-
-tokio::task_local! {
-    /// The call that is under way.
-    static CALL: Call;
-}
-
-/// What a server function knows of its call. It finds it here and not in a context of leptos, whose
-/// reactive owner for each call made `GET /api/waitlist/count` a tenth slower (0.82 of bare axum's
-/// requests a second, against 0.92).
-struct Call {
-    list: Arc<dyn Waitlist>,
-    /// Of the answer, when it is not 200.
-    status: Cell<Option<StatusCode>>,
-    /// In how many seconds to try again.
-    retry_after: Cell<Option<u64>>,
-}
-
-/// The list, for a server function.
-pub fn list() -> Arc<dyn Waitlist> {
-    CALL.with(|call| Arc::clone(&call.list))
-}
-
-/// Answers with another status than 200.
-pub fn set_status(status: StatusCode) {
-    // Outside of a call there is nobody to answer.
-    let _ = CALL.try_with(|call| call.status.set(Some(status)));
-}
-
-/// Answers with an error.
-pub(super) fn refuse(error: &ApiError) {
-    set_status(error.status());
-    let _ = CALL.try_with(|call| call.retry_after.set(error.retry_after()));
-}
 
 /// Runs the server function at the request's path.
-pub(super) async fn server_function(
+pub(super) async fn call_server_function(
     State(state): State<AppState>,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Response, RequestError> {
     let (mut parts, mut body) = request.into_parts();
     if parts.method == Method::POST {
         admit(&state, &parts)?;
-        if !is_json(&parts.headers) {
-            return Err(ApiError::NotJson);
+        if !has_json_content_type(&parts.headers) {
+            return Err(RequestError::NotJson);
         }
         let bytes = read_body(body).await?;
         // serde would take an array of one string for a struct of one string.
         if bytes.trim_ascii_start().starts_with(b"[") {
-            return Err(ApiError::BadBody(
+            return Err(RequestError::MalformedBody(
                 "expected an object, found an array".into(),
             ));
         }
@@ -86,57 +52,48 @@ pub(super) async fn server_function(
 
     let service = get_server_fn_service(parts.uri.path(), parts.method.clone());
     let Some(mut service) = service else {
-        return Err(ApiError::NotFound);
+        return Err(RequestError::NotFound);
     };
-    let call = Call {
-        list: Arc::clone(&state.list),
-        status: Cell::default(),
-        retry_after: Cell::default(),
-    };
+    let call = FunctionCall::new(Arc::clone(&state.list));
     let request = Request::from_parts(parts, body);
-    let run = async {
-        let mut response = service.run(request).await;
-        response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
-        CALL.with(|call| {
-            if let Some(status) = call.status.take() {
-                *response.status_mut() = status;
-            }
-            dress(response, call.retry_after.take())
-        })
-    };
-    Ok(CALL.scope(call, run).await)
+    let (mut response, changes) = call.run(service.run(request)).await;
+    response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
+    if let Some(status) = changes.status {
+        *response.status_mut() = status;
+    }
+    Ok(with_no_store(response, changes.retry_after))
 }
 
 /// Any other path under `/api`.
-pub(super) async fn not_found() -> ApiError {
-    ApiError::NotFound
+pub(super) async fn not_found() -> RequestError {
+    RequestError::NotFound
 }
 
 /// Another method on a path of ours; axum adds `Allow`.
-pub(super) async fn method_not_allowed() -> ApiError {
-    ApiError::MethodNotAllowed
+pub(super) async fn method_not_allowed() -> RequestError {
+    RequestError::MethodNotAllowed
 }
 
 /// A sign-up's body, counted and timed while it arrives.
-pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
+pub(super) async fn read_body(body: Body) -> Result<Bytes, RequestError> {
     if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
-        return Err(ApiError::TooLarge);
+        return Err(RequestError::BodyTooLarge);
     }
-    let body = timeout(BODY_PATIENCE, to_bytes(body, BODY_MAX_BYTES)).await;
-    body.map_err(|_| ApiError::TooSlow)?.map_err(|error| {
-        let too_large = error
+    let body = timeout(BODY_READ_TIMEOUT, to_bytes(body, BODY_MAX_BYTES)).await;
+    body.map_err(|_| RequestError::Timeout)?.map_err(|error| {
+        let is_too_large = error
             .source()
             .is_some_and(|source| source.is::<LengthLimitError>());
-        if too_large {
-            ApiError::TooLarge
+        if is_too_large {
+            RequestError::BodyTooLarge
         } else {
-            ApiError::BadBody("the body broke off".into())
+            RequestError::MalformedBody("the body broke off".into())
         }
     })
 }
 
 /// `application/json`, with any parameters (RFC 9110, 8.3.1).
-fn is_json(headers: &HeaderMap) -> bool {
+fn has_json_content_type(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())

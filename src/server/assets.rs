@@ -10,10 +10,10 @@ use std::{
 
 use axum::{body::Bytes, http::HeaderValue};
 
-use super::resource::{Effort, Encodings, IMMUTABLE, REVALIDATE, Resource, hash};
+use super::resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash};
 use crate::page::{Files, Site, metadata};
 
-// `ISLANDS`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
+// `ISLAND_FILES`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));
 
 /// The files of the site by URL path.
@@ -24,30 +24,34 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// Reads the site's directory. `any_build` skips the check that it was built with this
+    /// Reads the site's directory. `skip_build_check` skips the check that it was built with this
     /// program, for `cargo leptos watch`, which builds the two at different times.
     ///
     /// # Errors
     /// [`AssetsError`] when it is missing, can't be read, or belongs to another build.
-    pub fn load(site_root: &Path, site: &Site, any_build: bool) -> Result<Self, AssetsError> {
+    pub fn load(
+        site_root: &Path,
+        site: &Site,
+        skip_build_check: bool,
+    ) -> Result<Self, AssetsError> {
         let root = site_root.to_owned();
         if !site_root.is_dir() {
             return Err(AssetsError::Missing(root));
         }
-        let mut found = HashMap::new();
-        read_directory(site_root, "", &mut found)
+        let mut bodies = HashMap::new();
+        read_directory(site_root, "", &mut bodies)
             .map_err(|error| AssetsError::Unreadable(root.clone(), error))?;
-        for (name, identity, gzip, brotli) in ISLANDS {
-            let body = Encodings {
+        for (name, identity, gzip, brotli) in ISLAND_FILES {
+            let body = EncodedBody {
                 identity: Bytes::from_static(identity),
                 gzip: Some(Bytes::from_static(gzip)),
                 brotli: Some(Bytes::from_static(brotli)),
             };
-            found.insert(format!("/islands/{name}"), body);
+            bodies.insert(format!("/islands/{name}"), body);
         }
 
-        let only = |extension: &str| {
-            let mut paths = found
+        let find_unique = |extension: &str| {
+            let mut paths = bodies
                 .keys()
                 .filter(|path| path.starts_with("/pkg/landing") && path.ends_with(extension));
             match (paths.next(), paths.next()) {
@@ -56,34 +60,34 @@ impl Assets {
                 (Some(_), Some(_)) => Err(AssetsError::OtherBuild(root.clone())),
             }
         };
-        let css = only(".css")?;
+        let css_path = find_unique(".css")?;
         let mut files = Files {
-            style: String::from_utf8_lossy(&found[&css].identity).into_owned(),
-            css,
-            fonts: found
+            inline_css: String::from_utf8_lossy(&bodies[&css_path].identity).into_owned(),
+            css_path,
+            font_paths: bodies
                 .keys()
                 .filter(|path| path.ends_with(".woff2"))
                 .cloned()
                 .collect(),
-            boot: format!("/islands/{BOOT}"),
-            host_js: only(".js")?,
-            host_wasm: only(".wasm")?,
-            hashed: HashMap::new(),
+            boot_path: format!("/islands/{BOOT_SCRIPT}"),
+            host_js_path: find_unique(".js")?,
+            host_wasm_path: find_unique(".wasm")?,
+            hashed_paths: HashMap::new(),
         };
-        files.fonts.sort();
+        files.font_paths.sort();
         // host.rs carries the same mark.
-        let mark = crate::wire::BUILD.as_bytes();
-        if !any_build && !contains(&found[&files.host_wasm].identity, mark) {
+        let build_id = crate::wire::BUILD_ID.as_bytes();
+        if !skip_build_check && !contains_bytes(&bodies[&files.host_wasm_path].identity, build_id) {
             return Err(AssetsError::OtherBuild(root));
         }
 
         let mut by_path = HashMap::new();
-        for (path, body) in found {
-            publish(path, body, &mut by_path, &mut files);
+        for (path, body) in bodies {
+            insert(path, body, &mut by_path, &mut files);
         }
-        let manifest = Encodings::of(metadata::manifest(site, &files), Effort::Kept);
-        publish(
-            metadata::MANIFEST.into(),
+        let manifest = EncodedBody::compress(metadata::manifest(site, &files), Compression::Best);
+        insert(
+            metadata::MANIFEST_PATH.into(),
             manifest,
             &mut by_path,
             &mut files,
@@ -107,9 +111,9 @@ impl Assets {
 
 /// Puts a body where it is found: for good, where the name changes with the content; else to be
 /// asked about each time, and beside that for good under a name that does change.
-fn publish(
+fn insert(
     path: String,
-    body: Encodings,
+    body: EncodedBody,
     by_path: &mut HashMap<String, Resource>,
     files: &mut Files,
 ) {
@@ -118,35 +122,36 @@ fn publish(
         by_path.insert(path, Resource::new(&content_type, IMMUTABLE, body));
         return;
     }
-    let hashed = with_hash(&path, &body.identity);
-    let for_good = Resource::new(&content_type, IMMUTABLE, body.clone());
-    by_path.insert(hashed.clone(), for_good);
+    let hashed_path = with_content_hash(&path, &body.identity);
+    let immutable = Resource::new(&content_type, IMMUTABLE, body.clone());
+    by_path.insert(hashed_path.clone(), immutable);
     by_path.insert(path.clone(), Resource::new(&content_type, REVALIDATE, body));
-    files.hashed.insert(path, hashed);
+    files.hashed_paths.insert(path, hashed_path);
 }
 
 fn read_directory(
     directory: &Path,
     prefix: &str,
-    found: &mut HashMap<String, Encodings>,
+    bodies: &mut HashMap<String, EncodedBody>,
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
         // cargo-leptos puts the compressed files, and types for TypeScript, beside the plain ones.
-        let beside = [".br", ".gz", ".d.ts"]
+        let is_companion = [".br", ".gz", ".d.ts"]
             .iter()
             .any(|end| path.ends_with(end));
         if entry.file_type()?.is_dir() {
-            read_directory(&entry.path(), &path, found)?;
-        } else if !beside {
-            let beside = |extension| fs::read(format!("{}{extension}", entry.path().display()));
-            let body = Encodings {
+            read_directory(&entry.path(), &path, bodies)?;
+        } else if !is_companion {
+            let read_companion =
+                |extension| fs::read(format!("{}{extension}", entry.path().display()));
+            let body = EncodedBody {
                 identity: fs::read(entry.path())?.into(),
-                gzip: beside(".gz").ok().map(Bytes::from),
-                brotli: beside(".br").ok().map(Bytes::from),
+                gzip: read_companion(".gz").ok().map(Bytes::from),
+                brotli: read_companion(".br").ok().map(Bytes::from),
             };
-            found.insert(path, body);
+            bodies.insert(path, body);
         }
     }
     Ok(())
@@ -161,14 +166,14 @@ fn is_hashed(path: &str) -> bool {
 }
 
 /// `/favicon.svg` → `/favicon.1a2b3c4d.svg`
-fn with_hash(path: &str, content: &[u8]) -> String {
+fn with_content_hash(path: &str, content: &[u8]) -> String {
     let (name, extension) = path.rsplit_once('.').unwrap_or((path, ""));
-    let hash = hash(content);
+    let hash = content_hash(content);
     format!("{name}.{}.{extension}", &hash[..8])
 }
 
 fn content_type(path: &str) -> HeaderValue {
-    if path == metadata::MANIFEST {
+    if path == metadata::MANIFEST_PATH {
         return HeaderValue::from_static("application/manifest+json");
     }
     let guess = mime_guess::from_path(path).first_or_octet_stream();
@@ -179,7 +184,7 @@ fn content_type(path: &str) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
 }
 
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
     haystack
         .windows(needle.len())
         .any(|window| window == needle)

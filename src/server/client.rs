@@ -11,9 +11,9 @@ use crate::config::{Config, ProxyHeader};
 /// What counts as one client: an IPv4 address, or the /64 that an IPv6 customer gets (RFC 6177), of
 /// which each could use another address for every request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Client(IpAddr);
+pub struct ClientKey(IpAddr);
 
-impl From<IpAddr> for Client {
+impl From<IpAddr> for ClientKey {
     fn from(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
@@ -24,24 +24,24 @@ impl From<IpAddr> for Client {
 
 /// The proxies in front of the site.
 #[derive(Clone, Debug)]
-pub struct Proxies {
-    trusted: Vec<IpNet>,
+pub struct TrustedProxies {
+    networks: Vec<IpNet>,
     header: ProxyHeader,
 }
 
-impl Proxies {
+impl TrustedProxies {
     /// Those of the configuration.
-    pub fn new(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         Self {
-            trusted: config.trusted_proxies.clone(),
+            networks: config.trusted_proxies.clone(),
             header: config.proxy_header,
         }
     }
 
     /// Whether one of them has this address.
-    pub fn trust(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.trusted
+        self.networks
             .iter()
             .any(|network| network.contains(&address))
     }
@@ -50,9 +50,9 @@ impl Proxies {
     /// connected from at the right, so what stands left of that one is a client's own invention; so
     /// is all of it when the connection itself comes from elsewhere. Where a trusted proxy has
     /// written no address (`unknown`, `_hidden`), it is itself the client.
-    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
-        if !self.trust(client) {
+        if !self.contains(client) {
             return client;
         }
         let values = headers.get_all(self.header_name()).iter().rev();
@@ -60,10 +60,10 @@ impl Proxies {
         // RFC 9110, 5.6.1: empty elements of a list count for nothing.
         let hops = hops.map(<[u8]>::trim_ascii).filter(|hop| !hop.is_empty());
         for hop in hops.take(LIST_ITEMS_MAX) {
-            if !self.trust(client) {
+            if !self.contains(client) {
                 break;
             }
-            match self.address(hop) {
+            match self.parse_hop(hop) {
                 Some(address) => client = address.to_canonical(),
                 None => break,
             }
@@ -78,18 +78,18 @@ impl Proxies {
         }
     }
 
-    fn address(&self, hop: &[u8]) -> Option<IpAddr> {
+    fn parse_hop(&self, hop: &[u8]) -> Option<IpAddr> {
         let hop = str::from_utf8(hop).ok()?;
         match self.header {
-            ProxyHeader::XForwardedFor => node(hop),
-            ProxyHeader::Forwarded => node(forwarded_for(hop)?),
+            ProxyHeader::XForwardedFor => parse_node(hop),
+            ProxyHeader::Forwarded => parse_node(forwarded_for_value(hop)?),
         }
     }
 }
 
 /// The address of RFC 7239's `node`: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]`, and with a port.
 /// `X-Forwarded-For` has it so too, or an IPv6 address without brackets.
-fn node(text: &str) -> Option<IpAddr> {
+fn parse_node(text: &str) -> Option<IpAddr> {
     let bare = text
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
@@ -102,7 +102,7 @@ fn node(text: &str) -> Option<IpAddr> {
 /// The value of `for` in one element of `Forwarded`. The list was cut at every comma, also at one in
 /// a quoted string: an address has none, and a quote that a client leaves open must not swallow
 /// what a proxy adds after it.
-fn forwarded_for(element: &str) -> Option<&str> {
+fn forwarded_for_value(element: &str) -> Option<&str> {
     let mut found = None;
     for pair in element.split(';') {
         let (name, value) = pair.trim().split_once('=')?;

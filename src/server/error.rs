@@ -12,8 +12,10 @@ use leptos::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    api::refuse,
-    limits::{BODY_MAX_BYTES, FIELDS_MAX, HEAD_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES},
+    call,
+    limits::{
+        BODY_MAX_BYTES, HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES,
+    },
 };
 use crate::{
     waitlist::{InvalidEmail, StoreError},
@@ -23,11 +25,11 @@ use crate::{
 /// Why the API has no success to answer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "ErrorBody", into = "ErrorBody")]
-pub enum ApiError {
+pub enum RequestError {
     /// 400: the body is not the JSON that is asked for; says why.
-    BadBody(String),
+    MalformedBody(String),
     /// 400: no request of HTTP/1.1, or one that could be meant for several hosts.
-    BadRequest,
+    MalformedRequest,
     /// 400: not an address.
     InvalidEmail(InvalidEmail),
     /// 403: sent by another site's page.
@@ -37,76 +39,80 @@ pub enum ApiError {
     /// 405: a path of ours, but another method.
     MethodNotAllowed,
     /// 408: the body did not arrive in time.
-    TooSlow,
+    Timeout,
     /// 409: the address is on the list.
     AlreadyListed,
     /// 413: a body larger than [`BODY_MAX_BYTES`].
-    TooLarge,
+    BodyTooLarge,
     /// 414: a path and query longer than [`URL_MAX_BYTES`].
     UrlTooLong,
     /// 415: not JSON by content type.
     NotJson,
-    /// 431: a head larger than [`HEAD_MAX_BYTES`], or of too many fields.
-    HeadTooLarge,
+    /// 431: a head larger than [`HEADERS_MAX_BYTES`], or of too many fields.
+    HeadersTooLarge,
     /// 429: the client tries too often. In so many seconds it may try again.
-    TooMany(u64),
+    RateLimited(u64),
     /// 503: the store can't answer.
     Unavailable(StoreError),
     /// 505: HTTP/2, which only trusted proxies may speak.
-    Http2,
+    Http2NotAllowed,
     /// 500: a fault of ours.
     Internal(String),
 }
 
-impl ApiError {
+impl RequestError {
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::BadBody(_) | Self::BadRequest | Self::InvalidEmail(_) => StatusCode::BAD_REQUEST,
+            Self::MalformedBody(_) | Self::MalformedRequest | Self::InvalidEmail(_) => {
+                StatusCode::BAD_REQUEST
+            }
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::AlreadyListed => StatusCode::CONFLICT,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Http2 => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+            Self::Http2NotAllowed => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     /// What the client is told: what is wrong with the request, nothing of our insides.
-    fn public(&self) -> String {
+    fn public_message(&self) -> String {
         match self {
-            Self::BadBody(why) => format!("Send JSON such as {EXAMPLE}: {why}."),
-            Self::BadRequest => "Send a request of HTTP/1.1, with one Host header.".into(),
-            Self::InvalidEmail(why) => format!("Please enter a valid email address: {why}."),
+            Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
+            Self::MalformedRequest => "Send a request of HTTP/1.1, with one Host header.".into(),
+            Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
             Self::CrossSite => "Sign up on our own page, or without an Origin header.".into(),
             Self::NotFound => "There is nothing at this address.".into(),
             Self::MethodNotAllowed => "This address takes the methods of the Allow header.".into(),
-            Self::TooSlow => "The request took too long to arrive. Send it again.".into(),
+            Self::Timeout => "The request took too long to arrive. Send it again.".into(),
             Self::AlreadyListed => "Email already on waitlist.".into(),
-            Self::TooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
+            Self::BodyTooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
             Self::UrlTooLong => {
                 format!("Ask for an address of at most {URL_MAX_BYTES} bytes.")
             }
-            Self::HeadTooLarge => {
+            Self::HeadersTooLarge => {
                 format!(
-                    "Send at most {HEAD_MAX_BYTES} bytes of headers, and at most {FIELDS_MAX} of them."
+                    "Send at most {HEADERS_MAX_BYTES} bytes of headers, and at most {HEADER_FIELDS_MAX} of them."
                 )
             }
-            Self::TooMany(seconds) => {
+            Self::RateLimited(seconds) => {
                 format!("Too many tries. Try again in {seconds} seconds.")
             }
-            Self::NotJson => format!("Send {EXAMPLE} with Content-Type: application/json."),
+            Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
-            Self::Http2 => "Send a request of HTTP/1.1. HTTP/2 is for proxies that are named with \
+            Self::Http2NotAllowed => {
+                "Send a request of HTTP/1.1. HTTP/2 is for proxies that are named with \
                             --trusted-proxies."
-                .into(),
+                    .into()
+            }
             Self::Internal(_) => "Something went wrong on our side.".into(),
         }
     }
@@ -114,16 +120,16 @@ impl ApiError {
     /// How many seconds the client is to wait.
     pub(super) fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::TooMany(seconds) => Some(*seconds),
+            Self::RateLimited(seconds) => Some(*seconds),
             Self::Unavailable(_) => Some(RETRY_AFTER_SECONDS),
             _ => None,
         }
     }
 
     /// The answer, where no server function makes it.
-    pub(super) fn respond(self) -> Response {
+    pub(super) fn into_unlogged_response(self) -> Response {
         let (status, retry_after) = (self.status(), self.retry_after());
-        dress(
+        with_no_store(
             (status, Json(ErrorBody::from(self))).into_response(),
             retry_after,
         )
@@ -139,33 +145,33 @@ impl ApiError {
     }
 }
 
-const EXAMPLE: &str = r#"{"email": "you@company.com"}"#;
+const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
 
-impl From<ApiError> for ErrorBody {
-    fn from(error: ApiError) -> Self {
+impl From<RequestError> for ErrorBody {
+    fn from(error: RequestError) -> Self {
         Self {
-            error: error.public(),
+            error: error.public_message(),
         }
     }
 }
 
 /// Only a client of server functions would need this direction, and ours is TypeScript.
-impl From<ErrorBody> for ApiError {
+impl From<ErrorBody> for RequestError {
     fn from(body: ErrorBody) -> Self {
         Self::Internal(body.error)
     }
 }
 
 /// For answers that no server function makes.
-impl IntoResponse for ApiError {
+impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
         self.log();
-        self.respond()
+        self.into_unlogged_response()
     }
 }
 
 /// Adds the headers of every answer to a sign-up or a question for the count.
-pub(super) fn dress(mut response: Response, retry_after: Option<u64>) -> Response {
+pub(super) fn with_no_store(mut response: Response, retry_after: Option<u64>) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = retry_after {
@@ -176,21 +182,22 @@ pub(super) fn dress(mut response: Response, retry_after: Option<u64>) -> Respons
 
 /// For answers of server functions. leptos would make every error a 500; the status of ours goes
 /// by way of the response options, also when the body could not even be parsed.
-impl FromServerFnError for ApiError {
+impl FromServerFnError for RequestError {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
-            ServerFnErrorErr::Args(why)
-            | ServerFnErrorErr::Deserialization(why)
-            | ServerFnErrorErr::MissingArg(why) => Self::BadBody(why),
+            ServerFnErrorErr::Args(reason)
+            | ServerFnErrorErr::Deserialization(reason)
+            | ServerFnErrorErr::MissingArg(reason) => Self::MalformedBody(reason),
             other => Self::Internal(other.to_string()),
         }
     }
 
     fn ser(&self) -> axum::body::Bytes {
         self.log();
-        refuse(self);
+        call::set_status(self.status());
+        call::set_retry_after(self.retry_after());
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 }

@@ -6,29 +6,33 @@ use leptos::{
     server_fn::codec::{GetUrl, Json},
 };
 
-use super::{ApiError, list, set_status, sign_up};
+use super::{
+    RequestError,
+    call::{current_list, set_status},
+    sign_up,
+};
 use crate::wire;
 
 /// `GET /api/waitlist/count`: people on the list.
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
-pub(crate) async fn count() -> Result<wire::Count, ApiError> {
-    Ok(wire::Count {
-        count: list().count(),
+pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
+    Ok(wire::CountBody {
+        count: current_list().count(),
     })
 }
 
 /// `POST /api/waitlist`: joins the list.
 ///
 /// # Errors
-/// [`ApiError`]: not an address, there already, or the store can't answer.
+/// [`RequestError`]: not an address, there already, or the store can't answer.
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// The address, as typed.
     email: String,
-) -> Result<wire::Entry, ApiError> {
-    let email = sign_up(&*list(), &email).await?;
+) -> Result<wire::SignUpBody, RequestError> {
+    let email = sign_up(&*current_list(), &email).await?;
     set_status(StatusCode::CREATED);
-    Ok(wire::Entry {
+    Ok(wire::SignUpBody {
         email: email.as_typed().to_owned(),
     })
 }

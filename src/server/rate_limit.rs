@@ -15,27 +15,27 @@ use governor::{
 };
 use lru::LruCache;
 
-use super::Client;
+use super::ClientKey;
 
 /// Clients that are remembered, about 6 MB. It is a bound and not a guess: whoever has more addresses
 /// than this is not held by limits for each of them. What is full forgets who has been away longest.
-const CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// The limit of sign-ups for each client.
-pub(super) struct SignUpLimit(Option<RateLimiter<Client, Buckets, MonotonicClock>>);
+pub(super) struct SignUpRateLimit(Option<RateLimiter<ClientKey, TokenBuckets, MonotonicClock>>);
 
-impl SignUpLimit {
+impl SignUpRateLimit {
     /// So many a minute, and as many at once. 0 lifts it.
     pub(super) fn per_minute(sign_ups: u32) -> Self {
         let quota = NonZeroU32::new(sign_ups).map(Quota::per_minute);
-        Self(quota.map(|quota| RateLimiter::new(quota, Buckets::default(), MonotonicClock)))
+        Self(quota.map(|quota| RateLimiter::new(quota, TokenBuckets::default(), MonotonicClock)))
     }
 
     /// Takes a token of the client's.
     ///
     /// # Errors
     /// How many seconds it takes until there is one.
-    pub(super) fn take(&self, client: Client) -> Result<(), u64> {
+    pub(super) fn take_token(&self, client: ClientKey) -> Result<(), u64> {
         let Some(limiter) = &self.0 else {
             return Ok(());
         };
@@ -46,27 +46,27 @@ impl SignUpLimit {
     }
 }
 
-impl fmt::Debug for SignUpLimit {
+impl fmt::Debug for SignUpRateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SignUpLimit")
+        f.write_str("SignUpRateLimit")
     }
 }
 
 /// governor's own tables grow with every address that is seen.
-struct Buckets(Mutex<LruCache<Client, Nanos, RandomState>>);
+struct TokenBuckets(Mutex<LruCache<ClientKey, Nanos, RandomState>>);
 
-impl Default for Buckets {
+impl Default for TokenBuckets {
     fn default() -> Self {
         // std's hash, which nobody outside can steer.
-        let table = LruCache::with_hasher(CLIENTS_MAX, RandomState::new());
+        let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
         Self(Mutex::new(table))
     }
 }
 
-impl StateStore for Buckets {
-    type Key = Client;
+impl StateStore for TokenBuckets {
+    type Key = ClientKey;
 
-    fn measure_and_replace<T, F, E>(&self, client: &Client, measure: F) -> Result<T, E>
+    fn measure_and_replace<T, F, E>(&self, client: &ClientKey, measure: F) -> Result<T, E>
     where
         F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
     {

@@ -7,36 +7,36 @@ use axum::{
     http::{header, request::Parts},
 };
 
-use super::{ApiError, AppState};
-use crate::waitlist::{Email, Entry, Joined, Waitlist};
+use super::{AppState, RequestError};
+use crate::waitlist::{Email, JoinOutcome, Waitlist, WaitlistEntry};
 
 /// Lets a sign-up in, before its body is read.
 ///
 /// # Errors
-/// [`ApiError::CrossSite`] and [`ApiError::TooMany`].
-pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), ApiError> {
+/// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
+pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), RequestError> {
     if is_cross_site(state, request) {
-        return Err(ApiError::CrossSite);
+        return Err(RequestError::CrossSite);
     }
     let ConnectInfo(peer) = request
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
-        .ok_or_else(|| ApiError::Internal("a request without a connection".into()))?;
-    let is_proxied = |name: &str| request.headers.contains_key(name);
-    if !state.proxies.trust(peer.ip())
-        && (is_proxied("x-forwarded-for") || is_proxied("forwarded"))
-        && state.unknown_proxy.is_due()
+        .ok_or_else(|| RequestError::Internal("a request without a connection".into()))?;
+    let has_header = |name: &str| request.headers.contains_key(name);
+    if !state.proxies.contains(peer.ip())
+        && (has_header("x-forwarded-for") || has_header("forwarded"))
+        && state.untrusted_proxy_warning.try_acquire()
     {
         tracing::warn!(
             "sign-ups come through a proxy that is not trusted, so all its visitors count as one \
              client: name it with --trusted-proxies"
         );
     }
-    let client = state.proxies.client(peer.ip(), &request.headers);
+    let address = state.proxies.client_address(peer.ip(), &request.headers);
     state
-        .sign_up_limit
-        .take(client.into())
-        .map_err(ApiError::TooMany)
+        .sign_up_rate_limit
+        .take_token(address.into())
+        .map_err(RequestError::RateLimited)
 }
 
 /// Whether a page of another site had its visitor's browser send this. Browsers say so in
@@ -62,26 +62,27 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
             .get(header::HOST)
             .map_or(&b""[..], |host| host.as_bytes()),
     };
-    let is_host = [&b"https://"[..], b"http://"].iter().any(|scheme| {
-        let its_host = origin.strip_prefix(*scheme);
-        its_host.is_some_and(|its_host| !host.is_empty() && its_host.eq_ignore_ascii_case(host))
+    let is_own_host = [&b"https://"[..], b"http://"].iter().any(|scheme| {
+        let origin_host = origin.strip_prefix(*scheme);
+        origin_host
+            .is_some_and(|origin_host| !host.is_empty() && origin_host.eq_ignore_ascii_case(host))
     });
-    !is_host && origin != state.site.origin.as_bytes()
+    !is_own_host && origin != state.site.origin.as_bytes()
 }
 
 /// Puts what was typed on the list and returns the address as it is kept.
 ///
 /// # Errors
-/// [`ApiError`]: not an address, on the list already, or the store can't answer.
-pub async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, ApiError> {
-    let email = Email::parse(typed).map_err(ApiError::InvalidEmail)?;
-    let entry = Entry {
+/// [`RequestError`]: not an address, on the list already, or the store can't answer.
+pub async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, RequestError> {
+    let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
+    let entry = WaitlistEntry {
         email: email.clone(),
         joined_at: SystemTime::now(),
     };
     match list.join(entry).await {
-        Ok(Joined::New) => Ok(email),
-        Ok(Joined::AlreadyListed) => Err(ApiError::AlreadyListed),
-        Err(error) => Err(ApiError::Unavailable(error)),
+        Ok(JoinOutcome::New) => Ok(email),
+        Ok(JoinOutcome::AlreadyListed) => Err(RequestError::AlreadyListed),
+        Err(error) => Err(RequestError::Unavailable(error)),
     }
 }

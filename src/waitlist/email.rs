@@ -8,11 +8,11 @@ use idna::{
 };
 
 /// Octets before the @ (RFC 5321, 4.5.3.1.1).
-const LOCAL_MAX: usize = 64;
+const LOCAL_PART_MAX_BYTES: usize = 64;
 /// Octets in all (RFC 5321, 4.5.3.1.3, without the angle brackets).
-const ADDRESS_MAX: usize = 254;
+const ADDRESS_MAX_BYTES: usize = 254;
 /// Octets of one part of the domain (RFC 1035, 2.3.4).
-const LABEL_MAX: usize = 63;
+const LABEL_MAX_BYTES: usize = 63;
 
 /// A valid address, as typed but for the white space around it.
 ///
@@ -33,15 +33,15 @@ impl Email {
         if address.is_empty() {
             return Err(InvalidEmail::Empty);
         }
-        let (local, domain) = address.split_once('@').ok_or(InvalidEmail::NoAt)?;
-        if local.is_empty() || !local.bytes().all(is_local) {
-            return Err(InvalidEmail::Local);
+        let (local, domain) = address.split_once('@').ok_or(InvalidEmail::MissingAt)?;
+        if local.is_empty() || !local.bytes().all(is_local_part_byte) {
+            return Err(InvalidEmail::LocalPart);
         }
-        if local.len() > LOCAL_MAX {
-            return Err(InvalidEmail::LocalTooLong);
+        if local.len() > LOCAL_PART_MAX_BYTES {
+            return Err(InvalidEmail::LocalPartTooLong);
         }
         // As typed (RFC 6531, 3.4, counts octets of UTF-8) and as it goes to servers of old.
-        let is_too_long = |domain: &str| local.len() + 1 + domain.len() > ADDRESS_MAX;
+        let is_too_long = |domain: &str| local.len() + 1 + domain.len() > ADDRESS_MAX_BYTES;
         if is_too_long(domain) {
             return Err(InvalidEmail::TooLong);
         }
@@ -56,7 +56,7 @@ impl Email {
     }
 
     /// An address that was parsed before it was kept.
-    pub(crate) fn kept(address: &str) -> Self {
+    pub(crate) fn from_stored(address: &str) -> Self {
         Self(address.to_owned())
     }
 
@@ -93,14 +93,14 @@ pub enum InvalidEmail {
     /// Nothing but white space.
     Empty,
     /// No @.
-    NoAt,
+    MissingAt,
     /// Nothing, or a character that may not stand there, before the @.
-    Local,
+    LocalPart,
     /// A domain that is not letters, digits and hyphens between dots, also when UTS 46 has made
     /// ASCII of it.
     Domain,
     /// More than 64 characters before the @.
-    LocalTooLong,
+    LocalPartTooLong,
     /// More than 254 characters.
     TooLong,
 }
@@ -109,10 +109,10 @@ impl fmt::Display for InvalidEmail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the address is empty",
-            Self::NoAt => "an address needs an @",
-            Self::Local => "the part before the @ is missing or has a character it can't have",
+            Self::MissingAt => "an address needs an @",
+            Self::LocalPart => "the part before the @ is missing or has a character it can't have",
             Self::Domain => "the part after the @ is not a domain such as company.com",
-            Self::LocalTooLong => "the part before the @ is longer than 64 characters",
+            Self::LocalPartTooLong => "the part before the @ is longer than 64 characters",
             Self::TooLong => "the address is longer than 254 characters",
         })
     }
@@ -121,13 +121,13 @@ impl fmt::Display for InvalidEmail {
 impl std::error::Error for InvalidEmail {}
 
 /// WHATWG's `atext / "."`.
-fn is_local(byte: u8) -> bool {
+fn is_local_part_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte)
 }
 
 /// Characters that are drawn empty although UTS 46 accepts them. It drops or rejects the other invisible ones:
 /// spaces, controls, Hangul fillers, variation selectors, tags.
-const BLANK: [char; 5] = [
+const BLANK_CHARS: [char; 5] = [
     // Braille pattern without dots.
     '\u{2800}',
     // Egyptian hieroglyph blanks.
@@ -156,8 +156,11 @@ fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
         ascii.ok().map(Cow::into_owned)
     };
     // What UTS 46 leaves out, such as a space of no width or a soft hyphen, would be kept and mailed.
-    let is_left_out = |c: char| uts46(&format!("a{c}b")).as_deref() == Some("ab");
-    if domain.chars().any(|c| BLANK.contains(&c) || is_left_out(c)) {
+    let is_dropped = |c: char| uts46(&format!("a{c}b")).as_deref() == Some("ab");
+    if domain
+        .chars()
+        .any(|c| BLANK_CHARS.contains(&c) || is_dropped(c))
+    {
         return None;
     }
     uts46(domain).map(Cow::Owned)
@@ -166,10 +169,10 @@ fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
 /// WHATWG's `label`: let-dig, then up to 61 of let-dig-hyp, then let-dig.
 fn is_label(label: &str) -> bool {
     let bytes = label.as_bytes();
-    let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    bytes.len() <= LABEL_MAX
-        && edge(bytes.first())
-        && edge(bytes.last())
+    let is_letter_or_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    bytes.len() <= LABEL_MAX_BYTES
+        && is_letter_or_digit(bytes.first())
+        && is_letter_or_digit(bytes.last())
         && bytes
             .iter()
             .all(|b| b.is_ascii_alphanumeric() || *b == b'-')

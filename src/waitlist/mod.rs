@@ -1,24 +1,24 @@
 //! The list: what a store of it promises ([`Waitlist`]), and the stores.
 
 mod email;
+mod exit;
 mod postgres;
 mod queue;
 mod sled;
-mod stop;
 
 use std::{fmt, future::ready, pin::Pin, sync::Arc, time::SystemTime};
 
 use tokio::sync::watch;
 
 pub use email::{Email, InvalidEmail};
-pub use postgres::{DatabaseError, DatabaseUrl, PostgresWaitlist, Trouble};
-pub use queue::stop_if_the_store_panics;
-pub use sled::{OpenError, SledWaitlist};
-pub use stop::report;
+pub use exit::print_stderr;
+pub use postgres::{DatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist};
+pub use queue::exit_on_store_panic;
+pub use sled::{SledOpenError, SledWaitlist};
 
 /// One person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
+pub struct WaitlistEntry {
     /// The address.
     pub email: Email,
     /// When the sign-up reached the server. It is kept to the millisecond.
@@ -27,7 +27,7 @@ pub struct Entry {
 
 /// How a sign-up ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Joined {
+pub enum JoinOutcome {
     /// The address is on the list since now.
     New,
     /// It had been there before, perhaps in another spelling.
@@ -42,14 +42,14 @@ pub trait Waitlist: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError`] when the store can't tell or can't keep it. The entry may be on the list all
     /// the same; asking again tells.
-    fn join(&self, entry: Entry) -> Answer<'_, Joined>;
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
 
     /// Like [`join`](Self::join) for each of many, in their order: for those from another list. It
     /// waits for its turn, and leaves room for who joins meanwhile.
     ///
     /// # Errors
     /// Like [`join`](Self::join); some may be on the list.
-    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         Box::pin(async move {
             let mut joined = Vec::with_capacity(entries.len());
             for entry in entries {
@@ -64,14 +64,14 @@ pub trait Waitlist: Send + Sync + 'static {
     ///
     /// # Errors
     /// Like [`join`](Self::join).
-    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>>;
+    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
     /// How many entries were ever erased, once all erasures that have begun to write are done. It explains why
     /// [`entries`](Self::entries) may have fewer than it counted. A store whose entries are exact says 0.
     ///
     /// # Errors
     /// Like [`join`](Self::join).
-    fn erasures(&self) -> Answer<'_, u64> {
+    fn erased_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(ready(Ok(0)))
     }
 
@@ -80,7 +80,7 @@ pub trait Waitlist: Send + Sync + 'static {
     ///
     /// # Errors
     /// Like [`join`](Self::join); asking again is safe.
-    fn recount(&self) -> Answer<'_, i64> {
+    fn recount(&self) -> StoreFuture<'_, i64> {
         Box::pin(ready(Ok(0)))
     }
 
@@ -88,21 +88,21 @@ pub trait Waitlist: Send + Sync + 'static {
     ///
     /// # Errors
     /// Like [`join`](Self::join).
-    fn ready(&self) -> Answer<'_, ()>;
+    fn ready(&self) -> StoreFuture<'_, ()>;
 
     /// How many are on the list: exact, kept, never a walk over the list.
     fn count(&self) -> u64;
 
     /// The count, for whoever waits for it to change.
-    fn changes(&self) -> watch::Receiver<u64>;
+    fn watch_count(&self) -> watch::Receiver<u64>;
 
     /// The list as of now: who joins meanwhile is not in it, and who is erased meanwhile may be
     /// missing. It reads the disk, so it is for a thread that may wait.
     ///
     /// # Errors
-    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Refused`] and
+    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and
     /// [`StoreError::ReaderTimedOut`], also in the middle.
-    fn entries(&self, selection: Selection) -> Result<Entries, StoreError>;
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
 }
 
 /// Which entries of a list, and in which order. Those of one time stand in the order they came.
@@ -117,16 +117,16 @@ pub struct Selection {
 }
 
 /// What is on a list, one after the other.
-pub struct Entries {
+pub struct EntryStream {
     count: u64,
-    entries: Box<dyn Iterator<Item = Result<Entry, StoreError>> + Send>,
+    entries: Box<dyn Iterator<Item = Result<WaitlistEntry, StoreError>> + Send>,
 }
 
-impl Entries {
+impl EntryStream {
     /// Entries of a list that counted `count` people at the same moment.
     pub fn new(
         count: u64,
-        entries: impl Iterator<Item = Result<Entry, StoreError>> + Send + 'static,
+        entries: impl Iterator<Item = Result<WaitlistEntry, StoreError>> + Send + 'static,
     ) -> Self {
         Self {
             count,
@@ -135,13 +135,13 @@ impl Entries {
     }
 
     /// [`Waitlist::count`] of the moment that the entries are of, selected or not.
-    pub fn listed(&self) -> u64 {
+    pub fn total_count(&self) -> u64 {
         self.count
     }
 }
 
-impl Iterator for Entries {
-    type Item = Result<Entry, StoreError>;
+impl Iterator for EntryStream {
+    type Item = Result<WaitlistEntry, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.entries.next()
@@ -149,7 +149,7 @@ impl Iterator for Entries {
 }
 
 /// A future answer of a store.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Why a running store has no answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -165,7 +165,7 @@ pub enum StoreError {
     /// The database that it is in does not answer.
     Unreachable,
     /// The database answers with an error, in its words. They have nobody's address.
-    Refused(Arc<str>),
+    Database(Arc<str>),
     /// Whoever reads the list has paused for too long.
     ReaderTimedOut,
 }
@@ -173,7 +173,7 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Refused(why) => return write!(f, "the database refuses: {why}"),
+            Self::Database(reason) => return write!(f, "the database refuses: {reason}"),
             Self::ReaderTimedOut => "reading was paused for too long",
             Self::Busy => "the queue of sign-ups is full",
             Self::TimedOut => "the store takes too long to answer",

@@ -6,15 +6,15 @@ use std::{collections::HashMap, time::Duration};
 use regex::Regex;
 use tokio::time::{sleep, timeout};
 
-use crate::test_site::{Site, header};
+use crate::test_site::{TestSite, header};
 
 #[tokio::test]
-async fn the_style_is_in_the_page_and_nothing_else_keeps_it_from_being_painted() {
-    let site = Site::start().await;
-    let style = site.text("/pkg/landing.HASH.css").await;
+async fn pages_inline_their_css_and_load_no_style_sheet() {
+    let site = TestSite::start().await;
+    let style = site.get_text("/pkg/landing.HASH.css").await;
     for path in ["/", "/nothing"] {
-        let answer = site.get(path).send().await.expect("an answer");
-        let page = answer.text().await.expect("text");
+        let response = site.get(path).send().await.expect("a response");
+        let page = response.text().await.expect("text");
         assert!(page.contains(&format!("<style>{style}</style>")), "{path}");
         assert_eq!(page.matches("<style").count(), 1, "{path}");
         assert!(!page.contains("rel=\"stylesheet\""), "{path}");
@@ -22,8 +22,8 @@ async fn the_style_is_in_the_page_and_nothing_else_keeps_it_from_being_painted()
 }
 
 #[tokio::test]
-async fn an_island_names_the_modules_it_needs_and_they_are_there() {
-    let site = Site::start().await;
+async fn islands_list_all_their_modules_and_each_one_exists() {
+    let site = TestSite::start().await;
     let page = site.page().await;
     let lists: Vec<_> = page.split("data-modules=\"").skip(1).collect();
     assert_eq!(lists.len(), 4, "one for each island");
@@ -36,7 +36,7 @@ async fn an_island_names_the_modules_it_needs_and_they_are_there() {
             .collect();
         assert!(urls.len() > 1, "{urls:?}");
         for url in urls {
-            let module = site.text(url).await;
+            let module = site.get_text(url).await;
             // What it imports is in the list too.
             for imported in module.split("from\"./").skip(1) {
                 let name = imported.split('"').next().expect("it ends");
@@ -47,11 +47,11 @@ async fn an_island_names_the_modules_it_needs_and_they_are_there() {
 }
 
 #[tokio::test]
-async fn the_count_in_the_page_is_of_this_second() {
-    let site = Site::start().await;
+async fn page_count_is_refreshed_after_sign_ups() {
+    let site = TestSite::start().await;
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     assert_eq!(site.join("bob@example.com").await.status(), 201);
-    let told = timeout(Duration::from_secs(30), async {
+    let refreshed = timeout(Duration::from_secs(30), async {
         while !site
             .page()
             .await
@@ -60,18 +60,18 @@ async fn the_count_in_the_page_is_of_this_second() {
             sleep(Duration::from_millis(20)).await;
         }
     });
-    told.await.expect("the page is made anew");
+    refreshed.await.expect("the page is made anew");
 }
 
 #[tokio::test]
-async fn while_people_join_the_page_is_compressed_in_haste_and_then_as_far_as_it_goes() {
-    let site = Site::start().await;
+async fn page_is_compressed_fast_first_and_best_once_stable() {
+    let site = TestSite::start().await;
     let mut bodies = HashMap::new();
     let mut page = async || {
         let get = site.get("/").header("accept-encoding", "br");
-        let answer = get.send().await.expect("an answer");
-        let etag = header(&answer, "etag").to_owned();
-        let body = answer.bytes().await.expect("a body");
+        let response = get.send().await.expect("a response");
+        let etag = header(&response, "etag").to_owned();
+        let body = response.bytes().await.expect("a body");
         let before = bodies.insert(etag, body.clone());
         assert!(
             before.is_none_or(|before| before == body),
@@ -84,9 +84,9 @@ async fn while_people_join_the_page_is_compressed_in_haste_and_then_as_far_as_it
         brotli::BrotliCompress(&mut &text[..], &mut smallest, &best).expect("it compresses");
         (text, body.len() <= smallest.len())
     };
-    let patient = timeout(Duration::from_secs(60), async {
+    let phases = timeout(Duration::from_secs(60), async {
         let mut people = 0;
-        let in_haste = loop {
+        let fast = loop {
             people += 1;
             assert_eq!(
                 site.join(&format!("{people}@example.com")).await.status(),
@@ -101,17 +101,20 @@ async fn while_people_join_the_page_is_compressed_in_haste_and_then_as_far_as_it
                 break text;
             }
         };
-        (people, in_haste, small)
+        (people, fast, small)
     });
-    let (people, in_haste, small) = patient.await.expect("both are seen");
-    assert!(in_haste.len().abs_diff(small.len()) < 10, "the same page");
-    let told = format!("{people} entrepreneur");
-    assert!(String::from_utf8_lossy(&small).contains(&told), "{told}");
+    let (people, fast, small) = phases.await.expect("both are seen");
+    assert!(fast.len().abs_diff(small.len()) < 10, "the same page");
+    let count_text = format!("{people} entrepreneur");
+    assert!(
+        String::from_utf8_lossy(&small).contains(&count_text),
+        "{count_text}"
+    );
 }
 
 #[tokio::test]
-async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
-    let site = Site::start().await;
+async fn hashed_files_are_immutable_and_others_are_revalidated() {
+    let site = TestSite::start().await;
     let page = site.page().await;
     let boot = page
         .split_once("src=\"")
@@ -159,31 +162,31 @@ async fn hashed_files_are_kept_for_good_and_others_are_asked_about() {
         ("/robots.txt", "text/plain; charset=utf-8", "no-cache"),
         ("/", "text/html; charset=utf-8", "no-cache"),
     ] {
-        let answer = site.get(path).send().await.expect("an answer");
-        assert_eq!(answer.status(), 200, "{path}");
-        assert_eq!(header(&answer, "content-type"), content_type, "{path}");
-        assert_eq!(header(&answer, "cache-control"), cache, "{path}");
+        let response = site.get(path).send().await.expect("a response");
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(header(&response, "content-type"), content_type, "{path}");
+        assert_eq!(header(&response, "cache-control"), cache, "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_missing_file_is_404_and_not_kept() {
-    let site = Site::start().await;
+async fn missing_files_are_404_and_not_cached() {
+    let site = TestSite::start().await;
     for path in [
         "/pkg/landing.GONE.js",
         "/islands/boot-GONE.js",
         "/fonts/gone.woff2",
         "/gone.png",
     ] {
-        let answer = site.get(path).send().await.expect("an answer");
-        assert_eq!(answer.status(), 404, "{path}");
-        assert_eq!(header(&answer, "cache-control"), "no-store", "{path}");
+        let response = site.get(path).send().await.expect("a response");
+        assert_eq!(response.status(), 404, "{path}");
+        assert_eq!(header(&response, "cache-control"), "no-store", "{path}");
     }
 }
 
 #[tokio::test]
-async fn both_pages_ask_for_the_typefaces_at_once_and_phones_for_one_of_them() {
-    let site = Site::start().await;
+async fn pages_preload_fonts_and_phones_preload_only_one() {
+    let site = TestSite::start().await;
     let preload = |path: &str, media: &str| {
         format!(
             "<link rel=\"preload\" href=\"{path}\" as=\"font\" type=\"font/woff2\"{media} crossorigin"
@@ -195,8 +198,8 @@ async fn both_pages_ask_for_the_typefaces_at_once_and_phones_for_one_of_them() {
         " media=\"(width &gt;= 45rem)\"",
     );
     for path in ["/", "/nothing"] {
-        let answer = site.get(path).send().await.expect("an answer");
-        let page = answer.text().await.expect("text");
+        let response = site.get(path).send().await.expect("a response");
+        let page = response.text().await.expect("text");
         assert!(page.contains(&prose), "{path}: {page}");
         assert!(page.contains(&machine), "{path}: {page}");
     }
@@ -204,7 +207,7 @@ async fn both_pages_ask_for_the_typefaces_at_once_and_phones_for_one_of_them() {
 
 /// The same condition stands in three languages.
 #[test]
-fn the_font_that_is_not_for_phones_is_asked_for_where_it_is_used() {
+fn wide_font_uses_the_same_media_query_everywhere() {
     let read = |path: &str| std::fs::read_to_string(path).expect("readable");
     let windows = "(width >= 45rem)";
     assert!(read("style/fonts.css").contains(&format!("@media {windows} {{")));
@@ -213,8 +216,8 @@ fn the_font_that_is_not_for_phones_is_asked_for_where_it_is_used() {
 }
 
 #[tokio::test]
-async fn the_encoding_is_the_smallest_the_client_takes() {
-    let site = Site::start().await;
+async fn serves_the_smallest_accepted_encoding() {
+    let site = TestSite::start().await;
     for (accepts, encoding) in [
         ("gzip, deflate, br, zstd", "br"),
         ("gzip", "gzip"),
@@ -225,48 +228,48 @@ async fn the_encoding_is_the_smallest_the_client_takes() {
     ] {
         for path in ["/", "/pkg/landing.HASH.css"] {
             let get = site.get(path).header("accept-encoding", accepts);
-            let answer = get.send().await.expect("an answer");
+            let response = get.send().await.expect("a response");
             assert_eq!(
-                header(&answer, "content-encoding"),
+                header(&response, "content-encoding"),
                 encoding,
                 "{path} {accepts}"
             );
-            assert_eq!(header(&answer, "vary"), "accept-encoding");
+            assert_eq!(header(&response, "vary"), "accept-encoding");
         }
     }
 }
 
 #[tokio::test]
-async fn what_has_not_changed_is_304_for_its_own_encoding_only() {
-    let site = Site::start().await;
+async fn unchanged_content_is_304_only_for_the_same_encoding() {
+    let site = TestSite::start().await;
     for path in ["/", "/favicon.svg"] {
-        let first = site.get(path).send().await.expect("an answer");
+        let first = site.get(path).send().await.expect("a response");
         let etag = header(&first, "etag").to_owned();
         let again = site
             .get(path)
             .header("if-none-match", &etag)
             .send()
             .await
-            .expect("an answer");
+            .expect("a response");
         assert_eq!(again.status(), 304, "{path}");
         assert_eq!(header(&again, "etag"), etag);
         assert_eq!(again.text().await.expect("text"), "");
     }
-    let first = site.get("/").send().await.expect("an answer");
+    let first = site.get("/").send().await.expect("a response");
     let other = site.get("/").header("accept-encoding", "br");
     let other = other
         .header("if-none-match", header(&first, "etag"))
         .send()
         .await;
-    assert_eq!(other.expect("an answer").status(), 200);
+    assert_eq!(other.expect("a response").status(), 200);
 }
 
 #[tokio::test]
-async fn a_head_has_the_headers_of_the_get_and_no_body() {
-    let site = Site::start().await;
+async fn head_has_the_headers_of_get_and_no_body() {
+    let site = TestSite::start().await;
     for (path, status) in [("/", 200), ("/favicon.svg", 200), ("/nothing", 404)] {
-        let get = site.get(path).send().await.expect("an answer");
-        let head = site.request("HEAD", path).send().await.expect("an answer");
+        let get = site.get(path).send().await.expect("a response");
+        let head = site.request("HEAD", path).send().await.expect("a response");
         assert_eq!(head.status(), status, "{path}");
         for name in ["content-length", "content-type", "etag", "cache-control"] {
             assert_eq!(header(&get, name), header(&head, name), "{path} {name}");
@@ -276,8 +279,8 @@ async fn a_head_has_the_headers_of_the_get_and_no_body() {
 }
 
 #[tokio::test]
-async fn a_file_takes_no_other_method_than_get_and_head() {
-    let site = Site::start().await;
+async fn files_allow_only_get_and_head() {
+    let site = TestSite::start().await;
     let page = site.page().await;
     let (_, island) = page.split_once("data-modules=\"").expect("an island");
     let island = island.split(['"', ' ']).next().expect("its module");
@@ -293,21 +296,21 @@ async fn a_file_takes_no_other_method_than_get_and_head() {
         island,
     ] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-            let answer = site.request(method, path).send().await.expect("an answer");
-            assert_eq!(answer.status(), 405, "{method} {path}");
-            assert_eq!(header(&answer, "allow"), "GET,HEAD", "{method} {path}");
-            assert_eq!(header(&answer, "content-type"), "application/json");
+            let response = site.request(method, path).send().await.expect("a response");
+            assert_eq!(response.status(), 405, "{method} {path}");
+            assert_eq!(header(&response, "allow"), "GET,HEAD", "{method} {path}");
+            assert_eq!(header(&response, "content-type"), "application/json");
         }
         assert_eq!(
-            site.get(path).send().await.expect("an answer").status(),
+            site.get(path).send().await.expect("a response").status(),
             200
         );
     }
 }
 
 #[tokio::test]
-async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() {
-    let site = Site::start().await;
+async fn header_lists_are_read_up_to_32_non_empty_items() {
+    let site = TestSite::start().await;
     let unknown = |items: usize| "unknown,".repeat(items);
     for (accepted, encoding) in [
         (format!("{}gzip", ", ,".repeat(50)), "gzip"),
@@ -316,15 +319,15 @@ async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() 
         (format!("{}gzip", ",".repeat(4_000)), ""),
     ] {
         let get = site.get("/").header("accept-encoding", &accepted);
-        let answer = get.send().await.expect("an answer");
+        let response = get.send().await.expect("a response");
         assert_eq!(
-            header(&answer, "content-encoding"),
+            header(&response, "content-encoding"),
             encoding,
             "{accepted:.60}"
         );
     }
-    let answer = site.get("/").send().await.expect("an answer");
-    let etag = header(&answer, "etag").to_owned();
+    let response = site.get("/").send().await.expect("a response");
+    let etag = header(&response, "etag").to_owned();
     let others = |items: usize| "\"other\",".repeat(items);
     for (tags, status) in [
         (format!("{}{etag}", ", ,".repeat(50)), 304),
@@ -333,7 +336,7 @@ async fn of_a_list_in_a_header_the_first_32_items_count_and_empty_ones_do_not() 
         (format!("{}{etag}", ",".repeat(4_000)), 200),
     ] {
         let get = site.get("/").header("if-none-match", &tags);
-        let answer = get.send().await.expect("an answer");
-        assert_eq!(answer.status(), status, "{tags:.60}");
+        let response = get.send().await.expect("a response");
+        assert_eq!(response.status(), status, "{tags:.60}");
     }
 }

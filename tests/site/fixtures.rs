@@ -5,12 +5,15 @@ use std::path::Path;
 use clap::Parser;
 use landing::{
     config::Config,
-    waitlist::{Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist},
+    waitlist::{
+        Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist,
+        WaitlistEntry,
+    },
 };
 use tokio::sync::watch;
 
 /// The configuration that a command line makes.
-pub(crate) fn parse(options: &[&str]) -> Result<Config, clap::Error> {
+pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
@@ -37,37 +40,39 @@ pub(crate) fn write_site(root: &Path, build: &str) {
 
 /// A store of seven people whom nobody can read, with the given answers to a sign-up and to whether it
 /// is ready.
-pub(crate) fn stand_in(
-    join: impl Fn(Entry) -> Answer<'static, Joined> + Send + Sync + 'static,
-    ready: impl Fn() -> Answer<'static, ()> + Send + Sync + 'static,
+pub(crate) fn stub_store(
+    join: impl Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
+    ready: impl Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
 ) -> impl Waitlist {
-    StandIn { join, ready }
+    StubStore { join, ready }
 }
 
 /// An answer that is there at once.
-pub(crate) fn at_once<T: Send + 'static>(answer: Result<T, StoreError>) -> Answer<'static, T> {
+pub(crate) fn immediate<T: Send + 'static>(
+    answer: Result<T, StoreError>,
+) -> StoreFuture<'static, T> {
     Box::pin(std::future::ready(answer))
 }
 
-struct StandIn<J, R> {
+struct StubStore<J, R> {
     join: J,
     ready: R,
 }
 
-impl<J, R> Waitlist for StandIn<J, R>
+impl<J, R> Waitlist for StubStore<J, R>
 where
-    J: Fn(Entry) -> Answer<'static, Joined> + Send + Sync + 'static,
-    R: Fn() -> Answer<'static, ()> + Send + Sync + 'static,
+    J: Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
+    R: Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
 {
-    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         (self.join)(entry)
     }
 
-    fn erase(&self, _: &[Email]) -> Answer<'_, Vec<bool>> {
-        at_once(Err(StoreError::Stopped))
+    fn erase(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
     }
 
-    fn ready(&self) -> Answer<'_, ()> {
+    fn ready(&self) -> StoreFuture<'_, ()> {
         (self.ready)()
     }
 
@@ -75,21 +80,21 @@ where
         7
     }
 
-    fn changes(&self) -> watch::Receiver<u64> {
+    fn watch_count(&self) -> watch::Receiver<u64> {
         watch::channel(7).1
     }
 
-    fn entries(&self, _: Selection) -> Result<Entries, StoreError> {
+    fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {
         Err(StoreError::Unreadable)
     }
 }
 
 /// A store that has no answer.
 #[allow(dead_code, reason = "a fuzzer needs one that has")]
-pub(crate) fn down(why: StoreError) -> impl Waitlist {
+pub(crate) fn failing_store(why: StoreError) -> impl Waitlist {
     let again = why.clone();
-    stand_in(
-        move |_| at_once(Err(why.clone())),
-        move || at_once(Err(again.clone())),
+    stub_store(
+        move |_| immediate(Err(why.clone())),
+        move || immediate(Err(again.clone())),
     )
 }

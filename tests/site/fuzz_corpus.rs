@@ -20,16 +20,16 @@ fn replay(name: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn the_corpus_of_addresses_holds() {
+fn email_corpus_satisfies_its_property() {
     replay("email", properties::email);
 }
 
 #[test]
-fn the_corpus_of_bodies_holds() {
+fn body_corpus_satisfies_its_property() {
     replay("body", properties::body);
 }
 
 #[test]
-fn the_corpus_of_forwarded_headers_holds() {
+fn forwarded_corpus_satisfies_its_property() {
     replay("forwarded", properties::forwarded);
 }

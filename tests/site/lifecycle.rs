@@ -11,95 +11,95 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    fixtures::{parse, write_site},
-    process::{Place, Running, wait_until},
+    fixtures::{parse_config, write_site},
+    process::{Sandbox, ServerProcess, wait_until},
 };
 
-fn told(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
-fn alone_it_serves_and_as_landing_serve_too() {
-    let place = Place::new();
-    assert_eq!(place.serve().count(), r#"{"count":0}"#);
+fn serves_with_and_without_the_serve_command() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.serve().count(), r#"{"count":0}"#);
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
     command
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .args(["serve", "--addr", "127.0.0.1:0"]);
     command.args(["--site-root", "site", "--data", "other"]);
-    assert_eq!(Running::start(command).count(), r#"{"count":0}"#);
-    assert!(place.path().join("data/waitlist").is_dir());
-    assert!(place.path().join("other/waitlist").is_dir());
+    assert_eq!(ServerProcess::start(command).count(), r#"{"count":0}"#);
+    assert!(sandbox.path().join("data/waitlist").is_dir());
+    assert!(sandbox.path().join("other/waitlist").is_dir());
 }
 
 #[test]
-fn the_environment_says_the_same_as_the_options() {
-    let place = Place::new();
+fn environment_variables_set_the_options() {
+    let sandbox = Sandbox::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.current_dir(place.path()).env_clear().envs([
+    command.current_dir(sandbox.path()).env_clear().envs([
         ("LANDING_ADDR", "127.0.0.1:0"),
         ("LANDING_SITE_ROOT", "site"),
         ("LANDING_DATA", "by-environment"),
         ("LANDING_PRODUCT", "Butler"),
     ]);
-    let page = Running::start(command).ask("GET", "/", "");
+    let page = ServerProcess::start(command).request("GET", "/", "");
     assert!(page.contains("Butler runs the business."));
-    assert!(place.path().join("by-environment/waitlist").is_dir());
+    assert!(sandbox.path().join("by-environment/waitlist").is_dir());
 }
 
 /// As a Compose file or a unit writes them that leaves a setting to its default.
 #[test]
-fn an_empty_variable_counts_as_unset() {
-    let place = Place::new();
-    let mut command = place.command();
+fn empty_variables_count_as_unset() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
     for name in OPTIONS {
         command.env(variable(name), "");
     }
     command.envs([("LANDING_DATA", ""), ("DATABASE_URL", "")]);
     command.env("LEPTOS_WATCH", "");
-    let server = Running::start(command);
-    let page = server.ask("GET", "/", "");
+    let server = ServerProcess::start(command);
+    let page = server.request("GET", "/", "");
     assert!(page.contains("Steward runs the business."), "{page}");
     assert!(!page.contains("'unsafe-inline'"), "{page:.2000}");
     // Also for the other commands.
     let mut count = Command::new(env!("CARGO_BIN_EXE_landing"));
-    let count = count.current_dir(place.path()).env_clear();
+    let count = count.current_dir(sandbox.path()).env_clear();
     let count = count.env("LANDING_STORE", "").arg("count").output();
     assert_eq!(count.expect("it runs").stdout, b"0\n");
 }
 
 #[test]
-fn an_option_wins_over_the_environment() {
-    let place = Place::new();
-    let mut command = place.command();
+fn options_override_the_environment() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
     command.env("LANDING_PRODUCT", "Butler");
     command.args(["--product", "Valet"]);
-    let page = Running::start(command).ask("GET", "/", "");
+    let page = ServerProcess::start(command).request("GET", "/", "");
     assert!(page.contains("Valet runs the business.") && !page.contains("Butler"));
 }
 
 #[test]
-fn an_origin_that_is_not_set_is_warned_of_once() {
-    let place = Place::new();
-    let said = place.serve().said.clone();
-    let [warning] = &said[..] else {
-        panic!("one line: {said:?}");
+fn warns_once_about_an_unset_origin() {
+    let sandbox = Sandbox::new();
+    let startup_log = sandbox.serve().startup_log.clone();
+    let [warning] = &startup_log[..] else {
+        panic!("one line: {startup_log:?}");
     };
     assert!(warning.contains("WARN"), "{warning}");
     assert!(warning.contains("--origin is not set"), "{warning}");
     assert!(warning.contains("https://steward.example"), "{warning}");
 
-    let mut command = place.command();
+    let mut command = sandbox.command();
     command.args(["--origin", "https://bob.example"]);
-    let said = Running::start(command).said.clone();
-    assert!(said.is_empty(), "{said:?}");
+    let startup_log = ServerProcess::start(command).startup_log.clone();
+    assert!(startup_log.is_empty(), "{startup_log:?}");
 }
 
 #[test]
-fn it_finds_its_files_beside_itself_from_any_folder() {
-    let place = Place::new();
-    let program = place.path().join("landing");
+fn finds_site_files_next_to_the_executable() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.path().join("landing");
     fs::copy(env!("CARGO_BIN_EXE_landing"), &program).expect("it can be copied");
     let elsewhere = TempDir::new().expect("a directory");
     let mut command = Command::new(program);
@@ -108,61 +108,67 @@ fn it_finds_its_files_beside_itself_from_any_folder() {
         .current_dir(elsewhere.path())
         .args(["--addr", "127.0.0.1:0"]);
     assert!(
-        Running::start(command)
-            .ask("GET", "/", "")
+        ServerProcess::start(command)
+            .request("GET", "/", "")
             .starts_with("HTTP/1.1 200")
     );
 }
 
 #[test]
-fn missing_files_and_files_of_another_build_are_told() {
-    let place = Place::new();
-    let run = |place: &Place| {
-        let output = place.command().output().expect("it runs");
+fn reports_missing_files_and_files_of_another_build() {
+    let sandbox = Sandbox::new();
+    let run = |sandbox: &Sandbox| {
+        let output = sandbox.command().output().expect("it runs");
         assert_eq!(output.status.code(), Some(1));
-        told(&output)
+        stderr(&output)
     };
-    fs::remove_dir_all(place.path().join("site")).expect("removable");
-    let missing = run(&place);
+    fs::remove_dir_all(sandbox.path().join("site")).expect("removable");
+    let missing = run(&sandbox);
     assert!(missing.contains("files are missing in site"), "{missing}");
     assert!(missing.contains("--site-root"), "{missing}");
 
-    write_site(&place.path().join("site"), "landing-build-0000000000000000");
-    let other = run(&place);
+    write_site(
+        &sandbox.path().join("site"),
+        "landing-build-0000000000000000",
+    );
+    let other = run(&sandbox);
     assert!(other.contains("belong to another build"), "{other}");
 }
 
 #[test]
-fn a_second_server_on_the_same_data_says_so_and_exits() {
-    let place = Place::new();
-    let first = place.serve();
-    let output = place.command().output().expect("it runs");
+fn second_server_on_the_same_data_exits_with_an_error() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.serve();
+    let output = sandbox.command().output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let told = told(&output);
-    assert!(told.contains("data is in use by process"), "{told}");
-    assert!(told.contains(&first.child.id().to_string()), "{told}");
+    let stderr = stderr(&output);
+    assert!(stderr.contains("data is in use by process"), "{stderr}");
+    assert!(stderr.contains(&first.child.id().to_string()), "{stderr}");
 }
 
 /// The service manager starts it again; until then the log says why there is no site.
 #[test]
-fn a_copy_without_its_database_waits_for_it_and_then_says_so_and_exits() {
-    let place = Place::new();
-    let mut command = place.command();
+fn exits_with_an_error_when_the_database_stays_unreachable() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
     command.env("DATABASE_URL", "postgres://owner:secret@127.0.0.1:1/list");
     let output = command.output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let told = told(&output);
-    assert!(told.contains("127.0.0.1:1/list does not answer"), "{told}");
-    assert!(!told.contains("secret"), "{told}");
+    let stderr = stderr(&output);
+    assert!(
+        stderr.contains("127.0.0.1:1/list does not answer"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("secret"), "{stderr}");
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_with_the_way_out() {
-    let place = Place::new();
-    let first = place.serve();
+fn reports_a_port_in_use_and_suggests_addr() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.serve();
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
     command
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .args(["--data", "other", "--site-root", "site"]);
     let output = command
         .args(["--addr", &first.addr])
@@ -170,17 +176,17 @@ fn a_port_that_is_taken_is_told_with_the_way_out() {
         .expect("it runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        told(&output).contains("choose another with --addr"),
+        stderr(&output).contains("choose another with --addr"),
         "{}",
-        told(&output)
+        stderr(&output)
     );
 }
 
 #[test]
-fn sigterm_and_ctrl_c_finish_the_request_under_way_and_exit_0() {
+fn sigterm_and_sigint_finish_open_requests_and_exit_0() {
     for signal in ["-TERM", "-INT"] {
-        let place = Place::new();
-        let mut server = place.serve();
+        let sandbox = Sandbox::new();
+        let mut server = sandbox.serve();
         let body = r#"{"email":"ann@example.com"}"#;
         let mut half = TcpStream::connect(&server.addr).expect("it listens");
         write!(
@@ -199,15 +205,15 @@ fn sigterm_and_ctrl_c_finish_the_request_under_way_and_exit_0() {
             TcpStream::connect(&server.addr).is_err()
         });
         write!(half, "{}", &body[10..]).expect("it still reads");
-        let answer = std::io::read_to_string(half).expect("it answers");
-        assert!(answer.starts_with("HTTP/1.1 201"), "{signal}: {answer}");
-        assert_eq!(server.ended(), Some(0), "{signal}");
-        assert_eq!(place.serve().count(), r#"{"count":1}"#, "{signal}");
+        let response = std::io::read_to_string(half).expect("it answers");
+        assert!(response.starts_with("HTTP/1.1 201"), "{signal}: {response}");
+        assert_eq!(server.wait_for_exit(), Some(0), "{signal}");
+        assert_eq!(sandbox.serve().count(), r#"{"count":1}"#, "{signal}");
     }
 }
 
 #[test]
-fn a_wrong_value_is_refused_at_start_by_name() {
+fn rejects_invalid_option_values_by_name() {
     let wrong = [
         ("--addr", "localhost"),
         ("--addr", "127.0.0.1:99999"),
@@ -235,7 +241,7 @@ fn a_wrong_value_is_refused_at_start_by_name() {
         ("--log", "xml"),
     ];
     for (option, value) in wrong {
-        let error = parse(&[option, value])
+        let error = parse_config(&[option, value])
             .expect_err("it is wrong")
             .to_string();
         assert!(error.contains(option), "{option} {value}: {error}");
@@ -252,9 +258,9 @@ fn a_wrong_value_is_refused_at_start_by_name() {
             .expect("it runs");
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
         assert!(
-            told(&output).contains(option),
+            stderr(&output).contains(option),
             "{variable}={value}: {}",
-            told(&output)
+            stderr(&output)
         );
     }
 }
@@ -285,7 +291,7 @@ fn variable(option: &str) -> String {
 }
 
 #[test]
-fn help_names_every_option_with_its_variable() {
+fn help_lists_every_option_and_its_variable() {
     let output = Command::new(env!("CARGO_BIN_EXE_landing"))
         .arg("--help")
         .output();
@@ -316,14 +322,14 @@ fn refusing_database(code: &'static str) -> String {
 }
 
 #[test]
-fn a_database_with_a_malformed_error_code_is_reported() {
+fn reports_a_malformed_database_error_code() {
     for code in ["", "4", "42", "é", "1é2"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         command.args(["count", "--store", &refusing_database(code)]);
         let output = command.env_clear().output().expect("it runs");
-        let told = told(&output);
-        assert_eq!(output.status.code(), Some(1), "{code}: {told}");
-        assert!(told.contains("127.0.0.1:"), "{code}: {told}");
-        assert!(!told.contains("panicked"), "{code}: {told}");
+        let stderr = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{code}: {stderr}");
+        assert!(stderr.contains("127.0.0.1:"), "{code}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{code}: {stderr}");
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use landing::copy::{self, fill};
+use landing::copy::{self, fill_product};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::test_site::Site;
+use crate::test_site::TestSite;
 
 /// A sentence as the page of this product says it.
-pub(crate) fn say(text: &str) -> String {
-    fill(text, "Steward")
+pub(crate) fn with_product_name(text: &str) -> String {
+    fill_product(text, "Steward")
 }
 
 /// The head of a page.
@@ -35,7 +35,7 @@ fn metas(page: &str) -> HashMap<String, String> {
 }
 
 /// The page's data block.
-fn graph(page: &str) -> Value {
+fn json_ld(page: &str) -> Value {
     let (_, rest) = page
         .split_once("<script type=\"application/ld+json\">")
         .expect("a data block");
@@ -44,11 +44,11 @@ fn graph(page: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_shared_link_shows_title_text_and_picture() {
-    let page = Site::start().await.page().await;
+async fn link_previews_have_a_title_description_and_image() {
+    let page = TestSite::start().await.page().await;
     let metas = metas(&page);
-    let title: &str = &say(copy::head::TITLE);
-    let description: &str = &say(copy::head::DESCRIPTION);
+    let title: &str = &with_product_name(copy::head::TITLE);
+    let description: &str = &with_product_name(copy::head::DESCRIPTION);
     let card = "https://steward.example/social-card.png";
     for (name, content) in [
         ("description", description),
@@ -79,9 +79,9 @@ async fn a_shared_link_shows_title_text_and_picture() {
 }
 
 #[tokio::test]
-async fn both_pages_have_icons_and_reach_under_the_notch() {
-    let site = Site::start().await;
-    let nothing = site.get("/nothing").send().await.expect("an answer");
+async fn both_pages_have_icons_and_cover_the_whole_screen() {
+    let site = TestSite::start().await;
+    let nothing = site.get("/nothing").send().await.expect("a response");
     for page in [site.page().await, nothing.text().await.expect("text")] {
         for link in [
             // This file is not in the tests' site, so it has no name that changes with it.
@@ -98,10 +98,10 @@ async fn both_pages_have_icons_and_reach_under_the_notch() {
 }
 
 #[tokio::test]
-async fn the_not_found_page_is_neither_listed_nor_shared() {
-    let site = Site::start().await;
-    let answer = site.get("/nothing").send().await.expect("an answer");
-    let page = answer.text().await.expect("text");
+async fn not_found_page_has_noindex_and_no_link_preview() {
+    let site = TestSite::start().await;
+    let response = site.get("/nothing").send().await.expect("a response");
+    let page = response.text().await.expect("text");
     assert_eq!(metas(&page)["robots"], "noindex");
     for absent in ["canonical", "og:", "twitter:", "ld+json", "description"] {
         assert!(!head(&page).contains(absent), "{absent}");
@@ -110,7 +110,7 @@ async fn the_not_found_page_is_neither_listed_nor_shared() {
 }
 
 #[tokio::test]
-async fn the_browser_around_the_page_has_the_colour_of_its_paper() {
+async fn theme_colour_matches_the_page_background() {
     let tokens = include_str!("../../style/tokens.css");
     let paper = Regex::new(r"--paper:\s*light-dark\(\s*(\w+\([^)]+\)|#\w+),\s*(\w+\([^)]+\)|#\w+)")
         .expect("valid")
@@ -122,24 +122,24 @@ async fn the_browser_around_the_page_has_the_colour_of_its_paper() {
             .to_rgba8();
         format!("#{red:02x}{green:02x}{blue:02x}")
     });
-    let site = Site::start().await;
-    let nothing = site.get("/nothing").send().await.expect("an answer");
+    let site = TestSite::start().await;
+    let nothing = site.get("/nothing").send().await.expect("a response");
     for page in [site.page().await, nothing.text().await.expect("text")] {
         let metas = metas(&page);
         let colour = |scheme| &metas[&format!("theme-color(prefers-color-scheme: {scheme})")];
         assert_eq!([colour("light"), colour("dark")], [&light, &dark]);
         assert!(tokens.contains(&format!("color-scheme: {};", metas["color-scheme"])));
     }
-    let manifest = site.text("/site.webmanifest").await;
+    let manifest = site.get_text("/site.webmanifest").await;
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert_eq!(manifest["theme_color"], light);
     assert_eq!(manifest["background_color"], light);
 }
 
 #[tokio::test]
-async fn the_graph_says_who_offers_what() {
-    let page = Site::start().await.page().await;
-    let graph = graph(&page);
+async fn json_ld_describes_the_organization_site_and_product() {
+    let page = TestSite::start().await.page().await;
+    let graph = json_ld(&page);
     assert_eq!(graph["@context"], "https://schema.org");
     let things = graph["@graph"].as_array().expect("a list");
     let types: Vec<_> = things.iter().map(|thing| &thing["@type"]).collect();
@@ -160,12 +160,15 @@ async fn the_graph_says_who_offers_what() {
     assert_eq!(&website["publisher"]["@id"], id);
 
     assert_eq!(&software["publisher"]["@id"], id);
-    assert_eq!(software["description"], say(copy::head::DESCRIPTION));
+    assert_eq!(
+        software["description"],
+        with_product_name(copy::head::DESCRIPTION)
+    );
     assert_eq!(software["applicationCategory"], "BusinessApplication");
     assert_eq!(software["operatingSystem"], "Web");
     let card = "https://steward.example/social-card.png";
     assert_eq!(software["image"], card);
-    let features = copy::features::CARDS.map(|(title, _)| say(title));
+    let features = copy::features::CARDS.map(|(title, _)| with_product_name(title));
     assert_eq!(software["featureList"], serde_json::json!(features));
     for invented in ["offers", "aggregateRating", "review"] {
         assert_eq!(software[invented], Value::Null, "{invented}");
@@ -173,10 +176,13 @@ async fn the_graph_says_who_offers_what() {
 }
 
 #[tokio::test]
-async fn no_name_breaks_out_of_the_head_or_the_data() {
+async fn escapes_the_product_name_in_the_head_and_json_ld() {
     let name = "</script>\u{2028}<b>&\"'";
-    let page = Site::with(&["--product", name]).await.page().await;
-    assert_eq!(graph(&page)["@graph"][0]["name"], name);
+    let page = TestSite::with_options(&["--product", name])
+        .await
+        .page()
+        .await;
+    assert_eq!(json_ld(&page)["@graph"][0]["name"], name);
     let (_, data) = page.split_once("ld+json\">").expect("a data block");
     let data = data.split_once("</script>").expect("it ends").0;
     for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
@@ -196,13 +202,13 @@ fn png_size(bytes: &[u8]) -> (u32, u32) {
 }
 
 #[tokio::test]
-async fn every_picture_that_is_named_is_there_in_the_size_that_is_told() {
+async fn images_exist_in_their_declared_sizes() {
     let public = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("public");
     let read = |path: &str| {
         std::fs::read(public.join(path.trim_start_matches('/')))
             .unwrap_or_else(|error| panic!("{path}: {error}"))
     };
-    let site = Site::start().await;
+    let site = TestSite::start().await;
     let page = site.page().await;
     assert!(
         page.contains("/social-card.png\"")
@@ -214,7 +220,7 @@ async fn every_picture_that_is_named_is_there_in_the_size_that_is_told() {
     assert_eq!(png_size(&read("/apple-touch-icon.png")), (180, 180));
 
     let manifest: serde_json::Value =
-        serde_json::from_str(&site.text("/site.webmanifest").await).expect("JSON");
+        serde_json::from_str(&site.get_text("/site.webmanifest").await).expect("JSON");
     for icon in manifest["icons"].as_array().expect("icons") {
         let (width, height) = png_size(&read(icon["src"].as_str().expect("a path")));
         assert_eq!(icon["sizes"], format!("{width}x{height}"));

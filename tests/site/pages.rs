@@ -6,21 +6,21 @@ use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::{
-    process::A_WHILE,
-    test_site::{Site, header},
+    process::TEST_TIMEOUT,
+    test_site::{TestSite, header},
 };
 
 /// Posts the form as a browser without JavaScript does.
-async fn post_form(site: &Site, body: &'static str) -> Response {
+async fn post_form(site: &TestSite, body: &'static str) -> Response {
     let form = site
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
-    form.body(body).send().await.expect("an answer")
+    form.body(body).send().await.expect("a response")
 }
 
 #[tokio::test]
-async fn the_sections_stand_in_their_order() {
-    let page = Site::start().await.page().await;
+async fn sections_are_in_order() {
+    let page = TestSite::start().await.page().await;
     let marks = [
         "<header class=\"nav\"",
         "class=\"hero\"",
@@ -36,8 +36,8 @@ async fn the_sections_stand_in_their_order() {
 }
 
 #[tokio::test]
-async fn the_page_ends_with_html_and_runs_one_script_from_a_file() {
-    let page = Site::start().await.page().await;
+async fn page_is_complete_html_with_one_external_script() {
+    let page = TestSite::start().await.page().await;
     assert!(
         page.starts_with("<!DOCTYPE html><html lang=\"en\">"),
         "{}",
@@ -64,8 +64,8 @@ async fn the_page_ends_with_html_and_runs_one_script_from_a_file() {
 }
 
 #[tokio::test]
-async fn the_islands_are_in_the_page_before_any_script_runs() {
-    let page = Site::start().await.page().await;
+async fn islands_are_rendered_without_javascript() {
+    let page = TestSite::start().await.page().await;
     for island in ["demo-terminal", "waitlist-form", "contact-links", "toaster"] {
         assert!(
             page.contains(&format!("data-island=\"{island}\"")),
@@ -78,10 +78,10 @@ async fn the_islands_are_in_the_page_before_any_script_runs() {
 }
 
 #[tokio::test]
-async fn the_count_in_the_page_follows_the_list() {
-    let site = Site::start().await;
+async fn form_page_shows_the_current_count() {
+    let site = TestSite::start().await;
     assert_eq!(site.join("ann@example.com").await.status(), 201);
-    // The page by form is made for this answer alone, so it is never behind.
+    // The page by form is made for this response alone, so it is never behind.
     let page = post_form(&site, "email=ann%40example.com")
         .await
         .text()
@@ -91,18 +91,21 @@ async fn the_count_in_the_page_follows_the_list() {
 }
 
 #[tokio::test]
-async fn any_other_path_is_the_not_found_page() {
-    let site = Site::start().await;
+async fn unknown_paths_render_the_not_found_page() {
+    let site = TestSite::start().await;
     for (method, path) in [
         ("GET", "/nothing"),
         ("GET", "/index.html"),
         ("GET", "/pkg"),
         ("POST", "/nothing"),
     ] {
-        let answer = site.request(method, path).send().await.expect("an answer");
-        assert_eq!(answer.status(), 404, "{method} {path}");
-        assert_eq!(header(&answer, "content-type"), "text/html; charset=utf-8");
-        let page = answer.text().await.expect("text");
+        let response = site.request(method, path).send().await.expect("a response");
+        assert_eq!(response.status(), 404, "{method} {path}");
+        assert_eq!(
+            header(&response, "content-type"),
+            "text/html; charset=utf-8"
+        );
+        let page = response.text().await.expect("text");
         assert!(page.contains("<title>404 Page Not Found</title>"), "{page}");
         assert!(page.contains("Did you forget to add the page to the router?"));
         assert!(page.contains("href=\"/\""), "a way home");
@@ -110,8 +113,8 @@ async fn any_other_path_is_the_not_found_page() {
 }
 
 #[tokio::test]
-async fn footer_links_are_placeholders_until_their_address_is_configured() {
-    let page = Site::start().await.page().await;
+async fn footer_links_are_placeholders_until_configured() {
+    let page = TestSite::start().await.page().await;
     for label in ["Privacy", "Terms", "Support"] {
         assert!(page.contains(&format!("<a>{label}</a>")), "{label}");
     }
@@ -122,7 +125,7 @@ async fn footer_links_are_placeholders_until_their_address_is_configured() {
         "https://b.example/t",
         "https://c.example/s",
     ];
-    let page = Site::with(
+    let page = TestSite::with_options(
         &[
             &["--privacy-url", urls[0], "--terms-url", urls[1]][..],
             &["--support-url", urls[2]],
@@ -141,8 +144,8 @@ async fn footer_links_are_placeholders_until_their_address_is_configured() {
 }
 
 #[tokio::test]
-async fn the_owners_settings_are_in_the_page_and_escaped() {
-    let page = Site::with(
+async fn settings_are_rendered_and_escaped() {
+    let page = TestSite::with_options(
         &[
             &[
                 "--product",
@@ -173,8 +176,8 @@ async fn the_owners_settings_are_in_the_page_and_escaped() {
 }
 
 #[tokio::test]
-async fn a_form_that_posts_itself_gets_the_page_saying_what_happened() {
-    let site = Site::start().await;
+async fn failed_form_post_renders_its_error_in_the_page() {
+    let site = TestSite::start().await;
     let cases = [
         ("email=Ann%40Example.com", 409, "Email already on waitlist"),
         ("email=nonsense", 400, "Please enter a valid email address"),
@@ -183,10 +186,10 @@ async fn a_form_that_posts_itself_gets_the_page_saying_what_happened() {
     ];
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     for (body, status, text) in cases {
-        let answer = post_form(&site, body).await;
-        assert_eq!(answer.status(), status, "{body}");
-        assert_eq!(header(&answer, "cache-control"), "no-store");
-        let page = answer.text().await.expect("text");
+        let response = post_form(&site, body).await;
+        assert_eq!(response.status(), status, "{body}");
+        assert_eq!(header(&response, "cache-control"), "no-store");
+        let page = response.text().await.expect("text");
         let title = format!("<title>Error: {text} — Steward</title>");
         assert!(page.contains(&title), "{body}");
         let (id, invalid) = (described_by(&page), status == 400);
@@ -215,18 +218,18 @@ fn described_by(page: &str) -> &str {
 }
 
 #[tokio::test]
-async fn a_form_that_was_taken_leads_to_a_page_that_says_so_and_can_be_loaded_again() {
-    let site = Site::start().await;
-    let answer = post_form(&site, "email=ann%40example.com").await;
-    assert_eq!(answer.status(), 303);
-    assert_eq!(header(&answer, "cache-control"), "no-store");
-    assert_eq!(header(&answer, "location"), "/?joined#waitlist");
+async fn successful_form_post_redirects_to_a_reloadable_page() {
+    let site = TestSite::start().await;
+    let response = post_form(&site, "email=ann%40example.com").await;
+    assert_eq!(response.status(), 303);
+    assert_eq!(header(&response, "cache-control"), "no-store");
+    assert_eq!(header(&response, "location"), "/?joined#waitlist");
     for _ in 0..2 {
         // Also before the page for everybody has the new count.
-        let answer = site.get("/?joined").send().await.expect("an answer");
-        assert_eq!(answer.status(), 200);
-        assert_eq!(header(&answer, "cache-control"), "no-store");
-        let page = answer.text().await.expect("text");
+        let response = site.get("/?joined").send().await.expect("a response");
+        assert_eq!(response.status(), 200);
+        assert_eq!(header(&response, "cache-control"), "no-store");
+        let page = response.text().await.expect("text");
         assert!(page.contains("<title>Success! — Steward</title>"));
         assert!(page.contains("data-outcome=\"joined\""));
         assert!(page.contains("1 entrepreneurs already on the list"));
@@ -237,8 +240,8 @@ async fn a_form_that_was_taken_leads_to_a_page_that_says_so_and_can_be_loaded_ag
 }
 
 #[tokio::test]
-async fn the_count_is_hidden_below_the_number_that_the_owner_sets() {
-    let site = Site::with(&["--count-from=1"]).await;
+async fn count_is_hidden_below_the_configured_minimum() {
+    let site = TestSite::with_options(&["--count-from=1"]).await;
     assert!(site.page().await.contains("data-state=\"hidden\""));
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     let shown = async {
@@ -246,14 +249,14 @@ async fn the_count_is_hidden_below_the_number_that_the_owner_sets() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(A_WHILE, shown).await.expect("it is shown");
-    let site = Site::start().await;
+    timeout(TEST_TIMEOUT, shown).await.expect("it is shown");
+    let site = TestSite::start().await;
     assert!(site.page().await.contains("data-state=\"empty\""));
 }
 
 #[tokio::test]
-async fn a_form_that_failed_keeps_what_was_typed_and_one_that_worked_does_not() {
-    let site = Site::start().await;
+async fn only_a_failed_form_keeps_the_typed_address() {
+    let site = TestSite::start().await;
     let page = post_form(&site, "email=%3Cann%3E%22")
         .await
         .text()
@@ -267,24 +270,24 @@ async fn a_form_that_failed_keeps_what_was_typed_and_one_that_worked_does_not() 
         post_form(&site, "email=ann%40example.com").await.status(),
         303
     );
-    let page = site.get("/?joined").send().await.expect("an answer");
+    let page = site.get("/?joined").send().await.expect("a response");
     assert!(page.text().await.expect("text").contains("value=\"\""));
 }
 
 #[tokio::test]
-async fn a_form_of_more_than_4_kib_is_turned_away_with_a_page() {
-    let site = Site::start().await;
+async fn rejects_a_form_above_4_kib_with_a_page() {
+    let site = TestSite::start().await;
     let form = site
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
-    let answer = form
+    let response = form
         .body(format!("email={}", "a".repeat(5000)))
         .send()
         .await
-        .expect("an answer");
-    assert_eq!(answer.status(), 413);
+        .expect("a response");
+    assert_eq!(response.status(), 413);
     assert!(
-        answer
+        response
             .text()
             .await
             .expect("text")

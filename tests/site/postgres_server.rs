@@ -24,35 +24,35 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 /// One for all tests that do it no harm. It goes with this process.
-pub(crate) static SHARED: LazyLock<Server> = LazyLock::new(Server::start);
+pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> = LazyLock::new(PostgresServer::start);
 
 pub(crate) const PASSWORD: &str = "secret-of-the-tests";
 
 /// A server that listens on this machine alone. It is gone with its files when this is, or when this
 /// process ends in whatever way.
-pub(crate) struct Server {
+pub(crate) struct PostgresServer {
     folder: PathBuf,
     pub(crate) port: u16,
     databases: AtomicU32,
     /// Waits for its input to end, and then cleans up.
-    keeper: Child,
+    cleanup: Child,
 }
 
-impl Server {
+impl PostgresServer {
     pub(crate) fn start() -> Self {
-        Self::with(&[])
+        Self::with_settings(&[])
     }
 
     /// A server with settings, a line each.
-    pub(crate) fn with(settings: &[&str]) -> Self {
+    pub(crate) fn with_settings(settings: &[&str]) -> Self {
         Self::in_folder(&env::temp_dir(), settings)
     }
 
     /// A server on the disk of a folder.
     pub(crate) fn in_folder(folder: &Path, settings: &[&str]) -> Self {
-        let server = Self::without_data(folder);
+        let server = Self::create_directory(folder);
         server.write("password", PASSWORD);
-        succeeded(&server.run(
+        assert_success(&server.run(
             "initdb",
             &[
                 "--username=owner",
@@ -76,10 +76,10 @@ impl Server {
 
     /// One on the disk of a folder, and on a port, that copies all that another one does.
     pub(crate) fn standby_in(folder: &Path, port: u16, first: &Self) -> Self {
-        let mut server = Self::without_data(folder);
+        let mut server = Self::create_directory(folder);
         server.port = port;
         let from = first.url("postgres");
-        succeeded(&server.run(
+        assert_success(&server.run(
             "pg_basebackup",
             &["-R", "-c", "fast", "-D", "data", "-d", &from, "--no-sync"],
         ));
@@ -90,16 +90,16 @@ impl Server {
 
     /// Makes a standby the first one. It waits for no other, if the first one did not when it was copied.
     pub(crate) fn promote(&self) {
-        succeeded(&self.run("pg_ctl", &["promote", "-w", "-D", "data"]));
+        assert_success(&self.run("pg_ctl", &["promote", "-w", "-D", "data"]));
     }
 
-    fn without_data(folder: &Path) -> Self {
+    fn create_directory(folder: &Path) -> Self {
         let folder = TempDir::new_in(folder).expect("a directory").keep();
-        if let Some((user, group)) = unprivileged() {
+        if let Some((user, group)) = unprivileged_ids() {
             chown(&folder, Some(user), Some(group)).expect("root may");
         }
-        let keeper = unprivileged_command("sh")
-            .args(["-c", KEEPER, "keeper"])
+        let cleanup = unprivileged_command("sh")
+            .args(["-c", CLEANUP_SCRIPT, "keeper"])
             .args([&binaries(), &folder])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -109,7 +109,7 @@ impl Server {
         Self {
             port: free_port(),
             databases: AtomicU32::new(0),
-            keeper: keeper.expect("a shell"),
+            cleanup: cleanup.expect("a shell"),
             folder,
         }
     }
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// A new database, as a URL says it.
-    pub(crate) fn database(&self) -> String {
+    pub(crate) fn create_database(&self) -> String {
         let name = format!("list{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
         self.url(&name)
@@ -140,7 +140,7 @@ impl Server {
     pub(crate) fn sql(&self, database: &str, statement: &str) -> String {
         let url = self.url(database);
         let done = self.run("psql", &["-X", "-A", "-t", "-q", "-c", statement, &url]);
-        succeeded(&done);
+        assert_success(&done);
         String::from_utf8(done.stdout)
             .expect("text")
             .trim()
@@ -160,7 +160,7 @@ impl Server {
 
     /// Stops it: `smart`, `fast` or `immediate`.
     pub(crate) fn down(&self, mode: &str) {
-        succeeded(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
+        assert_success(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
     }
 
     /// Its processes: the one that listens and those that serve.
@@ -188,7 +188,7 @@ impl Server {
         let path = self.folder.join(name);
         fs::write(&path, text).expect("writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
-        if let Some((user, group)) = unprivileged() {
+        if let Some((user, group)) = unprivileged_ids() {
             chown(&path, Some(user), Some(group)).expect("root may");
         }
     }
@@ -222,17 +222,17 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
+        drop(self.cleanup.stdin.take());
+        let _ = self.cleanup.wait();
         // In a folder of somebody else's it could not remove its own.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Its arguments: the programs, and the directory. Ctrl-C in a terminal does not reach it.
-const KEEPER: &str = r#"
+const CLEANUP_SCRIPT: &str = r#"
     cat >/dev/null
     # A test may have stopped it in the middle.
     first=$(head -n 1 "$2/data/postmaster.pid")
@@ -243,28 +243,28 @@ const KEEPER: &str = r#"
 
 /// A new, empty database of the shared server. With `CONFORMANCE_STORE`, which names a database of somebody's,
 /// a new schema in that one, which is gone with this.
-pub(crate) fn database() -> Database {
+pub(crate) fn test_database() -> TestDatabase {
     let Some(store) = env::var("CONFORMANCE_STORE").ok() else {
-        let url = SHARED.database().parse().expect("a URL");
-        return Database { url, schema: None };
+        let url = SHARED_SERVER.create_database().parse().expect("a URL");
+        return TestDatabase { url, schema: None };
     };
     let schema = format!("landing_test_{}", Uuid::now_v7().simple());
-    run_there(&store, &format!("CREATE SCHEMA {schema}"));
+    run_psql(&store, &format!("CREATE SCHEMA {schema}"));
     let separator = if store.contains('?') { '&' } else { '?' };
     let url = format!("{store}{separator}options=-csearch_path%3D{schema}");
-    Database {
+    TestDatabase {
         url: url.parse().expect("a URL"),
         schema: Some((store, schema)),
     }
 }
 
-pub(crate) struct Database {
+pub(crate) struct TestDatabase {
     url: DatabaseUrl,
     /// Where it is, and its name.
     schema: Option<(String, String)>,
 }
 
-impl Deref for Database {
+impl Deref for TestDatabase {
     type Target = DatabaseUrl;
 
     fn deref(&self) -> &DatabaseUrl {
@@ -272,20 +272,20 @@ impl Deref for Database {
     }
 }
 
-impl Drop for Database {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Some((store, schema)) = &self.schema {
-            run_there(store, &format!("DROP SCHEMA {schema} CASCADE"));
+            run_psql(store, &format!("DROP SCHEMA {schema} CASCADE"));
         }
     }
 }
 
-fn run_there(store: &str, statement: &str) {
+fn run_psql(store: &str, statement: &str) {
     let done = Command::new(binaries().join("psql"))
         .args(["-X", "-q", "-c", statement, store])
         .env("PGOPTIONS", "-c client_min_messages=warning")
         .output();
-    succeeded(&done.expect("psql runs"));
+    assert_success(&done.expect("psql runs"));
 }
 
 /// The newest server's programs: where Debian has them, or on the PATH.
@@ -305,7 +305,7 @@ fn binaries() -> PathBuf {
 }
 
 /// Whom to run as when this is root, whom PostgreSQL refuses.
-fn unprivileged() -> Option<(u32, u32)> {
+fn unprivileged_ids() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
@@ -322,7 +322,7 @@ fn unprivileged() -> Option<(u32, u32)> {
 
 pub(crate) fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
-    if let Some((user, group)) = unprivileged() {
+    if let Some((user, group)) = unprivileged_ids() {
         command.uid(user).gid(group);
     }
     // In its words, not in those of the machine's language.
@@ -330,7 +330,7 @@ pub(crate) fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Comm
     command
 }
 
-fn succeeded(done: &Output) {
+fn assert_success(done: &Output) {
     assert!(
         done.status.success(),
         "{}",

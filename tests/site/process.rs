@@ -10,19 +10,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use landing::wire::BUILD;
+use landing::wire::BUILD_ID;
 use tempfile::TempDir;
 
 use crate::fixtures::write_site;
 
 /// A directory with the program's site and data.
-pub(crate) struct Place(TempDir);
+pub(crate) struct Sandbox(TempDir);
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
-        let place = Self(TempDir::new().expect("a directory"));
-        write_site(&place.0.path().join("site"), BUILD);
-        place
+        let sandbox = Self(TempDir::new().expect("a directory"));
+        write_site(&sandbox.0.path().join("site"), BUILD_ID);
+        sandbox
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -31,11 +31,11 @@ impl Place {
 
     /// The program as it is called here, on a free port.
     pub(crate) fn command(&self) -> Command {
-        self.called_by(Command::new(env!("CARGO_BIN_EXE_landing")))
+        self.wrapped_command(Command::new(env!("CARGO_BIN_EXE_landing")))
     }
 
     /// The program called by another one, whose last argument names it.
-    pub(crate) fn called_by(&self, mut command: Command) -> Command {
+    pub(crate) fn wrapped_command(&self, mut command: Command) -> Command {
         command.env_clear().current_dir(self.path()).args([
             "--addr",
             "127.0.0.1:0",
@@ -47,41 +47,41 @@ impl Place {
         command
     }
 
-    pub(crate) fn serve(&self) -> Running {
-        Running::start(self.command())
+    pub(crate) fn serve(&self) -> ServerProcess {
+        ServerProcess::start(self.command())
     }
 }
 
 /// A program that serves; killed at the end.
-pub(crate) struct Running {
+pub(crate) struct ServerProcess {
     pub(crate) child: Child,
     pub(crate) addr: String,
     /// What it said before it served.
-    pub(crate) said: Vec<String>,
+    pub(crate) startup_log: Vec<String>,
     /// Reads what it says after that, so that it never waits for it.
-    rest: Option<JoinHandle<Vec<String>>>,
+    log_reader: Option<JoinHandle<Vec<String>>>,
 }
 
-impl Running {
+impl ServerProcess {
     pub(crate) fn start(mut command: Command) -> Self {
-        Self::of(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+        Self::from_child(command.stderr(Stdio::piped()).spawn().expect("it starts"))
     }
 
     /// A program whose standard error is read until it serves, and then only by the test.
-    pub(crate) fn start_unread(mut command: Command) -> (Self, BufReader<ChildStderr>) {
-        Self::of_unread(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+    pub(crate) fn start_with_unread_stderr(mut command: Command) -> (Self, BufReader<ChildStderr>) {
+        Self::from_child_unread(command.stderr(Stdio::piped()).spawn().expect("it starts"))
     }
 
     /// A program that was started, with its standard error piped.
-    pub(crate) fn of(child: Child) -> Self {
-        let (mut server, log) = Self::of_unread(child);
+    pub(crate) fn from_child(child: Child) -> Self {
+        let (mut server, log) = Self::from_child_unread(child);
         let lines = log.lines().map_while(Result::ok);
-        server.rest = Some(thread::spawn(move || lines.collect()));
+        server.log_reader = Some(thread::spawn(move || lines.collect()));
         server
     }
 
     /// A program that writes its log to a file.
-    pub(crate) fn logging_to(mut command: Command, log: &Path) -> Self {
+    pub(crate) fn start_with_log_file(mut command: Command, log: &Path) -> Self {
         let before = fs::metadata(log).map_or(0, |log| log.len() as usize);
         let child = command.spawn().expect("it starts");
         let mut addr = String::new();
@@ -96,33 +96,33 @@ impl Running {
         Self {
             child,
             addr,
-            said: Vec::new(),
-            rest: None,
+            startup_log: Vec::new(),
+            log_reader: None,
         }
     }
 
-    fn of_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {
+    fn from_child_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {
         let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut lines = log.by_ref().lines().map_while(Result::ok);
-        let mut said = Vec::new();
+        let mut startup_log = Vec::new();
         let serving = lines.find_map(|line| {
             let Some((_, rest)) = line.split_once("serving on http://") else {
-                said.push(line);
+                startup_log.push(line);
                 return None;
             };
             Some(rest.split(',').next().unwrap_or(rest).to_owned())
         });
         let server = Self {
             child,
-            addr: serving.unwrap_or_else(|| panic!("it does not serve: {said:?}")),
-            said,
-            rest: None,
+            addr: serving.unwrap_or_else(|| panic!("it does not serve: {startup_log:?}")),
+            startup_log,
+            log_reader: None,
         };
         (server, log)
     }
 
-    /// Sends one request and returns the whole answer.
-    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> String {
+    /// Sends one request and returns the whole response.
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.addr).expect("it listens");
         write!(
             stream,
@@ -135,19 +135,19 @@ impl Running {
         std::io::read_to_string(stream).unwrap_or_default()
     }
 
-    /// The status, or nothing when there was no answer.
+    /// The status, or nothing when there was no response.
     pub(crate) fn join(&self, email: &str) -> String {
-        let answer = self.ask(
+        let response = self.request(
             "POST",
             "/api/waitlist",
             &format!(r#"{{"email":"{email}"}}"#),
         );
-        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+        response.split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
     pub(crate) fn count(&self) -> String {
-        let answer = self.ask("GET", "/api/waitlist/count", "");
-        answer.rsplit("\r\n").next().expect("a body").to_owned()
+        let response = self.request("GET", "/api/waitlist/count", "");
+        response.rsplit("\r\n").next().expect("a body").to_owned()
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -155,25 +155,25 @@ impl Running {
     }
 
     /// Waits for its end and returns its exit code.
-    pub(crate) fn ended(&mut self) -> Option<i32> {
-        ended(&mut self.child)
+    pub(crate) fn wait_for_exit(&mut self) -> Option<i32> {
+        wait_for_exit(&mut self.child)
     }
 
     /// Waits for its end and returns what it said since it served.
     pub(crate) fn log(&mut self) -> Vec<String> {
-        let rest = self.rest.take().expect("asked once");
-        rest.join().expect("it reads lines")
+        let log_reader = self.log_reader.take().expect("asked once");
+        log_reader.join().expect("it reads lines")
     }
 
     /// The same without the lines of requests.
-    pub(crate) fn last_words(&mut self) -> Vec<String> {
+    pub(crate) fn log_without_requests(&mut self) -> Vec<String> {
         let mut log = self.log();
         log.retain(|line| !line.contains(" answered "));
         log
     }
 }
 
-impl Drop for Running {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
@@ -182,19 +182,22 @@ impl Drop for Running {
 }
 
 /// Longer than anything takes that is waited for.
-pub(crate) const A_WHILE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Waits until something holds, and fails when it does not within [`A_WHILE`].
+/// Waits until something holds, and fails when it does not within [`TEST_TIMEOUT`].
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < A_WHILE, "it took too long until {what}");
+        assert!(
+            begun.elapsed() < TEST_TIMEOUT,
+            "it took too long until {what}"
+        );
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// The exit code of a process, which must end within [`A_WHILE`].
-pub(crate) fn ended(child: &mut Child) -> Option<i32> {
+/// The exit code of a process, which must end within [`TEST_TIMEOUT`].
+pub(crate) fn wait_for_exit(child: &mut Child) -> Option<i32> {
     let mut status = None;
     wait_until("the process ends", || {
         status = child.try_wait().expect("it is ours");

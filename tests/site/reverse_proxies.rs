@@ -9,13 +9,13 @@ use std::{
 
 use crate::{
     postgres_server::free_port,
-    process::{Place, Running, wait_until},
+    process::{Sandbox, ServerProcess, wait_until},
 };
 
 /// A running proxy.
-pub(crate) struct Proxy(Child);
+pub(crate) struct ProxyProcess(Child);
 
-impl Proxy {
+impl ProxyProcess {
     /// Returns when it listens.
     pub(crate) fn start(command: &mut Command, port: u16) -> Self {
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -29,7 +29,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for ProxyProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -46,7 +46,7 @@ pub(crate) fn recipe(language: &str) -> String {
 }
 
 /// Makes a key and a certificate for localhost.
-fn certificate(folder: &Path) {
+fn create_certificate(folder: &Path) {
     let made = Command::new("openssl")
         .args([
             "req",
@@ -65,7 +65,7 @@ fn certificate(folder: &Path) {
 }
 
 /// The status of an answer through the proxy, and its version of HTTP. `from`: the visitor's address.
-fn ask(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
+fn curl(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
     let output = Command::new("curl")
         .args([
             "--silent",
@@ -85,8 +85,8 @@ fn ask(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
         .arg(format!("https://localhost:{port}/api/waitlist"))
         .output()
         .expect("curl runs");
-    let told = String::from_utf8(output.stdout).expect("text");
-    let (status, version) = told.split_once(' ').expect("two words");
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    let (status, version) = stdout.split_once(' ').expect("two words");
     (status.to_owned(), version.to_owned())
 }
 
@@ -108,15 +108,15 @@ fn join(port: u16, from: &str, email: &str, claims: &str) -> String {
         "Sec-Fetch-Site: same-origin",
     ]);
     arguments.extend(["--header", &forwarded]);
-    ask(port, from, &arguments).0
+    curl(port, from, &arguments).0
 }
 
 /// Starts a proxy over the program, by the recipe as `adapt` has put it on ports of the test's.
-fn holds(adapt: impl FnOnce(&Place, &str, u16) -> Command) {
-    let place = Place::new();
-    certificate(place.path());
+fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
+    let sandbox = Sandbox::new();
+    create_certificate(sandbox.path());
     let port = free_port();
-    let mut command = place.command();
+    let mut command = sandbox.command();
     // What the README says beside the recipes.
     command.args([
         "--trusted-proxies",
@@ -125,11 +125,11 @@ fn holds(adapt: impl FnOnce(&Place, &str, u16) -> Command) {
         "2",
     ]);
     command.args(["--origin", &format!("https://localhost:{port}")]);
-    let server = Running::start(command);
-    let mut command = adapt(&place, &server.addr, port);
-    let _proxy = Proxy::start(command.current_dir(place.path()), port);
+    let server = ServerProcess::start(command);
+    let mut command = adapt(&sandbox, &server.addr, port);
+    let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
 
-    let (status, version) = ask(port, "127.0.0.2", &[]);
+    let (status, version) = curl(port, "127.0.0.2", &[]);
     assert_eq!((status.as_str(), version.as_str()), ("405", "2"), "a GET");
     for (from, email, status) in [
         ("127.0.0.2", "one@example.com", "201"),
@@ -161,28 +161,28 @@ fn holds(adapt: impl FnOnce(&Place, &str, u16) -> Command) {
 }
 
 #[test]
-fn caddy_passes_visitors_on_by_the_recipe() {
-    holds(|place, addr, port| {
+fn caddy_recipe_works() {
+    assert_recipe_works(|sandbox, addr, port| {
         let recipe = recipe("caddyfile").replace("127.0.0.1:3000", addr).replace(
             "steward.example {",
             &format!("localhost:{port} {{\n\ttls certificate.pem key.pem"),
         );
         let here = format!(
             "{{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {}\n}}\n",
-            place.path().display()
+            sandbox.path().display()
         );
-        fs::write(place.path().join("Caddyfile"), here + &recipe).expect("writable");
+        fs::write(sandbox.path().join("Caddyfile"), here + &recipe).expect("writable");
         let mut caddy = Command::new("caddy");
         caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-        caddy.env("HOME", place.path());
+        caddy.env("HOME", sandbox.path());
         caddy
     });
 }
 
 #[test]
-fn nginx_passes_visitors_on_by_the_recipe() {
-    holds(|place, addr, port| {
-        let folder = place.path().display().to_string();
+fn nginx_recipe_works() {
+    assert_recipe_works(|sandbox, addr, port| {
+        let folder = sandbox.path().display().to_string();
         let lines = recipe("nginx");
         // Where the tests run there may be no IPv6.
         let lines = lines.split_inclusive('\n');
@@ -201,7 +201,7 @@ fn nginx_passes_visitors_on_by_the_recipe() {
              http {{ access_log off; {}\n{recipe}\n}}",
             temporary.concat()
         );
-        fs::write(place.path().join("nginx.conf"), here).expect("writable");
+        fs::write(sandbox.path().join("nginx.conf"), here).expect("writable");
         let mut nginx = Command::new("/usr/sbin/nginx");
         nginx.args(["-p", &folder, "-c", "nginx.conf"]);
         nginx
@@ -209,24 +209,24 @@ fn nginx_passes_visitors_on_by_the_recipe() {
 }
 
 #[test]
-fn haproxy_passes_visitors_on_by_the_recipe() {
-    holds(|place, addr, port| {
-        let file = |name: &str| fs::read_to_string(place.path().join(name)).expect("readable");
+fn haproxy_recipe_works() {
+    assert_recipe_works(|sandbox, addr, port| {
+        let file = |name: &str| fs::read_to_string(sandbox.path().join(name)).expect("readable");
         let both = file("certificate.pem") + &file("key.pem");
-        fs::write(place.path().join("both.pem"), both).expect("writable");
+        fs::write(sandbox.path().join("both.pem"), both).expect("writable");
         let recipe = recipe("haproxy")
             .replace("bind :443 ", &format!("bind 127.0.0.1:{port} "))
             .replace("/etc/haproxy/steward.example.pem", "both.pem")
             .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
-        haproxy(place.path(), &recipe, [addr; 3])
+        haproxy(sandbox.path(), &recipe, [addr; 3])
     });
 }
 
-/// HAProxy with a configuration, whose three copies are at these addresses.
-pub(crate) fn haproxy(folder: &Path, recipe: &str, copies: [&str; 3]) -> Command {
+/// HAProxy with a configuration, whose three instances are at these addresses.
+pub(crate) fn haproxy(folder: &Path, recipe: &str, instances: [&str; 3]) -> Command {
     let mut recipe = recipe.to_owned();
-    for (number, copy) in (1..).zip(copies) {
-        recipe = recipe.replace(&format!("10.0.0.{number}:3000"), copy);
+    for (number, instance) in (1..).zip(instances) {
+        recipe = recipe.replace(&format!("10.0.0.{number}:3000"), instance);
     }
     fs::write(folder.join("haproxy.cfg"), recipe).expect("writable");
     let mut haproxy = Command::new("/usr/sbin/haproxy");

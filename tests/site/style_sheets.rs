@@ -44,7 +44,7 @@ fn raw_value() -> Regex {
 }
 
 #[test]
-fn a_raw_value_is_recognized() {
+fn recognizes_raw_values() {
     for css in [
         "margin: 2px;",
         "margin: calc(1rem + 3em);",
@@ -73,7 +73,7 @@ fn a_raw_value_is_recognized() {
 }
 
 #[test]
-fn every_colour_size_and_duration_is_a_token() {
+fn colours_sizes_and_durations_are_tokens() {
     let sheets = sheets();
     assert!(sheets.len() > 15, "the sheets are found");
     for (name, css) in sheets {
@@ -91,7 +91,7 @@ fn every_colour_size_and_duration_is_a_token() {
 }
 
 #[test]
-fn every_token_is_there_and_is_used() {
+fn tokens_are_declared_and_used() {
     let all: String = sheets().into_iter().map(|(_, css)| css).collect();
     let names = |pattern: &str| -> Vec<String> {
         let regex = Regex::new(pattern).expect("valid");

@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc};
 use landing::{
     server::{AppState, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
-    wire::BUILD,
+    wire::BUILD_ID,
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
@@ -14,49 +14,49 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::fixtures::{parse, write_site};
+use crate::fixtures::{parse_config, write_site};
 
 /// Tests sign up as often as they like, unless they are about that.
 const UNLIMITED: &str = "--signups-per-minute=0";
 
 /// The option that makes a test a trusted proxy, which may speak HTTP/2.
-pub(crate) const TRUSTED: &str = "--trusted-proxies=127.0.0.0/8";
+pub(crate) const TRUST_LOOPBACK: &str = "--trusted-proxies=127.0.0.0/8";
 
 /// A running site. Its directories go when it goes.
-pub(crate) struct Site {
+pub(crate) struct TestSite {
     origin: String,
     client: Client,
     _directory: TempDir,
 }
 
-impl Site {
+impl TestSite {
     /// A site with an empty list.
     pub(crate) async fn start() -> Self {
-        Self::with(&[UNLIMITED]).await
+        Self::with_options(&[UNLIMITED]).await
     }
 
     /// A site with command-line options.
-    pub(crate) async fn with(options: &[&str]) -> Self {
+    pub(crate) async fn with_options(options: &[&str]) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
         Self::serve(directory, Arc::new(list), options).await
     }
 
     /// A site over a store of the test's making.
-    pub(crate) async fn over(list: impl Waitlist) -> Self {
-        Self::over_with(list, &[UNLIMITED]).await
+    pub(crate) async fn with_store(list: impl Waitlist) -> Self {
+        Self::with_store_and_options(list, &[UNLIMITED]).await
     }
 
     /// The same with command-line options.
-    pub(crate) async fn over_with(list: impl Waitlist, options: &[&str]) -> Self {
+    pub(crate) async fn with_store_and_options(list: impl Waitlist, options: &[&str]) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         Self::serve(directory, Arc::new(list), options).await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
         let site_root = directory.path().join("site");
-        write_site(&site_root, BUILD);
-        let mut config = parse(options).expect("valid options");
+        write_site(&site_root, BUILD_ID);
+        let mut config = parse_config(options).expect("valid options");
         config.site_root = Some(site_root);
         let state = AppState::new(&config, list).expect("the site's files are there");
         let listener = listen(([127, 0, 0, 1], 0).into()).expect("a free port");
@@ -94,14 +94,14 @@ impl Site {
     }
 
     /// What comes back for bytes sent as they are, by a client that then says no more.
-    pub(crate) async fn answer_to(&self, bytes: &[u8]) -> String {
+    pub(crate) async fn send_raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
         stream.write_all(bytes).await.expect("it reads");
         stream.shutdown().await.expect("it can be shut");
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer).await;
+        let mut response = String::new();
+        let read = stream.read_to_string(&mut response).await;
         read.expect("it is not reset");
-        answer
+        response
     }
 
     pub(crate) fn origin(&self) -> &str {
@@ -115,7 +115,7 @@ impl Site {
             .json(&body)
             .send()
             .await
-            .expect("an answer")
+            .expect("a response")
     }
 
     /// Posts a body to the API as JSON.
@@ -123,42 +123,42 @@ impl Site {
         let post = self
             .post("/api/waitlist")
             .header("content-type", "application/json");
-        post.body(body).send().await.expect("an answer")
+        post.body(body).send().await.expect("a response")
     }
 
     pub(crate) async fn count(&self) -> u64 {
-        let answer = self
+        let response = self
             .get("/api/waitlist/count")
             .send()
             .await
-            .expect("an answer");
-        assert_eq!(answer.status(), 200);
-        let body: serde_json::Value = answer.json().await.expect("JSON");
+            .expect("a response");
+        assert_eq!(response.status(), 200);
+        let body: serde_json::Value = response.json().await.expect("JSON");
         body["count"].as_u64().expect("a number")
     }
 
     /// The landing page's HTML.
     pub(crate) async fn page(&self) -> String {
-        self.text("/").await
+        self.get_text("/").await
     }
 
     /// What stands at a path.
-    pub(crate) async fn text(&self, path: &str) -> String {
-        let answer = self.get(path).send().await.expect("an answer");
-        assert_eq!(answer.status(), 200, "{path}");
-        answer.text().await.expect("text")
+    pub(crate) async fn get_text(&self, path: &str) -> String {
+        let response = self.get(path).send().await.expect("a response");
+        assert_eq!(response.status(), 200, "{path}");
+        response.text().await.expect("text")
     }
 }
 
 /// A client that speaks HTTP/2 without TLS, as proxies do.
-pub(crate) fn http2() -> Client {
+pub(crate) fn http2_client() -> Client {
     let client = Client::builder().http2_prior_knowledge();
     client.build().expect("a client")
 }
 
-/// A header of an answer, or nothing.
-pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
-    answer
+/// A header of a response, or nothing.
+pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response
         .headers()
         .get(name)
         .map_or("", |value| value.to_str().expect("text"))

@@ -5,20 +5,20 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::{
-    metadata::{head, say},
-    test_site::{Site, header},
+    metadata::{head, with_product_name},
+    test_site::{TestSite, header},
 };
 
-async fn manifest(site: &Site) -> Value {
-    serde_json::from_str(&site.text("/site.webmanifest").await).expect("JSON")
+async fn manifest(site: &TestSite) -> Value {
+    serde_json::from_str(&site.get_text("/site.webmanifest").await).expect("JSON")
 }
 
 #[tokio::test]
-async fn every_absolute_address_begins_with_the_configured_origin() {
+async fn absolute_urls_use_the_configured_origin() {
     let origin = "https://bob.example:8443";
     let social = "https://people.example/@bob";
     let options = ["--origin", "https://bob.example:8443/", "--social", social];
-    let site = Site::with(&options).await;
+    let site = TestSite::with_options(&options).await;
     let foreign = [
         social,
         "https://schema.org",
@@ -32,7 +32,7 @@ async fn every_absolute_address_begins_with_the_configured_origin() {
         ("/llms.txt", 2),
         ("/site.webmanifest", 0),
     ] {
-        texts.push((path, site.text(path).await, addresses));
+        texts.push((path, site.get_text(path).await, addresses));
     }
     let address = Regex::new(r#"https?://[^\s"'<>)]+"#).expect("valid");
     for (path, text, least) in texts {
@@ -49,14 +49,14 @@ async fn every_absolute_address_begins_with_the_configured_origin() {
 }
 
 #[tokio::test]
-async fn robots_may_read_all_but_the_api_and_are_shown_the_sitemap() {
-    let site = Site::start().await;
+async fn robots_txt_allows_all_but_the_api_and_links_the_sitemap() {
+    let site = TestSite::start().await;
     assert_eq!(
-        site.text("/robots.txt").await,
+        site.get_text("/robots.txt").await,
         "User-agent: *\nAllow: /\nDisallow: /api/\n\n\
          Sitemap: https://steward.example/sitemap.xml\n"
     );
-    let sitemap = site.text("/sitemap.xml").await;
+    let sitemap = site.get_text("/sitemap.xml").await;
     assert!(sitemap.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset "));
     assert!(sitemap.contains("xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">"));
     assert!(sitemap.contains("<url><loc>https://steward.example/</loc></url>"));
@@ -66,10 +66,13 @@ async fn robots_may_read_all_but_the_api_and_are_shown_the_sitemap() {
 }
 
 #[tokio::test]
-async fn language_models_read_the_pages_own_sentences() {
-    let site = Site::start().await;
-    let llms = site.text("/llms.txt").await;
-    let summary = format!("# Steward\n\n> {}\n\n", say(copy::head::DESCRIPTION));
+async fn llms_txt_contains_the_page_text() {
+    let site = TestSite::start().await;
+    let llms = site.get_text("/llms.txt").await;
+    let summary = format!(
+        "# Steward\n\n> {}\n\n",
+        with_product_name(copy::head::DESCRIPTION)
+    );
     assert!(llms.starts_with(&summary), "{llms}");
 
     let headed = [
@@ -88,8 +91,11 @@ async fn language_models_read_the_pages_own_sentences() {
     let rows = rows
         .iter()
         .map(|(ask, a, b)| format!("| {ask} | {a} | {b} |\n"));
-    for said in headed.into_iter().chain(items).chain(rows) {
-        assert!(llms.contains(&say(&said)), "{said}\n{llms}");
+    for sentence in headed.into_iter().chain(items).chain(rows) {
+        assert!(
+            llms.contains(&with_product_name(&sentence)),
+            "{sentence}\n{llms}"
+        );
     }
 
     // By llmstxt.org, a heading is followed by links and by nothing else.
@@ -112,9 +118,9 @@ async fn language_models_read_the_pages_own_sentences() {
 }
 
 #[tokio::test]
-async fn the_manifest_names_the_site_and_its_icons() {
-    let manifest = manifest(&Site::start().await).await;
-    let description = say(copy::head::DESCRIPTION);
+async fn manifest_has_the_site_name_and_icons() {
+    let manifest = manifest(&TestSite::start().await).await;
+    let description = with_product_name(copy::head::DESCRIPTION);
     for (field, value) in [
         ("name", "Steward"),
         ("short_name", "Steward"),
@@ -138,47 +144,48 @@ async fn the_manifest_names_the_site_and_its_icons() {
 }
 
 #[tokio::test]
-async fn the_texts_are_answered_from_memory_like_the_page() {
-    let site = Site::start().await;
+async fn text_files_have_etag_encoding_and_allowed_methods() {
+    let site = TestSite::start().await;
     for (path, content_type) in [
         ("/robots.txt", "text/plain; charset=utf-8"),
         ("/sitemap.xml", "application/xml; charset=utf-8"),
         ("/llms.txt", "text/plain; charset=utf-8"),
     ] {
-        let get = site.get(path).send().await.expect("an answer");
+        let get = site.get(path).send().await.expect("a response");
         assert_eq!(header(&get, "content-type"), content_type, "{path}");
         assert_eq!(header(&get, "cache-control"), "no-cache", "{path}");
         assert_eq!(header(&get, "vary"), "accept-encoding", "{path}");
 
         let etag = header(&get, "etag");
         let again = site.get(path).header("if-none-match", etag).send().await;
-        assert_eq!(again.expect("an answer").status(), 304, "{path}");
+        assert_eq!(again.expect("a response").status(), 304, "{path}");
 
-        let head = site.request("HEAD", path).send().await.expect("an answer");
+        let head = site.request("HEAD", path).send().await.expect("a response");
         assert_eq!(head.status(), 200, "{path}");
         for name in ["content-length", "content-type", "etag"] {
             assert_eq!(header(&head, name), header(&get, name), "{path} {name}");
         }
-        let post = site.post(path).send().await.expect("an answer");
+        let post = site.post(path).send().await.expect("a response");
         assert_eq!(post.status(), 405, "{path}");
         assert_eq!(header(&post, "allow"), "GET,HEAD", "{path}");
     }
     for encoding in ["br", "gzip"] {
         let get = site.get("/llms.txt").header("accept-encoding", encoding);
-        let answer = get.send().await.expect("an answer");
-        assert_eq!(header(&answer, "content-encoding"), encoding);
+        let response = get.send().await.expect("a response");
+        assert_eq!(header(&response, "content-encoding"), encoding);
     }
 }
 
 #[tokio::test]
-async fn no_name_or_origin_breaks_out_of_a_text() {
+async fn text_files_escape_the_name_and_origin() {
     let name = "</script><b>&\"'|`[x](y)*\\";
-    let site = Site::with(&["--product", name, "--origin", "https://a&b'c.example"]).await;
+    let site =
+        TestSite::with_options(&["--product", name, "--origin", "https://a&b'c.example"]).await;
     assert_eq!(manifest(&site).await["name"], name);
-    let llms = site.text("/llms.txt").await;
+    let llms = site.get_text("/llms.txt").await;
     let heading = "# \\</script\\>\\<b\\>\\&\"'\\|\\`\\[x\\](y)\\*\\\\\n";
     assert!(llms.starts_with(heading), "{llms}");
-    let sitemap = site.text("/sitemap.xml").await;
+    let sitemap = site.get_text("/sitemap.xml").await;
     let address = "<loc>https://a&amp;b&apos;c.example/</loc>";
     assert!(sitemap.contains(address), "{sitemap}");
 }

@@ -3,13 +3,13 @@
 use landing::waitlist::StoreError;
 use reqwest::Response;
 
-use crate::{fixtures::down, test_site::Site};
+use crate::{fixtures::failing_store, test_site::TestSite};
 
 /// A JSON error of the API: its status and what it says.
-async fn error(answer: Response) -> (u16, String) {
-    let status = answer.status().as_u16();
-    assert_eq!(answer.headers()["content-type"], "application/json");
-    let body: serde_json::Value = answer.json().await.expect("a JSON body");
+async fn error(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let body: serde_json::Value = response.json().await.expect("a JSON body");
     (
         status,
         body["error"].as_str().expect("an error member").to_owned(),
@@ -17,33 +17,33 @@ async fn error(answer: Response) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_count_of_an_empty_list_is_0() {
-    let site = Site::start().await;
-    let answer = site
+async fn empty_list_has_count_0() {
+    let site = TestSite::start().await;
+    let response = site
         .get("/api/waitlist/count")
         .send()
         .await
-        .expect("an answer");
-    assert_eq!(answer.status(), 200);
-    assert_eq!(answer.headers()["content-type"], "application/json");
-    assert_eq!(answer.headers()["cache-control"], "no-store");
-    assert_eq!(answer.text().await.expect("text"), r#"{"count":0}"#);
+        .expect("a response");
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    assert_eq!(response.text().await.expect("text"), r#"{"count":0}"#);
 }
 
 #[tokio::test]
-async fn a_new_address_is_created_and_counted() {
-    let site = Site::start().await;
-    let answer = site.join("  Ann@Example.com ").await;
-    assert_eq!(answer.status(), 201);
-    assert_eq!(answer.headers()["content-type"], "application/json");
-    let entry: serde_json::Value = answer.json().await.expect("JSON");
+async fn new_address_is_201_and_counted() {
+    let site = TestSite::start().await;
+    let response = site.join("  Ann@Example.com ").await;
+    assert_eq!(response.status(), 201);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let entry: serde_json::Value = response.json().await.expect("JSON");
     assert_eq!(entry, serde_json::json!({ "email": "Ann@Example.com" }));
     assert_eq!(site.count().await, 1);
 }
 
 #[tokio::test]
-async fn the_same_address_in_any_spelling_conflicts() {
-    let site = Site::start().await;
+async fn known_address_in_any_spelling_is_409() {
+    let site = TestSite::start().await;
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     for again in [
         "ann@example.com",
@@ -61,8 +61,8 @@ async fn the_same_address_in_any_spelling_conflicts() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused_with_the_reason() {
-    let site = Site::start().await;
+async fn invalid_address_is_400_with_the_reason() {
+    let site = TestSite::start().await;
     let long_local = format!("{}@example.com", "a".repeat(65));
     let too_long = format!("{}@{}com", "a".repeat(64), "b.".repeat(95));
     let cases = [
@@ -90,8 +90,8 @@ async fn what_is_no_address_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_what_is_asked_for_is_refused_with_the_reason() {
-    let site = Site::start().await;
+async fn invalid_body_is_400_with_the_reason() {
+    let site = TestSite::start().await;
     let cases = [
         ("", "EOF"),
         ("{", "EOF"),
@@ -116,8 +116,8 @@ async fn a_body_that_is_not_what_is_asked_for_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_by_content_type_is_415() {
-    let site = Site::start().await;
+async fn wrong_content_type_is_415() {
+    let site = TestSite::start().await;
     let body = r#"{"email": "ann@example.com"}"#;
     for content_type in [
         "text/plain",
@@ -128,7 +128,7 @@ async fn a_body_that_is_not_json_by_content_type_is_415() {
             .post("/api/waitlist")
             .header("content-type", content_type)
             .body(body);
-        let (status, says) = error(post.send().await.expect("an answer")).await;
+        let (status, says) = error(post.send().await.expect("a response")).await;
         assert_eq!(status, 415, "{content_type}");
         assert!(says.contains("Content-Type: application/json"), "{says}");
     }
@@ -137,28 +137,28 @@ async fn a_body_that_is_not_json_by_content_type_is_415() {
         .body(body)
         .send()
         .await
-        .expect("an answer");
+        .expect("a response");
     assert_eq!(error(bare).await.0, 415, "no content type at all");
     assert_eq!(site.count().await, 0);
 }
 
 #[tokio::test]
-async fn parameters_and_case_of_the_content_type_do_not_matter() {
-    let site = Site::start().await;
+async fn content_type_ignores_parameters_and_case() {
+    let site = TestSite::start().await;
     let post = site
         .post("/api/waitlist")
         .header("content-type", "Application/JSON; charset=UTF-8");
-    let answer = post
+    let response = post
         .body(r#"{"email": "ann@example.com"}"#)
         .send()
         .await
-        .expect("an answer");
-    assert_eq!(answer.status(), 201);
+        .expect("a response");
+    assert_eq!(response.status(), 201);
 }
 
 #[tokio::test]
-async fn a_body_of_more_than_4_kib_is_413_and_one_of_4_kib_is_read() {
-    let site = Site::start().await;
+async fn body_above_4_kib_is_413() {
+    let site = TestSite::start().await;
     let padded = |length: usize| {
         let json = r#"{"email": "ann@example.com"}"#;
         format!("{json}{}", " ".repeat(length - json.len()))
@@ -169,8 +169,8 @@ async fn a_body_of_more_than_4_kib_is_413_and_one_of_4_kib_is_read() {
 }
 
 #[tokio::test]
-async fn another_method_is_405_with_allow() {
-    let site = Site::start().await;
+async fn wrong_method_is_405_with_allow() {
+    let site = TestSite::start().await;
     let cases = [
         ("GET", "/api/waitlist", "POST"),
         ("PUT", "/api/waitlist", "POST"),
@@ -179,27 +179,27 @@ async fn another_method_is_405_with_allow() {
         ("PATCH", "/api/waitlist/count", "GET,HEAD"),
     ];
     for (method, path, allow) in cases {
-        let answer = site.request(method, path).send().await.expect("an answer");
-        assert_eq!(answer.headers()["allow"], allow, "{method} {path}");
-        assert_eq!(error(answer).await.0, 405, "{method} {path}");
+        let response = site.request(method, path).send().await.expect("a response");
+        assert_eq!(response.headers()["allow"], allow, "{method} {path}");
+        assert_eq!(error(response).await.0, 405, "{method} {path}");
     }
 }
 
 #[tokio::test]
-async fn a_head_of_the_count_has_no_body() {
-    let site = Site::start().await;
-    let answer = site
+async fn head_of_the_count_has_no_body() {
+    let site = TestSite::start().await;
+    let response = site
         .request("HEAD", "/api/waitlist/count")
         .send()
         .await
-        .expect("an answer");
-    assert_eq!(answer.status(), 200);
-    assert_eq!(answer.text().await.expect("text"), "");
+        .expect("a response");
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.text().await.expect("text"), "");
 }
 
 #[tokio::test]
-async fn a_query_changes_nothing() {
-    let site = Site::start().await;
+async fn ignores_the_query_string() {
+    let site = TestSite::start().await;
     for (number, query) in [
         "a[9]=1&a[b]=2",
         "a=1&a=2",
@@ -213,7 +213,7 @@ async fn a_query_changes_nothing() {
     {
         let get = site.get(&format!("/api/waitlist/count?{query}"));
         assert_eq!(
-            get.send().await.expect("an answer").status(),
+            get.send().await.expect("a response").status(),
             200,
             "{query}"
         );
@@ -221,7 +221,7 @@ async fn a_query_changes_nothing() {
             let body = serde_json::json!({ "email": format!("{number}@example.com") });
             let post = site.post(&format!("/api/waitlist?{query}")).json(&body);
             assert_eq!(
-                post.send().await.expect("an answer").status(),
+                post.send().await.expect("a response").status(),
                 status,
                 "{query}"
             );
@@ -231,8 +231,8 @@ async fn a_query_changes_nothing() {
 }
 
 #[tokio::test]
-async fn any_other_path_under_api_is_404_as_json() {
-    let site = Site::start().await;
+async fn unknown_api_path_is_404_as_json() {
+    let site = TestSite::start().await;
     let paths = [
         "/api",
         "/api/",
@@ -244,37 +244,37 @@ async fn any_other_path_under_api_is_404_as_json() {
         .iter()
         .flat_map(|path| [("GET", path), ("POST", path)])
     {
-        let answer = site.request(method, path).send().await.expect("an answer");
-        assert_eq!(error(answer).await.0, 404, "{method} {path}");
+        let response = site.request(method, path).send().await.expect("a response");
+        assert_eq!(error(response).await.0, 404, "{method} {path}");
     }
 }
 
 #[tokio::test]
-async fn a_browsers_headers_change_nothing_about_the_answer() {
-    let site = Site::start().await;
+async fn browser_headers_do_not_change_the_response() {
+    let site = TestSite::start().await;
     let post = site
         .post("/api/waitlist")
         .header("accept", "text/html")
         .header("referer", "http://127.0.0.1/")
         .json(&serde_json::json!({ "email": "ann@example.com" }));
-    let answer = post.send().await.expect("an answer");
-    assert_eq!(answer.status(), 201);
-    assert!(!answer.headers().contains_key("location"));
+    let response = post.send().await.expect("a response");
+    assert_eq!(response.status(), 201);
+    assert!(!response.headers().contains_key("location"));
 }
 
 #[tokio::test]
-async fn no_answer_tells_what_the_server_is_made_of() {
-    let site = Site::start().await;
-    let answer = site.post_json("{").await;
-    assert_eq!(answer.status(), 400);
+async fn responses_do_not_name_the_server_software() {
+    let site = TestSite::start().await;
+    let response = site.post_json("{").await;
+    assert_eq!(response.status(), 400);
     for header in ["server", "serverfnerror", "x-powered-by"] {
-        assert!(!answer.headers().contains_key(header), "{header}");
+        assert!(!response.headers().contains_key(header), "{header}");
     }
 }
 
 #[tokio::test]
-async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
-    let site = Site::start().await;
+async fn concurrent_sign_ups_of_one_address_give_one_201() {
+    let site = TestSite::start().await;
     let spellings = [
         "ann@example.com",
         "Ann@Example.com",
@@ -285,7 +285,7 @@ async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
     for spelling in spellings.iter().cycle().take(64) {
         let body = serde_json::json!({ "email": spelling });
         let post = site.post("/api/waitlist").json(&body);
-        sign_ups.spawn(async move { post.send().await.expect("an answer").status().as_u16() });
+        sign_ups.spawn(async move { post.send().await.expect("a response").status().as_u16() });
     }
     let mut statuses = sign_ups.join_all().await;
     statuses.sort_unstable();
@@ -298,12 +298,12 @@ async fn sign_ups_of_one_address_at_the_same_time_give_one_201() {
 }
 
 #[tokio::test]
-async fn a_store_that_can_not_answer_is_503_without_detail() {
+async fn store_error_is_503_without_detail() {
     for reason in [StoreError::Busy, StoreError::Stopped] {
-        let site = Site::over(down(reason)).await;
-        let answer = site.join("ann@example.com").await;
-        assert_eq!(answer.headers()["retry-after"], "1");
-        let (status, says) = error(answer).await;
+        let site = TestSite::with_store(failing_store(reason)).await;
+        let response = site.join("ann@example.com").await;
+        assert_eq!(response.headers()["retry-after"], "1");
+        let (status, says) = error(response).await;
         assert_eq!(status, 503);
         assert_eq!(
             says,
@@ -315,7 +315,7 @@ async fn a_store_that_can_not_answer_is_503_without_detail() {
             .post("/")
             .header("content-type", "application/x-www-form-urlencoded");
         let page = form.body("email=ann%40example.com").send().await;
-        let page = page.expect("an answer");
+        let page = page.expect("a response");
         assert_eq!(page.status(), 503);
         assert_eq!(page.headers()["retry-after"], "1");
         let page = page.text().await.expect("text");

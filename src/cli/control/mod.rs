@@ -11,36 +11,37 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::waitlist::{Email, Entry, InvalidEmail, Selection, StoreError};
+use crate::waitlist::{Email, InvalidEmail, Selection, StoreError, WaitlistEntry};
 
-pub(crate) use client::Remote;
+pub(crate) use client::ControlClient;
 pub(crate) use server::listen;
 
 /// The version of what is said on it: a program may have been replaced while it runs.
 const PROTOCOL: u32 = 1;
 
 /// Entries in a line, as whoever sends many should send them.
-pub(crate) const TOGETHER: usize = 512;
+pub(crate) const BATCH_SIZE: usize = 512;
 
 /// What is asked.
 #[derive(Debug, Deserialize, Serialize)]
 struct Request {
     protocol: u32,
-    ask: Ask,
+    #[serde(rename = "ask")]
+    command: Command,
 }
 
 /// Each is answered by a [`Reply`] of what stands behind it.
 #[derive(Debug, Deserialize, Serialize)]
-enum Ask {
+enum Command {
     /// `u64`.
     Count,
     /// `Vec<bool>`: whether each is new.
-    Join(Vec<Person>),
+    Join(Vec<WireEntry>),
     /// `Vec<bool>`: whether each was on the list.
     Erase(Vec<String>),
     /// `u64`: how many were ever erased.
     Erasures,
-    /// `u64`, the count; then a `Vec<Person>` a line, until one is empty.
+    /// `u64`, the count; then a `Vec<WireEntry>` a line, until one is empty.
     Entries {
         since: Option<u64>,
         until: Option<u64>,
@@ -53,33 +54,36 @@ type Reply<T> = Result<T, String>;
 
 /// An entry: milliseconds since 1970, and the address.
 #[derive(Debug, Deserialize, Serialize)]
-struct Person(u64, String);
+struct WireEntry(u64, String);
 
-impl From<&Entry> for Person {
-    fn from(entry: &Entry) -> Self {
-        Self(millis(entry.joined_at), entry.email.as_typed().to_owned())
+impl From<&WaitlistEntry> for WireEntry {
+    fn from(entry: &WaitlistEntry) -> Self {
+        Self(
+            to_millis(entry.joined_at),
+            entry.email.as_typed().to_owned(),
+        )
     }
 }
 
-impl Person {
+impl WireEntry {
     /// What comes from a command is held to the rule.
-    fn parse(self) -> Result<Entry, InvalidEmail> {
-        Ok(Entry {
+    fn parse(self) -> Result<WaitlistEntry, InvalidEmail> {
+        Ok(WaitlistEntry {
             email: Email::parse(&self.1)?,
-            joined_at: time(self.0),
+            joined_at: from_millis(self.0),
         })
     }
 
     /// What comes from the list was, perhaps to an earlier one.
-    fn kept(self) -> Entry {
-        Entry {
-            email: Email::kept(&self.1),
-            joined_at: time(self.0),
+    fn into_stored_entry(self) -> WaitlistEntry {
+        WaitlistEntry {
+            email: Email::from_stored(&self.1),
+            joined_at: from_millis(self.0),
         }
     }
 }
 
-impl Ask {
+impl Command {
     fn entries(selection: Selection) -> Self {
         let Selection {
             since,
@@ -87,15 +91,15 @@ impl Ask {
             newest_first,
         } = selection;
         Self::Entries {
-            since: since.map(millis),
-            until: until.map(millis),
+            since: since.map(to_millis),
+            until: until.map(to_millis),
             newest_first,
         }
     }
 }
 
 /// What the owner is told when the list has no answer.
-pub(crate) fn advice(error: StoreError) -> String {
+pub(crate) fn store_error_message(error: StoreError) -> String {
     let advice = match &error {
         StoreError::Busy => "run this again in a moment",
         StoreError::TimedOut => "it may be done all the same: see to the store, and run this again",
@@ -103,7 +107,7 @@ pub(crate) fn advice(error: StoreError) -> String {
         StoreError::Unreachable => {
             "it may be done all the same: see that the database runs, and run this again"
         }
-        StoreError::Refused(_) => "fix that in the database, and run this again",
+        StoreError::Database(_) => "fix that in the database, and run this again",
         StoreError::ReaderTimedOut => "run this again, and write the output to a file",
         StoreError::Unreadable => {
             "see to the disk, and take a copy of the data directory; of a database, see to its log"
@@ -112,12 +116,12 @@ pub(crate) fn advice(error: StoreError) -> String {
     format!("{error}: {advice}")
 }
 
-fn millis(time: SystemTime) -> u64 {
+fn to_millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn time(millis: u64) -> SystemTime {
+fn from_millis(millis: u64) -> SystemTime {
     let since = Duration::from_millis(millis);
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }

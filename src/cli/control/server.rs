@@ -19,14 +19,14 @@ use tokio::{
 };
 
 use super::{
-    Ask, PROTOCOL, Person, Reply, Request, TOGETHER, advice,
-    socket::{self, Bound},
-    time,
+    BATCH_SIZE, Command, PROTOCOL, Reply, Request, WireEntry, from_millis,
+    socket::{self, SocketFile},
+    store_error_message,
 };
-use crate::waitlist::{Email, InvalidEmail, Joined, Selection, Waitlist};
+use crate::waitlist::{Email, InvalidEmail, JoinOutcome, Selection, Waitlist};
 
-/// Largest request, in bytes: many times what [`TOGETHER`] of the longest entries take.
-const REQUEST_MAX: u64 = 1 << 20;
+/// Largest request, in bytes: many times what [`BATCH_SIZE`] of the longest entries take.
+const REQUEST_MAX_BYTES: u64 = 1 << 20;
 
 /// Connections served at a time; further ones wait in the kernel. Each takes a file and the memory for a
 /// request, which the site needs too.
@@ -39,15 +39,15 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The socket while it is served. It goes with this.
-pub(crate) struct Control {
-    serving: JoinHandle<()>,
+pub(crate) struct ControlServer {
+    accept_task: JoinHandle<()>,
     /// Dropped last: until then the file exists, and connecting to it is refused.
-    _bound: Bound,
+    _socket_file: SocketFile,
 }
 
-impl Drop for Control {
+impl Drop for ControlServer {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.accept_task.abort();
     }
 }
 
@@ -55,58 +55,58 @@ impl Drop for Control {
 ///
 /// # Errors
 /// When the socket can't be made there, or another process listens on it.
-pub(crate) fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<Control> {
-    let (listener, bound) = socket::bind(data)?;
-    Ok(Control {
-        serving: tokio::spawn(serve(listener, list)),
-        _bound: bound,
+pub(crate) fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<ControlServer> {
+    let (listener, socket_file) = socket::bind(data)?;
+    Ok(ControlServer {
+        accept_task: tokio::spawn(serve(listener, list)),
+        _socket_file: socket_file,
     })
 }
 
 async fn serve(listener: UnixListener, list: Arc<dyn Waitlist>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let mut answering = JoinSet::new();
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut handlers = JoinSet::new();
     loop {
         let connection = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            (permit, listener.accept().await)
         };
         tokio::select! {
             connection = connection => match connection {
                 // Who goes away early needs no answer.
-                (Ok(place), Ok((stream, _))) => {
-                    drop(answering.spawn(answer(stream, Arc::clone(&list), place)));
+                (Ok(permit), Ok((stream, _))) => {
+                    drop(handlers.spawn(handle(stream, Arc::clone(&list), permit)));
                 }
                 // Of file handles, say: they come back.
                 _ => sleep(Duration::from_millis(100)).await,
             },
-            Some(_) = answering.join_next() => {}
+            Some(_) = handlers.join_next() => {}
         }
     }
 }
 
-/// Reads one request and answers it. Holds `place` until the response is sent.
-async fn answer(
+/// Reads one request and answers it. Holds `permit` until the response is sent.
+async fn handle(
     mut stream: UnixStream,
     list: Arc<dyn Waitlist>,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 ) -> io::Result<()> {
     let mut line = Vec::new();
-    let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX);
+    let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX_BYTES);
     timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
-    let answer = match parse(&line) {
-        Ok(Ask::Count) => to_line(&Reply::Ok(list.count())),
-        Ok(Ask::Erasures) => to_line(&list.erasures().await.map_err(advice)),
-        Ok(Ask::Join(people)) => to_line(&join(&*list, people).await),
-        Ok(Ask::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
-        Ok(Ask::Entries {
+    let reply = match parse(&line) {
+        Ok(Command::Count) => to_line(&Reply::Ok(list.count())),
+        Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(store_error_message)),
+        Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
+        Ok(Command::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
+        Ok(Command::Entries {
             since,
             until,
             newest_first,
         }) => {
             let selection = Selection {
-                since: since.map(time),
-                until: until.map(time),
+                since: since.map(from_millis),
+                until: until.map(from_millis),
                 newest_first,
             };
             let stream = stream.into_std()?;
@@ -114,41 +114,41 @@ async fn answer(
             stream.set_write_timeout(Some(READER_TIMEOUT))?;
             // It reads the disk, and waits for who reads the answer.
             thread::Builder::new().spawn(move || {
-                let _until_its_end = place;
+                let _permit = permit;
                 send_entries(stream, list, selection)
             })?;
             return Ok(());
         }
         Err(why) => to_line(&Reply::<()>::Err(why)),
     };
-    timeout(READER_TIMEOUT, stream.write_all(&answer)).await?
+    timeout(READER_TIMEOUT, stream.write_all(&reply)).await?
 }
 
-fn parse(line: &[u8]) -> Reply<Ask> {
+fn parse(line: &[u8]) -> Reply<Command> {
     let request = serde_json::from_slice::<Request>(line).ok();
     match request.filter(|request| request.protocol == PROTOCOL) {
-        Some(request) => Ok(request.ask),
+        Some(request) => Ok(request.command),
         None => Err(
             "the server that runs here is of another version than this command: restart it".into(),
         ),
     }
 }
 
-async fn join(list: &dyn Waitlist, people: Vec<Person>) -> Reply<Vec<bool>> {
-    let entries = people.into_iter().map(Person::parse);
+async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<bool>> {
+    let entries = batch.into_iter().map(WireEntry::parse);
     let entries = entries.collect::<Result<_, InvalidEmail>>();
     let entries = entries.map_err(|why| why.to_string())?;
-    let joined = list.join_all(entries).await.map_err(advice)?;
-    Ok(joined.iter().map(|it| *it == Joined::New).collect())
+    let joined = list.join_all(entries).await.map_err(store_error_message)?;
+    Ok(joined.iter().map(|it| *it == JoinOutcome::New).collect())
 }
 
 async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> {
     // What stands there that is no address must be got rid of too.
     let emails: Vec<_> = addresses
         .iter()
-        .map(|address| Email::kept(address))
+        .map(|address| Email::from_stored(address))
         .collect();
-    list.erase(&emails).await.map_err(advice)
+    list.erase(&emails).await.map_err(store_error_message)
 }
 
 fn send_entries(
@@ -157,25 +157,25 @@ fn send_entries(
     selection: Selection,
 ) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let entries = list.entries(selection).map_err(advice);
+    let entries = list.entries(selection).map_err(store_error_message);
     // Who reads slowly must not keep the list from being closed.
     drop(list);
     let mut entries = match entries {
         Ok(entries) => entries,
         Err(why) => return out.write_all(&to_line(&Reply::<u64>::Err(why))),
     };
-    out.write_all(&to_line(&Reply::Ok(entries.listed())))?;
+    out.write_all(&to_line(&Reply::Ok(entries.total_count())))?;
     loop {
-        let people = entries.by_ref().take(TOGETHER);
-        let people = people.map(|entry| {
+        let batch = entries.by_ref().take(BATCH_SIZE);
+        let batch = batch.map(|entry| {
             entry
                 .as_ref()
-                .map(Person::from)
-                .map_err(|error| advice(error.clone()))
+                .map(WireEntry::from)
+                .map_err(|error| store_error_message(error.clone()))
         });
-        let people: Reply<Vec<_>> = people.collect();
-        out.write_all(&to_line(&people))?;
-        if people.is_ok_and(|people| !people.is_empty()) {
+        let batch: Reply<Vec<_>> = batch.collect();
+        out.write_all(&to_line(&batch))?;
+        if batch.is_ok_and(|batch| !batch.is_empty()) {
             continue;
         }
         return out.flush();

@@ -14,10 +14,10 @@ use futures_util::FutureExt;
 use tokio::net::{UnixListener, UnixStream};
 
 /// File name in the data directory.
-const NAME: &str = "control";
+const SOCKET_NAME: &str = "control";
 
 /// The socket file that this process listens on. Removed on drop.
-pub(crate) struct Bound {
+pub(crate) struct SocketFile {
     data: PathBuf,
     id: FileId,
 }
@@ -29,29 +29,32 @@ type FileId = (u64, u64);
 ///
 /// # Errors
 /// When it can't be created there, or another process listens on it.
-pub(crate) fn bind(data: &Path) -> io::Result<(UnixListener, Bound)> {
-    if with_path(data, |path| Ok(is_served(path)))? {
+pub(crate) fn bind(data: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    if with_short_path(data, |path| Ok(is_served(path)))? {
         return Err(io::Error::new(
             io::ErrorKind::AddrInUse,
-            format!("another process listens on {}", data.join(NAME).display()),
+            format!(
+                "another process listens on {}",
+                data.join(SOCKET_NAME).display()
+            ),
         ));
     }
-    remove(data)?;
-    let listener = with_path(data, |path| UnixListener::bind(path))?;
-    let bound = Bound {
+    remove_socket_file(data)?;
+    let listener = with_short_path(data, |path| UnixListener::bind(path))?;
+    let socket_file = SocketFile {
         data: data.to_owned(),
         id: file_id(data)?,
     };
     // For the owner alone, also where the directory is open to others.
-    fs::set_permissions(data.join(NAME), Permissions::from_mode(0o600))?;
-    Ok((listener, bound))
+    fs::set_permissions(data.join(SOCKET_NAME), Permissions::from_mode(0o600))?;
+    Ok((listener, socket_file))
 }
 
-impl Drop for Bound {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // If the directory was moved or the file replaced, this path may be another server's socket.
         if file_id(&self.data).is_ok_and(|id| id == self.id) {
-            let _ = remove(&self.data);
+            let _ = remove_socket_file(&self.data);
         }
     }
 }
@@ -66,29 +69,29 @@ fn is_served(path: &Path) -> bool {
 }
 
 fn file_id(data: &Path) -> io::Result<FileId> {
-    let file = fs::symlink_metadata(data.join(NAME))?;
+    let file = fs::symlink_metadata(data.join(SOCKET_NAME))?;
     Ok((file.dev(), file.ino()))
 }
 
 /// Removes the file that a killed server left behind.
-fn remove(data: &Path) -> io::Result<()> {
-    match fs::remove_file(data.join(NAME)) {
+fn remove_socket_file(data: &Path) -> io::Result<()> {
+    match fs::remove_file(data.join(SOCKET_NAME)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+        result => result,
     }
 }
 
 /// Uses the socket's path. The system takes about a hundred bytes of one, and Linux has a short name
 /// for every open directory.
-pub(crate) fn with_path<T>(
+pub(crate) fn with_short_path<T>(
     data: &Path,
-    use_it: impl FnOnce(&Path) -> io::Result<T>,
+    f: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    let path = data.join(NAME);
+    let path = data.join(SOCKET_NAME);
     if path.as_os_str().len() < 100 || !cfg!(target_os = "linux") {
-        return use_it(&path);
+        return f(&path);
     }
     let directory = File::open(data)?;
     let short = format!("/proc/self/fd/{}", directory.as_raw_fd());
-    use_it(&PathBuf::from(short).join(NAME))
+    f(&PathBuf::from(short).join(SOCKET_NAME))
 }

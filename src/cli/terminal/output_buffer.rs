@@ -9,12 +9,12 @@ use rustix::fs::{FileType, fstat};
 use tempfile::SpooledTempFile;
 
 /// Maximum output in memory, in bytes. Longer output goes to a file without a name.
-const MEMORY_MAX: usize = 1 << 20;
+const MEMORY_MAX_BYTES: usize = 1 << 20;
 
 /// Prints the output of `write`. A pager may read slowly, so for a pipe or a terminal the output is
 /// collected first, and `write` is dropped with the list that it holds. A regular file is written
 /// directly.
-pub(crate) fn to_standard_output(
+pub(crate) fn write_to_stdout(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let is_file = fstat(io::stdout())
@@ -24,34 +24,39 @@ pub(crate) fn to_standard_output(
         write(&mut out)?;
         return out.flush();
     }
-    let mut output = Spool::of(write)?;
-    output.copy(&mut io::stdout().lock())
+    let mut output = OutputBuffer::collect(write)?;
+    output.write_to(&mut io::stdout().lock())
 }
 
 /// Output that is complete.
-pub(crate) struct Spool(SpooledTempFile);
+pub(crate) struct OutputBuffer(SpooledTempFile);
 
-impl Spool {
+impl OutputBuffer {
     /// Collects the output of `write`.
-    pub(crate) fn of(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
-        let mut kept = BufWriter::with_capacity(1 << 16, Kept(SpooledTempFile::new(MEMORY_MAX)));
-        write(&mut kept)?;
-        let Kept(mut file) = kept.into_inner().map_err(io::IntoInnerError::into_error)?;
+    pub(crate) fn collect(
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut buffer =
+            BufWriter::with_capacity(1 << 16, TempFile(SpooledTempFile::new(MEMORY_MAX_BYTES)));
+        write(&mut buffer)?;
+        let TempFile(mut file) = buffer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
         Ok(Self(file))
     }
 
     /// Writes the whole output.
-    pub(crate) fn copy(&mut self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {
         io::copy(&mut self.0, out)?;
         out.flush()
     }
 }
 
 /// Names the temporary directory when writing fails.
-struct Kept(SpooledTempFile);
+struct TempFile(SpooledTempFile);
 
-impl Write for Kept {
+impl Write for TempFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes).map_err(|error| {
             let place = env::temp_dir();

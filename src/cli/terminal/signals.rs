@@ -7,7 +7,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::waitlist::report;
+use crate::waitlist::print_stderr;
 
 /// What tells a program to stop.
 pub(crate) struct Signals {
@@ -35,7 +35,7 @@ impl Signals {
 
 /// Ends the program when it is told to stop, or its terminal is closed, and first removes what is not
 /// complete.
-pub(crate) fn when_interrupted(
+pub(crate) fn on_interrupt(
     remove: impl FnOnce() -> io::Result<()> + Send + 'static,
 ) -> io::Result<()> {
     let mut runtime = runtime::Builder::new_current_thread();
@@ -53,8 +53,8 @@ pub(crate) fn when_interrupted(
         });
         // When it has got its name it is not there.
         match remove() {
-            Ok(()) => report("interrupted; nothing was written"),
-            Err(_) => report("interrupted"),
+            Ok(()) => print_stderr("interrupted; nothing was written"),
+            Err(_) => print_stderr("interrupted"),
         }
         process::exit(1)
     });
@@ -62,7 +62,7 @@ pub(crate) fn when_interrupted(
 }
 
 /// Ends the program with exit code 1 at the next signal to stop, whatever its other threads wait for.
-pub(crate) fn exit_at_the_next(message: &'static str) -> io::Result<()> {
+pub(crate) fn exit_on_next_signal(message: &'static str) -> io::Result<()> {
     let mut runtime = runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build()?;
     let mut signals = {
@@ -71,7 +71,7 @@ pub(crate) fn exit_at_the_next(message: &'static str) -> io::Result<()> {
     };
     thread::Builder::new().spawn(move || {
         runtime.block_on(signals.next());
-        report(message);
+        print_stderr(message);
         process::exit(1)
     })?;
     Ok(())

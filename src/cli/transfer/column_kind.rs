@@ -1,35 +1,35 @@
 //! What the name of a column says about its meaning: whether it can say who has left a list.
 
-use super::status_values::bare;
+use super::status_values::normalize;
 
 /// The meaning of a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     /// A yes or a time says that somebody has left: `unsubscribed_at`, `EMAIL_BLACKLISTED`.
-    Left,
+    Unsubscribed,
     /// A no says that somebody has left: `subscribed`, `Email Marketing Consent`.
-    Stayed,
+    Subscribed,
     /// A word says it: `status`.
     Status,
     /// A yes, a time or any other text may say that somebody has left: `Archived`, `Bounce type`.
-    MaybeLeft,
+    MaybeUnsubscribed,
     /// A no may say that somebody has left: `GDPR consent`, `Receive marketing emails`.
-    MaybeStayed,
+    MaybeSubscribed,
     /// Something about leaving, such as a reason or a link. A yes or a time may say that somebody has left.
-    Aside,
+    Detail,
     /// Any other column. Only a value that plainly says that somebody has left is asked about.
     Other,
 }
 
-impl Kind {
+impl ColumnKind {
     /// Whether its values say who has left. Those of the others are only asked about.
-    pub(crate) fn decides(self) -> bool {
-        matches!(self, Self::Left | Self::Stayed | Self::Status)
+    pub(crate) fn is_decisive(self) -> bool {
+        matches!(self, Self::Unsubscribed | Self::Subscribed | Self::Status)
     }
 }
 
 /// Parts of the names of columns, in small letters and figures alone.
-const LEFT: [&str; 17] = [
+const UNSUBSCRIBED_PARTS: [&str; 17] = [
     "unsub",
     "optout",
     "optedout",
@@ -49,7 +49,7 @@ const LEFT: [&str; 17] = [
     "deletedat",
 ];
 /// Names of columns that say who agrees.
-const STAYED: [&str; 25] = [
+const SUBSCRIBED_NAMES: [&str; 25] = [
     "subscribed",
     "issubscribed",
     "emailsubscribed",
@@ -77,7 +77,7 @@ const STAYED: [&str; 25] = [
     "isactive",
 ];
 /// These are used only if at least one of their values is known. The others are always used.
-const MAYBE_ELSE: [&str; 8] = [
+const AMBIGUOUS_NAMES: [&str; 8] = [
     "emailmarketing",
     "emailpermission",
     "marketingpermission",
@@ -87,7 +87,7 @@ const MAYBE_ELSE: [&str; 8] = [
     "active",
     "isactive",
 ];
-const SURELY_STATUS: [&str; 9] = [
+const STATUS_NAMES: [&str; 9] = [
     "status",
     "subscriptionstatus",
     "subscriberstatus",
@@ -99,7 +99,7 @@ const SURELY_STATUS: [&str; 9] = [
     "liststatus",
 ];
 /// A status is certain if its name has one of these.
-const SURELY_STATUS_OF: [&str; 9] = [
+const STATUS_PARTS: [&str; 9] = [
     "marketing",
     "contact",
     "mail",
@@ -111,7 +111,7 @@ const SURELY_STATUS_OF: [&str; 9] = [
     "optin",
 ];
 /// Parts of names that are about leaving, and also about other things.
-const MAYBE_LEFT: [&str; 24] = [
+const MAYBE_UNSUBSCRIBED_PARTS: [&str; 24] = [
     "delet",
     "archiv",
     "remov",
@@ -138,9 +138,9 @@ const MAYBE_LEFT: [&str; 24] = [
     "desabon",
 ];
 /// The same, as whole words.
-const MAYBE_LEFT_WORDS: [&str; 5] = ["left", "leave", "leaving", "quit", "gone"];
+const MAYBE_UNSUBSCRIBED_WORDS: [&str; 5] = ["left", "leave", "leaving", "quit", "gone"];
 /// Parts of names that are about agreeing, and also about other things. A paid subscription is no such thing.
-const MAYBE_STAYED: [&str; 23] = [
+const MAYBE_SUBSCRIBED_PARTS: [&str; 23] = [
     "optin",
     "optedin",
     "consent",
@@ -166,60 +166,61 @@ const MAYBE_STAYED: [&str; 23] = [
     "contactme",
 ];
 /// Columns with these in their names hold something else, such as a reason or a link.
-const ASIDE: [&str; 11] = [
+const DETAIL_PARTS: [&str; 11] = [
     "url", "link", "href", "reason", "campaign", "title", "count", "token", "comment", "feedback",
     "message",
 ];
 /// Columns about other channels than e-mail, or about money and sales.
-const OTHER_CHANNELS: [&str; 5] = ["sms", "phone", "whatsapp", "push", "postal"];
-const OTHER_STATUS: [&str; 10] = [
+const OTHER_CHANNEL_PARTS: [&str; 5] = ["sms", "phone", "whatsapp", "push", "postal"];
+const OTHER_STATUS_PARTS: [&str; 10] = [
     "payment", "order", "billing", "lead", "deal", "ticket", "stripe", "plan", "marital", "employ",
 ];
 
 /// Returns the meaning of a column with this name, and whether that is certain before its values are
 /// seen. Returns `None` for a column that says who has left another channel, such as SMS.
-pub(crate) fn kind(name: &str) -> Option<(Kind, bool)> {
-    let bare = bare(name);
-    let name_words = words(name);
-    let has = |parts: &[&str]| parts.iter().any(|part| bare.contains(part));
-    let is_left = has(&LEFT);
-    let is_maybe_left = has(&MAYBE_LEFT)
-        || MAYBE_LEFT_WORDS
+pub(crate) fn column_kind(name: &str) -> Option<(ColumnKind, bool)> {
+    let normalized = normalize(name);
+    let name_words = split_words(name);
+    let has = |parts: &[&str]| parts.iter().any(|part| normalized.contains(part));
+    let is_unsubscribed = has(&UNSUBSCRIBED_PARTS);
+    let is_maybe_unsubscribed = has(&MAYBE_UNSUBSCRIBED_PARTS)
+        || MAYBE_UNSUBSCRIBED_WORDS
             .iter()
             .any(|word| name_words.iter().any(|it| it == word));
-    let is_maybe_stayed = has(&MAYBE_STAYED);
-    let is_about_leaving = is_left || is_maybe_left;
-    let is_about_people = is_about_leaving || is_maybe_stayed || bare.contains("status");
-    if has(&OTHER_CHANNELS) && !bare.contains("mail") && is_about_people {
+    let is_maybe_subscribed = has(&MAYBE_SUBSCRIBED_PARTS);
+    let is_about_unsubscribing = is_unsubscribed || is_maybe_unsubscribed;
+    let is_about_people =
+        is_about_unsubscribing || is_maybe_subscribed || normalized.contains("status");
+    if has(&OTHER_CHANNEL_PARTS) && !normalized.contains("mail") && is_about_people {
         return None;
     }
-    let name = &*bare;
-    Some(if has(&ASIDE) {
-        let kind = if is_about_leaving {
-            Kind::Aside
+    let name = &*normalized;
+    Some(if has(&DETAIL_PARTS) {
+        let kind = if is_about_unsubscribing {
+            ColumnKind::Detail
         } else {
-            Kind::Other
+            ColumnKind::Other
         };
         (kind, false)
-    } else if is_left {
-        (Kind::Left, true)
-    } else if STAYED.contains(&name) {
-        (Kind::Stayed, !MAYBE_ELSE.contains(&name))
-    } else if SURELY_STATUS.contains(&name) {
-        (Kind::Status, true)
-    } else if name == "state" || name.contains("status") && !has(&OTHER_STATUS) {
-        (Kind::Status, has(&SURELY_STATUS_OF))
-    } else if is_maybe_left {
-        (Kind::MaybeLeft, false)
-    } else if is_maybe_stayed {
-        (Kind::MaybeStayed, false)
+    } else if is_unsubscribed {
+        (ColumnKind::Unsubscribed, true)
+    } else if SUBSCRIBED_NAMES.contains(&name) {
+        (ColumnKind::Subscribed, !AMBIGUOUS_NAMES.contains(&name))
+    } else if STATUS_NAMES.contains(&name) {
+        (ColumnKind::Status, true)
+    } else if name == "state" || name.contains("status") && !has(&OTHER_STATUS_PARTS) {
+        (ColumnKind::Status, has(&STATUS_PARTS))
+    } else if is_maybe_unsubscribed {
+        (ColumnKind::MaybeUnsubscribed, false)
+    } else if is_maybe_subscribed {
+        (ColumnKind::MaybeSubscribed, false)
     } else {
-        (Kind::Other, false)
+        (ColumnKind::Other, false)
     })
 }
 
 /// The words of a text in small letters, also those of `leftAt`.
-pub(crate) fn words(text: &str) -> Vec<String> {
+pub(crate) fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
     for c in text.chars() {

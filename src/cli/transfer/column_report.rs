@@ -5,28 +5,28 @@ use std::{collections::HashMap, io};
 use serde::Serialize;
 
 use super::{
-    column_kind::Kind,
-    columns::{Columns, Departed},
-    scan::Rules,
-    status_options::word,
-    status_values::{A_TIME, Says, asked_parts, bare, sounds_withdrawn},
+    column_kind::ColumnKind,
+    columns::{Columns, StatusColumn},
+    scan::ImportRules,
+    status_options::comparison_key,
+    status_values::{A_TIME, Meaning, may_mean_withdrawn, normalize, question_parts},
 };
 
 /// A column and its use.
 #[derive(Serialize)]
-pub(crate) struct Use {
+pub(crate) struct ColumnUse {
     name: String,
     #[serde(rename = "use")]
     purpose: Purpose,
     /// Of a column that says who has left: some of the values of people who have, and of the others.
     #[serde(flatten)]
-    values: Option<Values>,
+    values: Option<StatusValues>,
     /// Of a column of times: the one that counts before it.
     #[serde(skip)]
-    before: Option<String>,
+    preferred: Option<String>,
     /// The file has no header row.
     #[serde(skip)]
-    is_number: bool,
+    is_unnamed: bool,
 }
 
 #[derive(Clone, Copy, Eq, PartialEq, Serialize)]
@@ -34,38 +34,39 @@ pub(crate) struct Use {
 enum Purpose {
     Email,
     JoinedAt,
-    Left,
+    #[serde(rename = "left")]
+    Unsubscribed,
     Ignored,
 }
 
 /// The values of a column that may say who has left.
 #[derive(Serialize)]
-pub(crate) struct Values {
+pub(crate) struct StatusValues {
     skipped: Vec<String>,
     imported: Vec<String>,
     #[serde(skip)]
-    kind: Kind,
+    kind: ColumnKind,
     #[serde(skip)]
-    is_sure: bool,
+    is_certain: bool,
     /// Somebody has said yes.
     #[serde(skip)]
-    is_ticked: bool,
+    has_yes: bool,
     #[serde(skip)]
     has_times: bool,
     #[serde(skip)]
     has_links: bool,
     #[serde(skip)]
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownValue>,
     /// Where the unknown values are, by what they are compared as.
     #[serde(skip)]
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
     /// The empty ones: the line of the first, and how many.
     #[serde(skip)]
-    boxes: Option<(u64, u64)>,
+    empty_values: Option<(u64, u64)>,
 }
 
 /// A value that may say that somebody has left, or that they have not.
-pub(crate) struct Unknown {
+pub(crate) struct UnknownValue {
     pub(crate) column: String,
     pub(crate) text: String,
     /// Where it first stands.
@@ -74,56 +75,57 @@ pub(crate) struct Unknown {
 }
 
 /// Maximum number of known values that are shown, and of unknown values that are counted.
-const KNOWN_MAX: usize = 5;
+const KNOWN_SHOWN_MAX: usize = 5;
 const UNKNOWN_MAX: usize = 1_000;
 /// After so many unknown values in all columns, only a few of each column are counted.
-const UNKNOWN_IN_ALL_MAX: usize = 10_000;
-const UNKNOWN_THEN_MAX: usize = 5;
+const UNKNOWN_TOTAL_MAX: usize = 10_000;
+const UNKNOWN_REDUCED_MAX: usize = 5;
 /// Maximum number of different columns. Objects of JSON can have others in each line.
 const COLUMNS_MAX: usize = 1_024;
 
 /// The columns of a file, in the order in which they are described.
 #[derive(Default)]
-pub(crate) struct Uses {
-    pub(crate) columns: Vec<Use>,
-    places: HashMap<String, usize>,
+pub(crate) struct ColumnReport {
+    pub(crate) columns: Vec<ColumnUse>,
+    indexes: HashMap<String, usize>,
     /// The number of different unknown values.
     unknown: usize,
 }
 
-impl Uses {
+impl ColumnReport {
     /// Adds the columns that are not there yet.
     ///
     /// # Errors
     /// A sentence for the owner when there are more than [`COLUMNS_MAX`].
     pub(crate) fn add(&mut self, columns: &Columns) -> io::Result<()> {
-        let is_number = !columns.has_names();
-        let mut add = |name: &str, purpose, values: Option<Values>, before: Option<String>| {
-            if self.places.contains_key(name) {
-                return;
-            }
-            self.places.insert(name.to_owned(), self.columns.len());
-            self.columns.push(Use {
-                name: name.to_owned(),
-                purpose,
-                values,
-                before,
-                is_number,
-            });
-        };
+        let is_unnamed = !columns.has_names();
+        let mut add =
+            |name: &str, purpose, values: Option<StatusValues>, preferred: Option<String>| {
+                if self.indexes.contains_key(name) {
+                    return;
+                }
+                self.indexes.insert(name.to_owned(), self.columns.len());
+                self.columns.push(ColumnUse {
+                    name: name.to_owned(),
+                    purpose,
+                    values,
+                    preferred,
+                    is_unnamed,
+                });
+            };
         add(&columns.email(), Purpose::Email, None, None);
-        let mut before = None;
+        let mut preferred = None;
         for name in columns.joined_at() {
             add(
                 &name,
                 Purpose::JoinedAt,
                 None,
-                before.replace(name.to_string()),
+                preferred.replace(name.to_string()),
             );
         }
-        for (name, column) in columns.departed() {
-            let values = Values::new(column);
-            add(&name, Purpose::Left, Some(values), None);
+        for (name, column) in columns.status_columns() {
+            let values = StatusValues::new(column);
+            add(&name, Purpose::Unsubscribed, Some(values), None);
         }
         if self.columns.len() > COLUMNS_MAX {
             return Err(io::Error::other(format!(
@@ -135,53 +137,53 @@ impl Uses {
     }
 
     /// Records a value.
-    pub(crate) fn note(&mut self, column: &str, line: u64, text: &str, says: Says) {
-        let place = self.places.get(column).copied();
-        let column = place.and_then(|at| self.columns.get_mut(at));
-        if let Some(Use {
+    pub(crate) fn record(&mut self, column: &str, line: u64, text: &str, meaning: Meaning) {
+        let index = self.indexes.get(column).copied();
+        let column = index.and_then(|at| self.columns.get_mut(at));
+        if let Some(ColumnUse {
             name,
             values: Some(values),
             ..
         }) = column
         {
             let before = values.unknown.len();
-            let max = if self.unknown < UNKNOWN_IN_ALL_MAX {
+            let max = if self.unknown < UNKNOWN_TOTAL_MAX {
                 UNKNOWN_MAX
             } else {
-                UNKNOWN_THEN_MAX
+                UNKNOWN_REDUCED_MAX
             };
-            values.note(name, line, text, says, max);
+            values.record(name, line, text, meaning, max);
             self.unknown += values.unknown.len() - before;
         }
     }
 
     /// Decides which columns say who has left, after the last value, and returns the unknown values.
-    pub(crate) fn settle(&mut self, rules: &mut Rules) -> Vec<Unknown> {
+    pub(crate) fn finish(&mut self, rules: &mut ImportRules) -> Vec<UnknownValue> {
         let mut unknown = Vec::new();
         for column in &mut self.columns {
             let Some(values) = &mut column.values else {
                 continue;
             };
             let is_known = !values.skipped.is_empty() || !values.imported.is_empty();
-            let is_of_links = values.has_links && values.unknown.is_empty();
-            if values.kind.decides() && !is_known && (is_of_links || !values.is_sure) {
+            let has_only_links = values.has_links && values.unknown.is_empty();
+            if values.kind.is_decisive() && !is_known && (has_only_links || !values.is_certain) {
                 column.purpose = Purpose::Ignored;
-                rules.not_used.insert(column.name.clone());
+                rules.ignored_columns.insert(column.name.clone());
                 continue;
             }
             // Where nobody has said no, an empty box may be one.
-            let is_ticked = match values.kind {
-                Kind::Stayed => !values.imported.is_empty(),
-                _ => values.is_ticked && values.unknown.is_empty(),
+            let has_yes = match values.kind {
+                ColumnKind::Subscribed => !values.imported.is_empty(),
+                _ => values.has_yes && values.unknown.is_empty(),
             };
-            if let Some((line, people)) = values.boxes
-                && is_ticked
+            if let Some((line, people)) = values.empty_values
+                && has_yes
                 && values.skipped.is_empty()
             {
-                rules.with_boxes.insert(column.name.clone());
-                let box_column = Departed::new(0, values.kind);
-                if rules.says(&column.name, &box_column, "") == Says::Unknown {
-                    unknown.push(Unknown {
+                rules.checkbox_columns.insert(column.name.clone());
+                let box_column = StatusColumn::new(0, values.kind);
+                if rules.classify(&column.name, &box_column, "") == Meaning::Unknown {
+                    unknown.push(UnknownValue {
                         column: column.name.clone(),
                         text: String::new(),
                         line,
@@ -192,47 +194,49 @@ impl Uses {
             unknown.append(&mut values.unknown);
         }
         self.columns.retain(|column| {
-            let is_other = |values: &Values| !values.kind.decides();
-            let is_silent =
-                |values: &Values| values.skipped.is_empty() && values.imported.is_empty();
+            let is_indecisive = |values: &StatusValues| !values.kind.is_decisive();
+            let has_no_values =
+                |values: &StatusValues| values.skipped.is_empty() && values.imported.is_empty();
             let values = column.values.as_ref();
-            !values.is_some_and(|values| is_other(values) && is_silent(values))
+            !values.is_some_and(|values| is_indecisive(values) && has_no_values(values))
         });
         unknown.sort_by_key(|it| it.line);
         unknown
     }
 
     /// The columns by which people are skipped.
-    pub(crate) fn that_skip(&self) -> String {
-        let skips = |it: &&Use| it.values.as_ref().is_some_and(|it| !it.skipped.is_empty());
+    pub(crate) fn skipping_columns(&self) -> String {
+        let skips = |it: &&ColumnUse| it.values.as_ref().is_some_and(|it| !it.skipped.is_empty());
         let columns = self.columns.iter().filter(skips);
         let columns: Vec<_> = columns
-            .map(|it| format!("column {}", shown(&it.name)))
+            .map(|it| format!("column {}", quoted(&it.name)))
             .collect();
         columns.join(", ")
     }
 
     /// A line about each column.
-    pub(crate) fn describe(columns: &[Use]) -> Vec<String> {
-        let describe = |column: &Use| {
-            let name = if column.is_number {
+    pub(crate) fn describe(columns: &[ColumnUse]) -> Vec<String> {
+        let describe = |column: &ColumnUse| {
+            let name = if column.is_unnamed {
                 column.name.clone()
             } else {
-                shown(&column.name)
+                quoted(&column.name)
             };
             let purpose = match (column.purpose, &column.values) {
                 (Purpose::Email, _) => "addresses".to_owned(),
-                (Purpose::JoinedAt, _) => match &column.before {
+                (Purpose::JoinedAt, _) => match &column.preferred {
                     None => "sign-up times".to_owned(),
-                    Some(before) => format!("sign-up times, where {} has none", shown(before)),
+                    Some(preferred) => {
+                        format!("sign-up times, where {} has none", quoted(preferred))
+                    }
                 },
                 (Purpose::Ignored, Some(values)) if values.has_links => {
                     "ignored, it holds links".to_owned()
                 }
                 (Purpose::Ignored, _) => "ignored, it has no known status".to_owned(),
-                (Purpose::Left, values) => {
-                    values.as_ref().map_or_else(String::new, Values::describe)
-                }
+                (Purpose::Unsubscribed, values) => values
+                    .as_ref()
+                    .map_or_else(String::new, StatusValues::describe),
             };
             format!("column {name}: {purpose}")
         };
@@ -240,56 +244,56 @@ impl Uses {
     }
 }
 
-impl Values {
-    fn new(column: &Departed) -> Self {
+impl StatusValues {
+    fn new(column: &StatusColumn) -> Self {
         Self {
             skipped: Vec::new(),
             imported: Vec::new(),
             kind: column.kind,
-            is_sure: column.is_sure,
-            is_ticked: false,
+            is_certain: column.is_certain,
+            has_yes: false,
             has_times: false,
             has_links: false,
             unknown: Vec::new(),
-            places: HashMap::new(),
-            boxes: None,
+            indexes: HashMap::new(),
+            empty_values: None,
         }
     }
 
-    fn note(&mut self, column: &str, line: u64, text: &str, says: Says, max: usize) {
-        match says {
-            Says::Nothing if text.is_empty() => self.boxes.get_or_insert((line, 0)).1 += 1,
-            Says::Nothing => {}
-            Says::Link => self.has_links = true,
-            Says::LeftAt => {
+    fn record(&mut self, column: &str, line: u64, text: &str, meaning: Meaning, max: usize) {
+        match meaning {
+            Meaning::Empty if text.is_empty() => self.empty_values.get_or_insert((line, 0)).1 += 1,
+            Meaning::Empty => {}
+            Meaning::Link => self.has_links = true,
+            Meaning::UnsubscribedAt => {
                 if !self.has_times {
                     self.skipped.push(A_TIME.to_owned());
                 }
                 self.has_times = true;
             }
-            Says::Left => note(&mut self.skipped, text),
-            Says::Stayed => note(&mut self.imported, text),
-            Says::Ticked => self.is_ticked = true,
-            Says::Unknown => {
+            Meaning::Unsubscribed => record(&mut self.skipped, text),
+            Meaning::Subscribed => record(&mut self.imported, text),
+            Meaning::Agreed => self.has_yes = true,
+            Meaning::Unknown => {
                 // It may be about something else, unless a value says otherwise.
-                self.is_sure |= sounds_withdrawn(self.kind, text);
-                for part in asked_parts(self.kind, text) {
-                    self.note_unknown(column, line, &part, max);
+                self.is_certain |= may_mean_withdrawn(self.kind, text);
+                for part in question_parts(self.kind, text) {
+                    self.record_unknown(column, line, &part, max);
                 }
             }
         }
     }
 
-    fn note_unknown(&mut self, column: &str, line: u64, text: &str, max: usize) {
+    fn record_unknown(&mut self, column: &str, line: u64, text: &str, max: usize) {
         // Addresses differ, and are shown alike.
-        let word = short(&word(text));
-        if let Some(at) = self.places.get(&word) {
+        let key = shorten(&comparison_key(text));
+        if let Some(at) = self.indexes.get(&key) {
             self.unknown[*at].people += 1;
         } else if self.unknown.len() < max {
-            self.places.insert(word, self.unknown.len());
-            self.unknown.push(Unknown {
+            self.indexes.insert(key, self.unknown.len());
+            self.unknown.push(UnknownValue {
                 column: column.to_owned(),
-                text: short(text),
+                text: shorten(text),
                 line,
                 people: 1,
             });
@@ -302,11 +306,11 @@ impl Values {
                 if value == A_TIME {
                     "people with a time".to_owned()
                 } else {
-                    shown(value)
+                    quoted(value)
                 }
             };
             let mut list: Vec<_> = values.iter().map(shown).collect();
-            if list.len() == KNOWN_MAX {
+            if list.len() == KNOWN_SHOWN_MAX {
                 list.push("…".to_owned());
             }
             list.join(", ")
@@ -323,28 +327,31 @@ impl Values {
     }
 }
 
-fn note(values: &mut Vec<String>, text: &str) {
+fn record(values: &mut Vec<String>, text: &str) {
     // Most values have been seen before, as they are.
-    if values.len() == KNOWN_MAX || values.iter().any(|value| value == text) {
+    if values.len() == KNOWN_SHOWN_MAX || values.iter().any(|value| value == text) {
         return;
     }
-    if !values.iter().any(|value| bare(value) == bare(text)) {
-        values.push(short(text));
+    if !values
+        .iter()
+        .any(|value| normalize(value) == normalize(text))
+    {
+        values.push(shorten(text));
     }
 }
 
 /// Longest text of a file that is quoted, in characters.
-const SHOWN_MAX: usize = 60;
+const QUOTED_MAX_CHARS: usize = 60;
 
 /// Replaces a text with an address in it, because addresses are never printed.
-const ADDRESS: &str = "@";
+const REDACTED: &str = "@";
 
 /// Shortens a text and hides addresses.
-fn short(text: &str) -> String {
+fn shorten(text: &str) -> String {
     if text.contains(['@', '＠']) {
-        return ADDRESS.to_owned();
+        return REDACTED.to_owned();
     }
-    let mut short: String = text.chars().take(SHOWN_MAX).collect();
+    let mut short: String = text.chars().take(QUOTED_MAX_CHARS).collect();
     if short.len() < text.len() {
         short.push('…');
     }
@@ -352,9 +359,9 @@ fn short(text: &str) -> String {
 }
 
 /// Formats a text of the file for a message: short, without addresses, in one line, quoted.
-pub(crate) fn shown(text: &str) -> String {
-    match &*short(text) {
-        ADDRESS => "a value with an address in it".to_owned(),
+pub(crate) fn quoted(text: &str) -> String {
+    match &*shorten(text) {
+        REDACTED => "a value with an address in it".to_owned(),
         text => format!("{text:?}"),
     }
 }

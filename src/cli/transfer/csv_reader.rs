@@ -8,21 +8,21 @@ use std::{
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::line_reader::{LINE_MAX, Line, TOO_LONG, next_line};
+use super::line_reader::{LINE_MAX_BYTES, Line, TOO_LONG, next_line};
 
-/// Lines of a row, at most. It ends with the first one that makes it longer than `LINE_MAX`.
-const LINES_MAX: usize = 100;
+/// Lines of a row, at most. It ends with the first one that makes it longer than `LINE_MAX_BYTES`.
+const ROW_LINES_MAX: usize = 100;
 /// Cells of a row.
-const CELLS_MAX: usize = 1 << 10;
+const ROW_CELLS_MAX: usize = 1 << 10;
 
 /// A row, and the line that it begins in.
-pub(crate) struct Cells {
+pub(crate) struct CsvRow {
     pub(crate) line: u64,
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl CsvRow {
     /// A cell; what is beyond the last one is empty.
     pub(crate) fn get(&self, at: usize) -> &[u8] {
         let from = at
@@ -43,15 +43,15 @@ impl Cells {
 }
 
 /// A row that is none: the line it begins in, and why.
-pub(crate) type Broken = (u64, &'static str);
+pub(crate) type MalformedRow = (u64, &'static str);
 
 /// Reads rows.
-pub(crate) struct Table<R> {
+pub(crate) struct CsvReader<R> {
     file: R,
     separator: u8,
     parser: Reader,
     /// Lines that were read to look for the end of a row.
-    ahead: VecDeque<Line>,
+    pending_lines: VecDeque<Line>,
     /// The number of the next line.
     line: u64,
     /// Where a row is put together.
@@ -59,31 +59,31 @@ pub(crate) struct Table<R> {
     ends: Vec<usize>,
 }
 
-impl<R: BufRead> Table<R> {
+impl<R: BufRead> CsvReader<R> {
     /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first row with
     /// text, outside of quotation marks.
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
-        let separator = separator(file.fill_buf()?);
+        let separator = detect_separator(file.fill_buf()?);
         let parser = ReaderBuilder::new().delimiter(separator).build();
         Ok(Self {
             file,
             separator,
             parser,
-            ahead: VecDeque::new(),
+            pending_lines: VecDeque::new(),
             line: 1,
             text: Vec::new(),
-            ends: vec![0; CELLS_MAX],
+            ends: vec![0; ROW_CELLS_MAX],
         })
     }
 
     fn next_line(&mut self) -> io::Result<Option<Line>> {
-        match self.ahead.pop_front() {
+        match self.pending_lines.pop_front() {
             Some(line) => Ok(Some(line)),
             None => next_line(&mut self.file),
         }
     }
 
-    fn next_row(&mut self) -> io::Result<Option<Result<Cells, Broken>>> {
+    fn next_row(&mut self) -> io::Result<Option<Result<CsvRow, MalformedRow>>> {
         let first = loop {
             match self.next_line()? {
                 None => return Ok(None),
@@ -95,9 +95,9 @@ impl<R: BufRead> Table<R> {
                 Some(Line::Text(line)) => break line,
             }
         };
-        let begin = self.line;
+        let first_line = self.line;
         let mut bytes = first.len();
-        let mut lines = vec![with_end(first)];
+        let mut lines = vec![with_newline(first)];
         self.parser.reset();
         let (mut text, mut ends) = (0, 0);
         while let Some(line) = lines.last() {
@@ -108,14 +108,14 @@ impl<R: BufRead> Table<R> {
             (text, ends) = (text + written, ends + cells);
             match result {
                 ReadRecordResult::Record
-                    if lines.len() > 1 && !is_quoted_right(&lines.concat(), self.separator) =>
+                    if lines.len() > 1 && !has_valid_quotes(&lines.concat(), self.separator) =>
                 {
                     break;
                 }
                 ReadRecordResult::Record => {
                     self.line += lines.len() as u64;
-                    return Ok(Some(Ok(Cells {
-                        line: begin,
+                    return Ok(Some(Ok(CsvRow {
+                        line: first_line,
                         text: self.text[..text].to_owned(),
                         ends: self.ends[..ends].to_owned(),
                     })));
@@ -123,37 +123,42 @@ impl<R: BufRead> Table<R> {
                 ReadRecordResult::OutputEndsFull => {
                     self.line += lines.len() as u64;
                     return Ok(Some(Err((
-                        begin,
+                        first_line,
                         "it has more cells than a row of a table",
                     ))));
                 }
                 // Within quotation marks.
-                _ if lines.len() < LINES_MAX && bytes < LINE_MAX => match self.next_line()? {
-                    Some(Line::Text(line)) => {
-                        bytes += line.len();
-                        lines.push(with_end(line));
+                _ if lines.len() < ROW_LINES_MAX && bytes < LINE_MAX_BYTES => {
+                    match self.next_line()? {
+                        Some(Line::Text(line)) => {
+                            bytes += line.len();
+                            lines.push(with_newline(line));
+                        }
+                        Some(Line::TooLong) => {
+                            self.pending_lines.push_front(Line::TooLong);
+                            break;
+                        }
+                        None => break,
                     }
-                    Some(Line::TooLong) => {
-                        self.ahead.push_front(Line::TooLong);
-                        break;
-                    }
-                    None => break,
-                },
+                }
                 _ => break,
             }
         }
         // It begins with the next line anew, as if this one had been right.
         for mut line in lines.drain(1..).rev() {
             line.pop();
-            self.ahead.push_front(Line::Text(line));
+            self.pending_lines.push_front(Line::Text(line));
         }
         self.line += 1;
-        Ok(Some(Err((begin, "a quotation mark in it is not closed"))))
+        Ok(Some(Err((
+            first_line,
+            "a quotation mark in it is not closed",
+        ))))
     }
 }
 
-impl<R: BufRead> Iterator for Table<R> {
-    type Item = io::Result<Result<Cells, Broken>>;
+impl<R: BufRead> Iterator for CsvReader<R> {
+    type Item = io::Result<Result<CsvRow, MalformedRow>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_row().transpose()
@@ -161,14 +166,14 @@ impl<R: BufRead> Iterator for Table<R> {
 }
 
 /// A line with an end, as the parser wants it.
-fn with_end(mut line: Vec<u8>) -> Vec<u8> {
+fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
     line.push(b'\n');
     line
 }
 
 /// What stands most often between cells in the first row with text. A quotation mark that is not closed
 /// hides nothing behind the end of its line.
-fn separator(beginning: &[u8]) -> u8 {
+fn detect_separator(beginning: &[u8]) -> u8 {
     let separators = [b'\t', b';', b','];
     let is_end = |byte: &u8| b"\r\n".contains(byte);
     // A spreadsheet leaves empty rows as separators alone.
@@ -185,24 +190,24 @@ fn separator(beginning: &[u8]) -> u8 {
         !is_quoted && is_end(byte)
     });
     let line_end = row.iter().position(is_end).unwrap_or(row.len());
-    let mut often = [0; 3];
+    let mut counts = [0; 3];
     is_quoted = false;
     for byte in &row[..row_end.unwrap_or(line_end)] {
         is_quoted ^= *byte == b'"';
         let at = separators.iter().position(|it| it == byte);
         if let Some(at) = at.filter(|_| !is_quoted) {
-            often[at] += 1;
+            counts[at] += 1;
         }
     }
-    let most = (0..3).max_by_key(|at| often[*at]);
+    let most = (0..3).max_by_key(|at| counts[*at]);
     most.map_or(b',', |at| separators[at])
 }
 
 /// Whether the quotation marks of a row stand where they may (RFC 4180, 2): at both ends of a cell, and
 /// twice within. The parser takes any for the end of one that was forgotten before.
-fn is_quoted_right(row: &[u8], separator: u8) -> bool {
+fn has_valid_quotes(row: &[u8], separator: u8) -> bool {
     let mut bytes = row.iter().peekable();
-    let (mut is_quoted, mut begins) = (false, true);
+    let (mut is_quoted, mut is_cell_start) = (false, true);
     while let Some(byte) = bytes.next() {
         if is_quoted {
             if *byte == b'"' && bytes.next_if_eq(&&b'"').is_none() {
@@ -213,8 +218,8 @@ fn is_quoted_right(row: &[u8], separator: u8) -> bool {
                 }
             }
         } else {
-            is_quoted = *byte == b'"' && begins;
-            begins = *byte == separator;
+            is_quoted = *byte == b'"' && is_cell_start;
+            is_cell_start = *byte == separator;
         }
     }
     !is_quoted

@@ -25,20 +25,20 @@ const LINKS_MAX: usize = 40;
 
 /// Opens a directory on the way, which may be unreadable.
 #[cfg(target_os = "linux")]
-const THROUGH: OFlags = OFlags::PATH;
+const TRAVERSE_FLAGS: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-const THROUGH: OFlags = OFlags::RDONLY;
+const TRAVERSE_FLAGS: OFlags = OFlags::RDONLY;
 
 /// The target of an export.
 pub(crate) enum Destination {
     /// A regular file, or a free name.
-    File(Place),
+    File(TargetPath),
     /// A pipe or a device.
-    Stream(Stream),
+    Stream(TargetStream),
 }
 
 /// A name in an open directory, which nobody can replace any more.
-pub(crate) struct Place {
+pub(crate) struct TargetPath {
     directory: OwnedFd,
     pub(crate) name: OsString,
     path: PathBuf,
@@ -46,68 +46,74 @@ pub(crate) struct Place {
     is_foreign: bool,
 }
 
-pub(crate) struct Stream {
-    place: Place,
+pub(crate) struct TargetStream {
+    target: TargetPath,
     /// A link of `/proc` to a file that a process has open, such as `/dev/stdout`.
-    is_open: bool,
+    is_proc_link: bool,
 }
 
 impl Destination {
     /// Follows a path, link by link, from the root: the working directory may lie in another user's.
     pub(crate) fn find(path: &Path) -> io::Result<Self> {
         let path = &std::path::absolute(path)?;
-        let mut place = Place {
+        let mut target = TargetPath {
             directory: open_directory(CWD, ".")?,
             name: OsString::new(),
             path: PathBuf::new(),
             is_foreign: false,
         };
         let mut rest = Vec::new();
-        push(&mut rest, path);
+        push_components(&mut rest, path);
         let mut links = 0;
         while let Some(part) = rest.pop() {
-            place.path.push(&part);
+            target.path.push(&part);
             if part == "/" {
-                place.is_foreign = false;
+                target.is_foreign = false;
             }
             if part == "/" || part == ".." {
-                place.directory = open_directory(&place.directory, &part)?;
+                target.directory = open_directory(&target.directory, &part)?;
                 continue;
             }
-            place.name = part;
-            let found = match statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) if rest.is_empty() => return Ok(Self::File(place)),
+            target.name = part;
+            let found = match statat(&target.directory, &target.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) if rest.is_empty() => return Ok(Self::File(target)),
                 found => found?,
             };
             match FileType::from_raw_mode(found.st_mode) {
                 FileType::Symlink => {
-                    place.check("link", &found)?;
+                    target.check_owner("link", &found)?;
                     links += 1;
                     if links > LINKS_MAX {
                         return Err(Errno::LOOP.into());
                     }
-                    if rest.is_empty() && place.leads_to_open_stream()? {
-                        let is_open = true;
-                        return Ok(Self::Stream(Stream { place, is_open }));
+                    if rest.is_empty() && target.leads_to_open_stream()? {
+                        let is_proc_link = true;
+                        return Ok(Self::Stream(TargetStream {
+                            target,
+                            is_proc_link,
+                        }));
                     }
-                    let target = readlinkat(&place.directory, &place.name, Vec::new())?;
-                    push(
+                    let link_target = readlinkat(&target.directory, &target.name, Vec::new())?;
+                    push_components(
                         &mut rest,
-                        Path::new(&OsString::from_vec(target.into_bytes())),
+                        Path::new(&OsString::from_vec(link_target.into_bytes())),
                     );
-                    place.path.pop();
+                    target.path.pop();
                 }
                 FileType::Directory if rest.is_empty() => break,
                 FileType::Directory => {
-                    place.is_foreign |= !place.is_trusted(&found)?;
-                    place.directory = open_directory(&place.directory, &place.name)?;
+                    target.is_foreign |= !target.is_trusted(&found)?;
+                    target.directory = open_directory(&target.directory, &target.name)?;
                 }
                 _ if !rest.is_empty() => return Err(Errno::NOTDIR.into()),
-                FileType::RegularFile => return Ok(Self::File(place)),
+                FileType::RegularFile => return Ok(Self::File(target)),
                 _ => {
-                    place.check("pipe", &found)?;
-                    let is_open = false;
-                    return Ok(Self::Stream(Stream { place, is_open }));
+                    target.check_owner("pipe", &found)?;
+                    let is_proc_link = false;
+                    return Ok(Self::Stream(TargetStream {
+                        target,
+                        is_proc_link,
+                    }));
                 }
             }
         }
@@ -116,7 +122,7 @@ impl Destination {
 }
 
 /// Adds the parts of a path to the remaining ones, in reverse order.
-fn push(rest: &mut Vec<OsString>, path: &Path) {
+fn push_components(rest: &mut Vec<OsString>, path: &Path) {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     let parts: Vec<_> = parts.map(|part| part.as_os_str().to_owned()).collect();
     rest.extend(parts.into_iter().rev());
@@ -126,11 +132,11 @@ fn open_directory(
     at: impl rustix::fd::AsFd,
     name: impl rustix::path::Arg,
 ) -> rustix::io::Result<OwnedFd> {
-    let flags = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = TRAVERSE_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())
 }
 
-impl Place {
+impl TargetPath {
     /// Opens the directory for reading and syncing.
     pub(crate) fn directory(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -147,9 +153,9 @@ impl Place {
     }
 
     /// Refuses a link or pipe of another user.
-    fn check(&self, what: &str, found: &Stat) -> io::Result<()> {
-        let is_own = found.st_uid == geteuid().as_raw();
-        if self.is_trusted(found)? && (is_own || !self.is_foreign) {
+    fn check_owner(&self, what: &str, found: &Stat) -> io::Result<()> {
+        let is_owner = found.st_uid == geteuid().as_raw();
+        if self.is_trusted(found)? && (is_owner || !self.is_foreign) {
             return Ok(());
         }
         Err(io::Error::other(format!(
@@ -182,20 +188,20 @@ impl Place {
     }
 }
 
-impl Stream {
+impl TargetStream {
     /// Opens the stream. A pipe waits here for its reader.
     pub(crate) fn open(&self) -> io::Result<File> {
-        let Place {
+        let TargetPath {
             directory, name, ..
-        } = &self.place;
+        } = &self.target;
         let mut flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        if !self.is_open {
+        if !self.is_proc_link {
             flags |= OFlags::NOFOLLOW;
         }
         let stream = openat(directory, name, flags, Mode::empty())?;
-        if !self.is_open {
+        if !self.is_proc_link {
             // Somebody may have replaced it since it was found.
-            self.place.check("pipe", &fstat(&stream)?)?;
+            self.target.check_owner("pipe", &fstat(&stream)?)?;
         }
         Ok(stream.into())
     }

@@ -11,46 +11,46 @@ use std::{
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    columns::{Columns, found},
-    csv_reader::{Cells, Table},
-    export_format::{BYTE_ORDER_MARK, Seal},
-    json_lines::objects,
-    scan::Rules,
+    columns::{Columns, parse_entry},
+    csv_reader::{CsvReader, CsvRow},
+    export_format::{BYTE_ORDER_MARK, Trailer},
+    json_lines::read_json_lines,
+    scan::ImportRules,
 };
-use crate::waitlist::{Entry, InvalidEmail};
+use crate::waitlist::{InvalidEmail, WaitlistEntry};
 
 /// A line of a file, and who stands in it, or why nobody does.
-pub(crate) struct Row {
+pub(crate) struct ImportRow {
     pub(crate) line: u64,
-    pub(crate) found: Result<Found, Reason>,
+    pub(crate) result: Result<ParsedEntry, Reason>,
 }
 
-pub(crate) type Rows = Box<dyn Iterator<Item = io::Result<Row>> + Send>;
+pub(crate) type ImportRows = Box<dyn Iterator<Item = io::Result<ImportRow>> + Send>;
 
 /// Who stands in a row.
-pub(crate) struct Found {
-    pub(crate) entry: Entry,
+pub(crate) struct ParsedEntry {
+    pub(crate) entry: WaitlistEntry,
     /// Whether the row says when; else they join now.
     pub(crate) has_time: bool,
     /// Whether that can be: an intact export may have other times.
-    pub(crate) is_plausible: bool,
+    pub(crate) is_time_valid: bool,
 }
 
 /// Why a row is rejected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reason {
-    NoAddress(InvalidEmail),
+    InvalidEmail(InvalidEmail),
     /// It is right, and says that who stands there is on the list no more that it comes from.
-    Left,
-    Broken(&'static str),
+    Unsubscribed,
+    Malformed(&'static str),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoAddress(why) => why.fmt(f),
-            Self::Left => f.write_str("has left the list that this comes from"),
-            Self::Broken(why) => f.write_str(why),
+            Self::InvalidEmail(why) => why.fmt(f),
+            Self::Unsubscribed => f.write_str("has left the list that this comes from"),
+            Self::Malformed(why) => f.write_str(why),
         }
     }
 }
@@ -62,7 +62,7 @@ impl Serialize for Reason {
 }
 
 /// A file whose beginning was read.
-pub(crate) struct Opened {
+pub(crate) struct ImportReader {
     /// Of a table; objects of JSON have columns of their own.
     pub(crate) columns: Option<Arc<Columns>>,
     pub(crate) records: Box<dyn Iterator<Item = io::Result<Record>> + Send>,
@@ -76,14 +76,14 @@ pub(crate) struct Record {
 
 pub(crate) enum Content {
     /// An object that `export` could have written.
-    Person(Person),
+    Exported(ExportedEntry),
     Object(Columns, Vec<String>),
-    Cells(Arc<Columns>, Cells),
+    CsvRow(Arc<Columns>, CsvRow),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Person {
+pub(crate) struct ExportedEntry {
     email: String,
     joined_at: String,
 }
@@ -92,16 +92,16 @@ impl Content {
     /// Its columns, unless they are those of `export`.
     pub(crate) fn columns(&self) -> Option<&Columns> {
         match self {
-            Self::Person(_) => None,
+            Self::Exported(_) => None,
             Self::Object(columns, _) => Some(columns),
-            Self::Cells(columns, _) => Some(columns),
+            Self::CsvRow(columns, _) => Some(columns),
         }
     }
 
     /// A cell without the white space around it; what is beyond the last one is empty.
     pub(crate) fn cell(&self, at: usize) -> Result<&str, Reason> {
         let text = match self {
-            Self::Person(_) => "",
+            Self::Exported(_) => "",
             // What was not UTF-8 was replaced.
             Self::Object(_, cells) => {
                 let text = cells.get(at).map_or("", String::as_str);
@@ -110,55 +110,57 @@ impl Content {
                 }
                 text
             }
-            Self::Cells(_, cells) => str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8)?,
+            Self::CsvRow(_, cells) => str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8)?,
         };
         Ok(text.trim())
     }
 
     /// The same of a cell that may hold bytes that are not UTF-8, because it is only looked through.
-    pub(crate) fn loose_cell(&self, at: usize) -> Cow<'_, str> {
+    pub(crate) fn cell_lossy(&self, at: usize) -> Cow<'_, str> {
         match self {
-            Self::Person(_) => Cow::Borrowed(""),
+            Self::Exported(_) => Cow::Borrowed(""),
             Self::Object(_, cells) => Cow::Borrowed(cells.get(at).map_or("", |it| it.trim())),
-            Self::Cells(_, cells) => String::from_utf8_lossy(cells.get(at).trim_ascii()),
+            Self::CsvRow(_, cells) => String::from_utf8_lossy(cells.get(at).trim_ascii()),
         }
     }
 
     /// The cells behind the last column that have a text.
     pub(crate) fn extra_cells(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let extra = match self {
-            Self::Cells(columns, cells) => columns.width()..cells.len(),
-            Self::Person(_) | Self::Object(..) => 0..0,
+            Self::CsvRow(columns, cells) => columns.width()..cells.len(),
+            Self::Exported(_) | Self::Object(..) => 0..0,
         };
-        let cells = extra.map(|at| self.loose_cell(at));
+        let cells = extra.map(|at| self.cell_lossy(at));
         cells.filter(|cell| !cell.trim().is_empty())
     }
 
     /// The text where the address should be.
     pub(crate) fn email(&self) -> &str {
         match (self, self.columns()) {
-            (Self::Person(person), _) => person.email.trim(),
+            (Self::Exported(exported), _) => exported.email.trim(),
             (_, Some(columns)) => columns.address(self.cell(columns.email).unwrap_or_default()),
             (_, None) => "",
         }
     }
 
-    fn read(&self, rules: &Rules, now: SystemTime) -> Result<Found, Reason> {
+    fn parse(&self, rules: &ImportRules, now: SystemTime) -> Result<ParsedEntry, Reason> {
         match self {
-            Self::Person(Person { email, joined_at }) => found(email, joined_at, rules, now),
-            Self::Object(columns, _) => columns.read(self, rules, now),
-            Self::Cells(columns, _) => columns.read(self, rules, now),
+            Self::Exported(ExportedEntry { email, joined_at }) => {
+                parse_entry(email, joined_at, rules, now)
+            }
+            Self::Object(columns, _) => columns.parse_row(self, rules, now),
+            Self::CsvRow(columns, _) => columns.parse_row(self, rules, now),
         }
     }
 }
 
-impl Opened {
+impl ImportReader {
     /// The rows. Who has no time joined `now`.
-    pub(crate) fn read(self, rules: Rules, now: SystemTime) -> Rows {
+    pub(crate) fn into_rows(self, rules: ImportRules, now: SystemTime) -> ImportRows {
         Box::new(self.records.map(move |record| {
             let Record { line, content } = record?;
-            let found = content.and_then(|content| content.read(&rules, now));
-            Ok(Row { line, found })
+            let result = content.and_then(|content| content.parse(&rules, now));
+            Ok(ImportRow { line, result })
         }))
     }
 }
@@ -167,7 +169,10 @@ impl Opened {
 ///
 /// # Errors
 /// A sentence for the owner, when it is not seen where the addresses stand.
-pub(crate) fn open(file: impl Read + Send + 'static, ignored: &[String]) -> io::Result<Opened> {
+pub(crate) fn open(
+    file: impl Read + Send + 'static,
+    ignored: &[String],
+) -> io::Result<ImportReader> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let beginning = file.fill_buf()?;
     if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
@@ -178,24 +183,24 @@ pub(crate) fn open(file: impl Read + Send + 'static, ignored: &[String]) -> io::
     }
     let first = file.fill_buf()?.trim_ascii_start().first();
     match first {
-        Some(b'{') => Ok(Opened {
+        Some(b'{') => Ok(ImportReader {
             columns: None,
-            records: Box::new(objects(file, ignored.to_owned())),
+            records: Box::new(read_json_lines(file, ignored.to_owned())),
         }),
         Some(b'[') => Err(io::Error::other(
             "it is an array of JSON: write its objects one a line, as `jq -c '.[]'` does",
         )),
-        _ => table(file, ignored),
+        _ => read_csv(file, ignored),
     }
 }
 
 /// The rows of a CSV.
-fn table(file: impl BufRead + Send + 'static, ignored: &[String]) -> io::Result<Opened> {
-    let mut rows = Table::new(file)?;
+fn read_csv(file: impl BufRead + Send + 'static, ignored: &[String]) -> io::Result<ImportReader> {
+    let mut rows = CsvReader::new(file)?;
     // Excel's "sep=;" stands before the header row.
-    let is_blank = |cells: &Cells| {
-        let is_said = |cell: &[u8]| cell.is_empty() || cell.starts_with(b"sep=");
-        cells.iter().all(|cell| is_said(cell.trim_ascii()))
+    let is_blank = |cells: &CsvRow| {
+        let is_blank_cell = |cell: &[u8]| cell.is_empty() || cell.starts_with(b"sep=");
+        cells.iter().all(|cell| is_blank_cell(cell.trim_ascii()))
     };
     let header = loop {
         match rows.next().transpose()? {
@@ -209,40 +214,40 @@ fn table(file: impl BufRead + Send + 'static, ignored: &[String]) -> io::Result<
         }
     };
     let Some(header) = header else {
-        return Ok(Opened {
+        return Ok(ImportReader {
             columns: None,
             records: Box::new(std::iter::empty()),
         });
     };
-    let (columns, first) = Columns::find(header, ignored).ok_or_else(|| {
+    let (columns, first) = Columns::from_first_row(header, ignored).ok_or_else(|| {
         io::Error::other(
             "it is not seen where its addresses stand: name their column \"email\" in the first line",
         )
     })?;
     let columns = Arc::new(columns);
     let rows = first.into_iter().map(|cells| Ok(Ok(cells))).chain(rows);
-    let of_rows = Arc::clone(&columns);
+    let row_columns = Arc::clone(&columns);
     let records = rows.filter_map(move |row| match row {
-        Ok(Ok(cells)) if is_seal(&cells) => None,
+        Ok(Ok(cells)) if is_trailer(&cells) => None,
         Ok(Ok(cells)) => Some(Ok(Record {
             line: cells.line,
-            content: Ok(Content::Cells(Arc::clone(&of_rows), cells)),
+            content: Ok(Content::CsvRow(Arc::clone(&row_columns), cells)),
         })),
         Ok(Err((line, why))) => Some(Ok(Record {
             line,
-            content: Err(Reason::Broken(why)),
+            content: Err(Reason::Malformed(why)),
         })),
         Err(error) => Some(Err(error)),
     });
-    Ok(Opened {
+    Ok(ImportReader {
         columns: Some(columns),
         records: Box::new(records),
     })
 }
 
-fn is_seal(cells: &Cells) -> bool {
+fn is_trailer(cells: &CsvRow) -> bool {
     let cell = |at| String::from_utf8_lossy(cells.get(at));
-    cell(0).starts_with("# ") && Seal::parse(&format!("{},{}", cell(0), cell(1))).is_some()
+    cell(0).starts_with("# ") && Trailer::parse(&format!("{},{}", cell(0), cell(1))).is_some()
 }
 
-const NOT_UTF_8: Reason = Reason::Broken("it is not UTF-8");
+const NOT_UTF_8: Reason = Reason::Malformed("it is not UTF-8");

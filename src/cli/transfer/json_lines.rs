@@ -5,8 +5,8 @@ use std::io::{self, BufRead};
 use serde_json::{Map, Value};
 
 use super::{
-    columns::{Columns, Names},
-    export_format::Seal,
+    columns::{ColumnNames, Columns},
+    export_format::Trailer,
     import_reader::{Content, Reason, Record},
     line_reader::{Line, TOO_LONG, next_line},
 };
@@ -15,7 +15,7 @@ use super::{
 const VALUES_MAX: usize = 1 << 10;
 
 /// An object of JSON a line.
-pub(crate) fn objects(
+pub(crate) fn read_json_lines(
     mut file: impl BufRead + Send,
     ignored: Vec<String>,
 ) -> impl Iterator<Item = io::Result<Record>> {
@@ -23,30 +23,30 @@ pub(crate) fn objects(
     (1..).zip(lines).filter_map(move |(line, text)| {
         let content = match text {
             // The values that are needed are checked where they are read.
-            Ok(Line::Text(text)) => object(&String::from_utf8_lossy(&text), &ignored)?,
-            Ok(Line::TooLong) => Err(Reason::Broken(TOO_LONG)),
+            Ok(Line::Text(text)) => parse_object(&String::from_utf8_lossy(&text), &ignored)?,
+            Ok(Line::TooLong) => Err(Reason::Malformed(TOO_LONG)),
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(Record { line, content }))
     })
 }
 
-fn object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
+fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
     if ignored.is_empty()
-        && let Ok(person) = serde_json::from_str(text)
+        && let Ok(exported) = serde_json::from_str(text)
     {
-        return Some(Ok(Content::Person(person)));
+        return Some(Ok(Content::Exported(exported)));
     }
-    if text.trim().is_empty() || Seal::parse(text).is_some() {
+    if text.trim().is_empty() || Trailer::parse(text).is_some() {
         return None;
     }
-    let named = || {
+    let parse_columns = || {
         let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|_| Reason::Broken("it is no object of JSON"))?;
-        let mut flat = Flat::default();
+            serde_json::from_str(text).map_err(|_| Reason::Malformed("it is no object of JSON"))?;
+        let mut flat = FlatObject::default();
         for (name, value) in &object {
             flat.names.push(name.clone());
-            flat.cells.push(text_of(value));
+            flat.cells.push(value_text(value));
             if is_nested(value) {
                 flat.containers.push(flat.cells.len() - 1);
             }
@@ -54,28 +54,28 @@ fn object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
         for (name, value) in object.iter().filter(|(_, value)| is_nested(value)) {
             flat.add(name, value)?;
         }
-        let names = Names {
+        let names = ColumnNames {
             inner_from: object.len(),
             containers: &flat.containers,
             names: flat.names,
         };
-        let columns = Columns::named(names, ignored);
-        let columns = columns.ok_or(Reason::Broken("it has no \"email\""))?;
-        Ok(Content::Object(columns.of_json(), flat.cells))
+        let columns = Columns::from_names(names, ignored);
+        let columns = columns.ok_or(Reason::Malformed("it has no \"email\""))?;
+        Ok(Content::Object(columns.for_json(), flat.cells))
     };
-    Some(named())
+    Some(parse_columns())
 }
 
 /// An object and the objects within it, as one row.
 #[derive(Default)]
-struct Flat {
+struct FlatObject {
     names: Vec<String>,
     cells: Vec<String>,
     /// The cells that hold the text of objects whose values have cells of their own.
     containers: Vec<usize>,
 }
 
-impl Flat {
+impl FlatObject {
     /// Adds the values of an inner object, or of those in an array, under the names that lead to them.
     fn add(&mut self, path: &str, value: &Value) -> Result<(), Reason> {
         match value {
@@ -91,10 +91,10 @@ impl Flat {
             }
             value => {
                 if self.cells.len() == VALUES_MAX {
-                    return Err(Reason::Broken("it has more than a thousand values"));
+                    return Err(Reason::Malformed("it has more than a thousand values"));
                 }
                 self.names.push(path.to_owned());
-                self.cells.push(text_of(value));
+                self.cells.push(value_text(value));
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ fn is_nested(value: &Value) -> bool {
     }
 }
 
-fn text_of(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

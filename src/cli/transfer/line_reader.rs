@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 /// Maximum length of a line, in bytes.
-pub(crate) const LINE_MAX: usize = 1 << 20;
+pub(crate) const LINE_MAX_BYTES: usize = 1 << 20;
 
 /// Why a longer line is rejected.
 pub(crate) const TOO_LONG: &str = "it is longer than a megabyte";
@@ -11,7 +11,7 @@ pub(crate) const TOO_LONG: &str = "it is longer than a megabyte";
 /// A line without its end.
 pub(crate) enum Line {
     Text(Vec<u8>),
-    /// Longer than [`LINE_MAX`]; its text was skipped.
+    /// Longer than [`LINE_MAX_BYTES`]; its text was skipped.
     TooLong,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn next_line(file: &mut impl BufRead) -> io::Result<Option<Line>> {
         is_empty = false;
         let end = read.iter().position(|byte| b"\r\n".contains(byte));
         let text = &read[..end.unwrap_or(read.len())];
-        is_too_long |= line.len() + text.len() > LINE_MAX;
+        is_too_long |= line.len() + text.len() > LINE_MAX_BYTES;
         if !is_too_long {
             line.extend_from_slice(text);
         }

@@ -16,24 +16,24 @@ use rustix::{
     process::geteuid,
 };
 
-use super::destination::Place;
+use super::destination::TargetPath;
 use crate::cli::terminal::signals;
 
 /// Suffix of an incomplete file. The file is locked while it is written.
-const PARTIAL: &str = ".partial";
+const PARTIAL_SUFFIX: &str = ".partial";
 
 /// Writes a file beside its place and renames it when it is complete.
-pub(crate) fn write_whole<T>(
-    place: &Place,
+pub(crate) fn write_atomically<T>(
+    target: &TargetPath,
     write: impl FnOnce(BufWriter<&File>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let directory = Arc::new(place.directory()?);
-    let mut beginning = OsString::from(".");
-    beginning.push(&place.name);
-    beginning.push(".");
-    remove_leftovers(&directory, &beginning)?;
+    let directory = Arc::new(target.directory()?);
+    let mut prefix = OsString::from(".");
+    prefix.push(&target.name);
+    prefix.push(".");
+    remove_leftovers(&directory, &prefix)?;
     let partial = loop {
-        let partial = Partial::create(&directory, &beginning)?;
+        let partial = PartialFile::create(&directory, &prefix)?;
         partial.file.lock()?;
         // Before it was locked, another export may have taken it for a leftover.
         if fstat(&partial.file)?.st_nlink > 0 {
@@ -41,29 +41,29 @@ pub(crate) fn write_whole<T>(
         }
     };
     let (interrupted, name) = (Arc::clone(&directory), partial.name.clone());
-    signals::when_interrupted(move || remove(&interrupted, &name))?;
+    signals::on_interrupt(move || remove(&interrupted, &name))?;
     let written = write(BufWriter::with_capacity(1 << 16, &partial.file))?;
     partial.file.sync_all()?;
-    renameat(&*directory, &partial.name, &*directory, &place.name)?;
+    renameat(&*directory, &partial.name, &*directory, &target.name)?;
     File::from(directory.try_clone()?).sync_all()?;
     Ok(written)
 }
 
 /// An incomplete file. It is removed at the end, unless it was renamed.
-struct Partial<'a> {
+struct PartialFile<'a> {
     directory: &'a OwnedFd,
     name: OsString,
     file: File,
 }
 
-impl<'a> Partial<'a> {
+impl<'a> PartialFile<'a> {
     /// Creates a new file that only its owner can read.
-    fn create(directory: &'a OwnedFd, beginning: &OsStr) -> io::Result<Self> {
+    fn create(directory: &'a OwnedFd, prefix: &OsStr) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
-            let mut name = beginning.to_owned();
+            let mut name = prefix.to_owned();
             let random = RandomState::new().build_hasher().finish();
-            name.push(format!("{random:016x}{PARTIAL}"));
+            name.push(format!("{random:016x}{PARTIAL_SUFFIX}"));
             match openat(directory, &name, flags, Mode::RUSR | Mode::WUSR) {
                 Err(Errno::EXIST) => {}
                 file => {
@@ -78,7 +78,7 @@ impl<'a> Partial<'a> {
     }
 }
 
-impl Drop for Partial<'_> {
+impl Drop for PartialFile<'_> {
     fn drop(&mut self) {
         // After the rename there is nothing to remove.
         let _ = remove(self.directory, &self.name);
@@ -90,23 +90,23 @@ fn remove(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
 }
 
 /// Removes the incomplete files of killed exports by the same user to the same file.
-fn remove_leftovers(directory: &OwnedFd, beginning: &OsStr) -> io::Result<()> {
+fn remove_leftovers(directory: &OwnedFd, prefix: &OsStr) -> io::Result<()> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        if !name.starts_with(beginning.as_bytes()) || !name.ends_with(PARTIAL.as_bytes()) {
+        if !name.starts_with(prefix.as_bytes()) || !name.ends_with(PARTIAL_SUFFIX.as_bytes()) {
             continue;
         }
         let name = OsStr::from_bytes(name);
         // Another user may have created it: do not follow a link, and do not wait for a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(left) = openat(directory, name, flags, Mode::empty()) else {
+        let Ok(leftover) = openat(directory, name, flags, Mode::empty()) else {
             continue;
         };
-        let found = fstat(&left)?;
-        let is_one = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+        let found = fstat(&leftover)?;
+        let is_leftover = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
             && found.st_uid == geteuid().as_raw();
-        if is_one && File::from(left).try_lock().is_ok() {
+        if is_leftover && File::from(leftover).try_lock().is_ok() {
             // Another export may have removed it.
             let _ = remove(directory, name);
         }

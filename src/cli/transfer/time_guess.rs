@@ -2,14 +2,14 @@
 
 use std::time::SystemTime;
 
-use crate::cli::time::{self, implausible};
+use crate::cli::time::{self, time_problem};
 
 /// Returns `true` for a plausible time and `false` for one before there was e-mail, which means "never".
 /// The order of day and month does not matter here.
-pub(crate) fn plausible_time(text: &str) -> Option<bool> {
+pub(crate) fn guess_time(text: &str) -> Option<bool> {
     let (text, _) = text.split_once('[').unwrap_or((text, ""));
-    if let Some(time) = time::parse(text).ok().or_else(|| since_1970(text)) {
-        return match implausible(time) {
+    if let Some(time) = time::parse(text).ok().or_else(|| parse_unix_time(text)) {
+        return match time_problem(time) {
             None => Some(true),
             Some(_) if time < SystemTime::now() => Some(false),
             Some(_) => None,
@@ -38,9 +38,9 @@ pub(crate) fn plausible_time(text: &str) -> Option<bool> {
         (word, rest) = rest.split_at(end);
         if first.is_ascii_digit() {
             numbers += 1;
-        } else if is_word_of_times(word, &MONTHS) {
+        } else if is_abbreviation_of(word, &MONTHS) {
             has_month = true;
-        } else if !is_word_of_times(word, &DAYS) && !IN_TIMES.contains(&&*word.to_lowercase()) {
+        } else if !is_abbreviation_of(word, &DAYS) && !TIME_WORDS.contains(&&*word.to_lowercase()) {
             return None;
         }
     }
@@ -70,18 +70,18 @@ const DAYS: [&str; 7] = [
     "saturday",
     "sunday",
 ];
-const IN_TIMES: [&str; 12] = [
+const TIME_WORDS: [&str; 12] = [
     "t", "z", "am", "pm", "a", "p", "m", "utc", "gmt", "at", "th", "cet",
 ];
 
 /// Whether a word is one of these, or its first letters.
-fn is_word_of_times(word: &str, words: &[&str]) -> bool {
+fn is_abbreviation_of(word: &str, words: &[&str]) -> bool {
     let word = word.to_lowercase();
     word.len() >= 3 && words.iter().any(|whole| whole.starts_with(&word))
 }
 
 /// Seconds or milliseconds since 1970, as databases have them.
-fn since_1970(text: &str) -> Option<SystemTime> {
+fn parse_unix_time(text: &str) -> Option<SystemTime> {
     let number: u64 = text.parse().ok()?;
     let seconds = match text.len() {
         9 | 10 => number,

@@ -6,8 +6,8 @@ use csscolorparser::parse_colors;
 const TOKENS: &str = include_str!("../../../style/tokens.css");
 
 /// The schemes that the page comes in, as CSS writes them.
-pub(crate) fn schemes() -> &'static str {
-    declared(TOKENS, "color-scheme").expect(READABLE)
+pub(crate) fn color_schemes() -> &'static str {
+    declared_value(TOKENS, "color-scheme").expect(TOKENS_FORMAT)
 }
 
 /// The paper in the light and in the dark scheme, as `#rrggbb`.
@@ -15,16 +15,17 @@ pub(crate) fn schemes() -> &'static str {
 /// # Panics
 /// When the tokens say it in another form than the one understood here. They are part of the
 /// program, so a build that passed its tests does not.
-pub(crate) fn paper() -> [(&'static str, String); 2] {
-    let [light, dark] = pair(TOKENS, "--paper").expect(READABLE);
+pub(crate) fn paper_colours() -> [(&'static str, String); 2] {
+    let [light, dark] = light_dark(TOKENS, "--paper").expect(TOKENS_FORMAT);
     [("light", light), ("dark", dark)]
 }
 
-const READABLE: &str = "style/tokens.css declares color-scheme, and --paper as light-dark(…, …)";
+const TOKENS_FORMAT: &str =
+    "style/tokens.css declares color-scheme, and --paper as light-dark(…, …)";
 
 /// Both colours of a token that is declared as `light-dark(…, …)`.
-fn pair(css: &str, token: &str) -> Option<[String; 2]> {
-    let value = declared(css, token)?;
+fn light_dark(css: &str, token: &str) -> Option<[String; 2]> {
+    let value = declared_value(css, token)?;
     let colours = value.strip_prefix("light-dark(")?.strip_suffix(')')?;
     let colours: Result<Vec<_>, _> = parse_colors(colours).collect();
     let hex = colours.ok()?.into_iter().map(|colour| colour.to_string());
@@ -32,7 +33,7 @@ fn pair(css: &str, token: &str) -> Option<[String; 2]> {
 }
 
 /// The value of the first declaration of a property.
-fn declared<'a>(css: &'a str, property: &str) -> Option<&'a str> {
+fn declared_value<'a>(css: &'a str, property: &str) -> Option<&'a str> {
     css.split([';', '{', '}'])
         // A comment may stand before it.
         .filter_map(|part| part.rsplit("*/").next()?.split_once(':'))
@@ -44,28 +45,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_read_wherever_and_however_it_is_declared() {
+    fn reads_a_token_declared_in_any_position_and_format() {
         let css = "/* --a: light-dark(red; */ :root {\n  color-scheme: light dark;\n  /* The \
             paper. */\n  --a: light-dark(\n    oklch(100% 0 0),\n    rgb(0, 16, 255)\n  );\n  \
             --b: var(--a) }\n@media print { :root { --a: #fff } }";
         let colours = ["#ffffff", "#0010ff"].map(str::to_owned);
-        assert_eq!(pair(css, "--a"), Some(colours));
-        assert_eq!(declared(css, "color-scheme"), Some("light dark"));
-        assert_eq!(declared(css, "--b"), Some("var(--a)"));
+        assert_eq!(light_dark(css, "--a"), Some(colours));
+        assert_eq!(declared_value(css, "color-scheme"), Some("light dark"));
+        assert_eq!(declared_value(css, "--b"), Some("var(--a)"));
     }
 
     #[test]
-    fn what_is_no_pair_of_colours_is_none() {
+    fn returns_none_for_an_invalid_colour_pair() {
         for value in ["#fff", "light-dark(#fff)", "light-dark(#fff, nonsense)", ""] {
-            assert_eq!(pair(&format!("--a: {value};"), "--a"), None, "{value}");
+            assert_eq!(
+                light_dark(&format!("--a: {value};"), "--a"),
+                None,
+                "{value}"
+            );
         }
-        assert_eq!(pair("--ab: light-dark(#fff, #000);", "--a"), None);
+        assert_eq!(light_dark("--ab: light-dark(#fff, #000);", "--a"), None);
     }
 
     #[test]
-    fn the_tokens_of_this_build_are_readable() {
-        assert_eq!(schemes(), "light dark");
-        for (_, colour) in paper() {
+    fn parses_the_tokens_of_this_build() {
+        assert_eq!(color_schemes(), "light dark");
+        for (_, colour) in paper_colours() {
             assert!(colour.len() == 7 && colour.starts_with('#'), "{colour}");
         }
     }

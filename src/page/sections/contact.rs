@@ -6,18 +6,18 @@ use crate::{
     copy::{contact, reply::PROMISE},
     page::{
         island::{ContactLinks, ReactIsland, WaitlistForm},
-        page, say,
+        page_text, use_page,
     },
-    wire::{ContactLinksProps, CountState, Outcome, WaitlistFormProps},
+    wire::{ContactLinksProps, CountState, FormOutcome, WaitlistFormProps},
 };
 
 /// The waitlist. Without JavaScript the form posts itself, and the answer stands below its field.
 #[component]
 pub fn Contact() -> impl IntoView {
-    let page = page();
+    let page = use_page();
     let site = page.site;
     let (outcome, text, email) = page.reply.map_or_else(
-        || (Outcome::None, PROMISE, String::new()),
+        || (FormOutcome::None, PROMISE, String::new()),
         |reply| (reply.outcome, reply.text, reply.email),
     );
     let form = WaitlistForm(WaitlistFormProps {
@@ -27,12 +27,12 @@ pub fn Contact() -> impl IntoView {
         count_state: CountState::of(page.count, site.count_from),
         email,
         outcome,
-        invalid: outcome == Outcome::Invalid,
-        message: say(text),
+        invalid: outcome == FormOutcome::Invalid,
+        message: page_text(text),
     });
     let links = ContactLinks(ContactLinksProps {
-        email: site.contact.clone(),
-        social: site.social.clone(),
+        email: site.contact_email.clone(),
+        social: site.social_url.clone(),
         social_host: site.social_host.clone(),
     });
     view! {
@@ -40,7 +40,7 @@ pub fn Contact() -> impl IntoView {
             <div class="sheet">
                 <div>
                     <h2 id="contact-title">{contact::TITLE}</h2>
-                    <p class="lead">{say(contact::LEAD)}</p>
+                    <p class="lead">{page_text(contact::LEAD)}</p>
                 </div>
                 <div id="waitlist"><ReactIsland island=form/></div>
             </div>

@@ -15,7 +15,7 @@ pub fn Demo() -> impl IntoView {
             <h2 id="demo-title">{demo::TITLE}</h2>
             <p class="lead">{demo::LEAD}</p>
             <ReactIsland island=DemoTerminal/>
-            <p class="actions"><a class="button" href="#contact">{demo::START}</a></p>
+            <p class="actions"><a class="button" href="#contact">{demo::CALL_TO_ACTION}</a></p>
         </section>
     }
 }

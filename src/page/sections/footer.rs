@@ -2,16 +2,16 @@
 
 use leptos::prelude::*;
 
-use super::Mark;
+use super::Logo;
 use crate::{
     copy::footer,
-    page::{page, say},
+    page::{page_text, use_page},
 };
 
 /// The last lines. A link without an address is a placeholder: `<a>` without `href`.
 #[component]
 pub fn Footer() -> impl IntoView {
-    let site = page().site;
+    let site = use_page().site;
     let links = [
         (footer::PRIVACY, site.privacy_url.clone()),
         (footer::TERMS, site.terms_url.clone()),
@@ -19,7 +19,7 @@ pub fn Footer() -> impl IntoView {
     ];
     view! {
         <footer class="footer">
-            <p><Mark/>{say(footer::COPYRIGHT)}</p>
+            <p><Logo/>{page_text(footer::COPYRIGHT)}</p>
             <ul class="footer-links">
                 {links.map(|(label, url)| view! { <li><a href=url>{label}</a></li> }).collect_view()}
             </ul>

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{copy::infrastructure, page::say};
+use crate::{copy::infrastructure, page::page_text};
 
 /// Three selling points, and the network that carries them.
 #[component]
@@ -10,7 +10,7 @@ pub fn Infrastructure() -> impl IntoView {
     view! {
         <section class="infrastructure" aria-labelledby="infrastructure-title">
             <h2 id="infrastructure-title">{infrastructure::TITLE}</h2>
-            <p class="lead">{say(infrastructure::LEAD)}</p>
+            <p class="lead">{page_text(infrastructure::LEAD)}</p>
             <figure class="network">
                 <Network/>
                 <figcaption>{infrastructure::CAPTION}</figcaption>
@@ -63,9 +63,9 @@ const NODES: [(i32, i32); 35] = [
     (420, 420),
 ];
 /// Neighbours are nearer than this.
-const REACH: i32 = 112;
+const LINK_LENGTH_MAX: i32 = 112;
 /// The node that has gone dark.
-const DARK: usize = 14;
+const OFFLINE_NODE: usize = 14;
 /// The way that the traffic takes around it.
 const ROUTE: [usize; 8] = [11, 12, 13, 20, 21, 15, 16, 17];
 
@@ -73,11 +73,12 @@ const ROUTE: [usize; 8] = [11, 12, 13, 20, 21, 15, 16, 17];
 #[component]
 fn Network() -> impl IntoView {
     let pairs = (0..NODES.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-    let near = pairs.filter(|&(a, b)| {
+    let neighbours = pairs.filter(|&(a, b)| {
         let ((ax, ay), (bx, by)) = (NODES[a], NODES[b]);
-        (ax - bx).pow(2) + (ay - by).pow(2) < REACH.pow(2)
+        (ax - bx).pow(2) + (ay - by).pow(2) < LINK_LENGTH_MAX.pow(2)
     });
-    let (cut, links): (Vec<_>, Vec<_>) = near.partition(|&(a, b)| a == DARK || b == DARK);
+    let (cut_links, links): (Vec<_>, Vec<_>) =
+        neighbours.partition(|&(a, b)| a == OFFLINE_NODE || b == OFFLINE_NODE);
     let lines = |links: Vec<(usize, usize)>| -> String {
         links
             .into_iter()
@@ -96,18 +97,18 @@ fn Network() -> impl IntoView {
             .map(|&node| format!("M{} {}h0", NODES[node].0, NODES[node].1))
             .collect()
     };
-    let alive: Vec<usize> = (0..NODES.len())
-        .filter(|node| *node != DARK && !ROUTE.contains(node))
+    let online_nodes: Vec<usize> = (0..NODES.len())
+        .filter(|node| *node != OFFLINE_NODE && !ROUTE.contains(node))
         .collect();
     let route = ROUTE
         .map(|node| format!("{} {}", NODES[node].0, NODES[node].1))
         .join("L");
-    let (x, y) = NODES[DARK];
+    let (x, y) = NODES[OFFLINE_NODE];
     view! {
         <svg viewBox="14 20 572 416" aria-hidden="true">
             <path class="links" d=lines(links)/>
-            <path class="links cut" d=lines(cut)/>
-            <path class="nodes" d=dots(&alive)/>
+            <path class="links cut" d=lines(cut_links)/>
+            <path class="nodes" d=dots(&online_nodes)/>
             <path class="live" d=format!("M{route}")/>
             <path class="nodes live" d=dots(&ROUTE)/>
             <circle class="dark" cx=x cy=y r="9"/>

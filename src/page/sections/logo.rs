@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 /// The mark, in the size and the colours of the text around it.
 #[component]
-pub fn Mark() -> impl IntoView {
+pub fn Logo() -> impl IntoView {
     view! {
         <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
             <rect width="32" height="32" rx="7"/>

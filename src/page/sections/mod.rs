@@ -18,6 +18,6 @@ pub use features::Features;
 pub use footer::Footer;
 pub use hero::Hero;
 pub use infrastructure::Infrastructure;
-pub use logo::Mark;
+pub use logo::Logo;
 pub use nav::Nav;
 pub use not_found::NotFound;

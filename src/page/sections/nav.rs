@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::Mark;
-use crate::{copy::nav, page::page};
+use super::Logo;
+use crate::{copy::nav, page::use_page};
 
 /// The fixed bar.
 #[component]
@@ -15,8 +15,8 @@ pub fn Nav(
     let start = format!("{base}#contact");
     view! {
         <header class="nav">
-            <a class="nav-brand" href="/"><Mark/><span>{page().site.product.clone()}</span></a>
-            <a class="button nav-start above" href=start.clone()>{nav::START}</a>
+            <a class="nav-brand" href="/"><Logo/><span>{use_page().site.product.clone()}</span></a>
+            <a class="button nav-start above" href=start.clone()>{nav::CALL_TO_ACTION}</a>
             <nav aria-label=nav::LABEL>
                 <ul class="nav-links">
                     {nav::LINKS
@@ -26,7 +26,7 @@ pub fn Nav(
                         .collect_view()}
                 </ul>
             </nav>
-            <a class="button nav-start beside" href=start>{nav::START}</a>
+            <a class="button nav-start beside" href=start>{nav::CALL_TO_ACTION}</a>
         </header>
     }
 }

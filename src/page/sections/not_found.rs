@@ -14,24 +14,24 @@ pub fn NotFound() -> impl IntoView {
                 <p class="lead">{not_found::TEXT}</p>
                 <p class="actions"><a class="button" href="/">{not_found::HOME}</a></p>
             </div>
-            <Router/>
+            <RouteDiagram/>
         </section>
     }
 }
 
 /// A picture of the router, with the page that nobody added.
 #[component]
-fn Router() -> impl IntoView {
+fn RouteDiagram() -> impl IntoView {
     /// Height of a row, in em.
-    const ROW: usize = 3;
+    const ROW_HEIGHT_EM: usize = 3;
     let rows = not_found::ROUTES.iter().enumerate().map(|(index, route)| {
-        let middle = format!("{}em", ROW * index + 1);
-        let tie = (index > 0)
+        let middle = format!("{}em", ROW_HEIGHT_EM * index + 1);
+        let branch = (index > 0)
             .then(|| view! { <line x1="0.3em" x2="1.75em" y1=middle.clone() y2=middle/> });
         let x = if index == 0 { "0" } else { "2.25em" };
-        view! { {tie}<text x=x y=format!("{}.35em", ROW * index + 1)>{*route}</text> }
+        view! { {branch}<text x=x y=format!("{}.35em", ROW_HEIGHT_EM * index + 1)>{*route}</text> }
     });
-    let missing = ROW * not_found::ROUTES.len() + 1;
+    let missing = ROW_HEIGHT_EM * not_found::ROUTES.len() + 1;
     view! {
         <svg class="scene" height=format!("{}em", missing + 2) aria-hidden="true">
             <line x1="0.3em" x2="0.3em" y1="1.9em" y2=format!("{missing}em")/>

@@ -3,20 +3,19 @@
 //! axum's own loop takes every connection and waits for each without end. This one is hyper's, with
 //! the limits of `limits.rs`.
 
-mod patient;
-mod refusal;
-mod seats;
+mod connection_limit;
+mod idle_timeout;
 
-use std::{io, net::SocketAddr, pin::pin};
+use std::{convert::Infallible, error::Error, future::ready, io, net::SocketAddr, pin::pin};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
-use hyper::{Request, body::Incoming, service::service_fn};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto::Builder,
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt, AsyncWriteExt, join},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::watch,
     time::{sleep, timeout},
@@ -25,15 +24,16 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use super::{
-    ApiError, AppState,
+    AppState, RequestError,
     limits::{
-        BACKLOG, BODY_MAX_BYTES, CLOSING_PATIENCE, HEAD_MAX_BYTES, HTTP2_HEAD_MAX_BYTES, LINGER,
-        PROXY, Patience, STRANGER, STREAMS, WINDOW_BYTES,
+        BODY_MAX_BYTES, CLIENT_TIMEOUTS, GRACEFUL_CLOSE_TIMEOUT, HEADERS_MAX_BYTES,
+        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES, HTTP2_MAX_STREAMS,
+        LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS, Timeouts,
     },
-    router,
+    middleware, router,
 };
-use patient::{Over, Patient};
-use seats::Seats;
+use connection_limit::ConnectionLimit;
+use idle_timeout::IdleTimeoutStream;
 
 /// Listens, for [`serve`].
 ///
@@ -47,38 +47,38 @@ pub fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
     // A server that starts again need not wait for the connections of the one before.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
-    socket.listen(BACKLOG)
+    socket.listen(LISTEN_BACKLOG)
 }
 
 /// Serves until `stop` resolves, then lets the requests under way finish: until they have, their time
 /// is over, or `stop` resolves once more.
 pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: impl AsyncFnMut()) {
     let router = router(state.clone());
-    let seats = Seats::new(state.max_connections);
-    let (stopping, stopped) = watch::channel(false);
+    let limit = ConnectionLimit::new(state.max_connections);
+    let (shutdown_sender, shutdown) = watch::channel(false);
     let connections = TaskTracker::new();
-    let accept = async {
+    let accept_loop = async {
         loop {
-            let (stream, peer, seat) = seats.next(&listener, state).await;
+            let (stream, peer, permit) = limit.accept(&listener, state).await;
             let connection = Connection {
                 peer,
-                is_proxy: state.proxies.trust(peer.ip()),
+                is_proxy: state.proxies.contains(peer.ip()),
                 router: router.clone(),
                 state: state.clone(),
-                stopped: stopped.clone(),
+                shutdown: shutdown.clone(),
             };
             connections.spawn(async move {
-                let _until_its_end = seat;
+                let _permit = permit;
                 connection.serve(stream).await;
             });
         }
     };
     tokio::select! {
-        () = accept => {}
+        () = accept_loop => {}
         () = stop() => {}
     }
     drop(listener);
-    stopping.send_replace(true);
+    shutdown_sender.send_replace(true);
     connections.close();
     if connections.is_empty() {
         return;
@@ -92,102 +92,119 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     tracing::warn!("some requests took too long and were cut off");
 }
 
-/// One connection, from its first byte to its last.
+/// A connection and what it needs to serve requests.
 struct Connection {
     peer: SocketAddr,
     is_proxy: bool,
     router: Router,
     state: AppState,
-    stopped: watch::Receiver<bool>,
+    shutdown: watch::Receiver<bool>,
 }
 
 impl Connection {
+    /// Serves a connection until it ends, reports an error that hyper does not report, and closes it.
     async fn serve(self, stream: TcpStream) {
-        let Self {
-            peer,
-            is_proxy,
-            router,
-            state,
-            mut stopped,
-        } = self;
-        let Patience { head, stall, age } = if is_proxy { PROXY } else { STRANGER };
-        let (stream, over) = Patient::new(stream, stall);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(ConnectInfo(peer));
-            router.clone().call(request)
-        });
+        let state = self.state.clone();
+        let (stream, leftover) = IdleTimeoutStream::new(stream, self.timeouts().idle);
+        let Some(result) = self.run(stream).await else {
+            return;
+        };
+        let Ok(mut leftover) = leftover.await else {
+            return;
+        };
+        if let Err(error) = result {
+            let error: Option<&hyper::Error> = error.downcast_ref();
+            let reply = match error {
+                Some(error) if error.is_parse_version_h2() => Some(RequestError::Http2NotAllowed),
+                // hyper has responded to other malformed requests: 400, or 431 when the headers are too large.
+                Some(error) if error.is_parse() => None,
+                Some(error) if error.is_timeout() && leftover.has_unanswered_bytes => {
+                    Some(RequestError::Timeout)
+                }
+                _ => return,
+            };
+            if let Some(reply) = reply {
+                send_error(&state, reply, &mut leftover.stream).await;
+            }
+        }
+        linger(leftover.stream).await;
+    }
+
+    /// Serves requests until the connection ends. Returns `None` if it had to be cut off: it did not end in
+    /// [`GRACEFUL_CLOSE_TIMEOUT`] after its maximum age or the shutdown of the server.
+    async fn run(
+        mut self,
+        stream: IdleTimeoutStream,
+    ) -> Option<Result<(), Box<dyn Error + Send + Sync>>> {
+        let Timeouts {
+            header_read,
+            max_age,
+            ..
+        } = self.timeouts();
         let mut http = Builder::new(TokioExecutor::new());
         http.http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(head)
-            // Who has asked and says no more may still listen; and who has gone is not missed before
-            // the answer is there.
+            .header_read_timeout(header_read)
+            // A client that has sent its request and shut down its writing half still reads the response.
             .half_close(true)
-            .max_buf_size(HEAD_MAX_BYTES);
+            .max_buf_size(HEADERS_MAX_BYTES);
         http.http2()
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(HTTP2_HEAD_MAX_BYTES)
-            // No body is larger, and what is in flight is memory of ours.
+            .max_concurrent_streams(HTTP2_MAX_STREAMS)
+            .max_header_list_size(HTTP2_HEADERS_MAX_BYTES)
+            // No body is larger, and bytes in flight use memory of the server.
             .initial_stream_window_size(BODY_MAX_BYTES as u32)
-            .initial_connection_window_size(WINDOW_BYTES);
-        if !is_proxy {
+            .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES);
+        if !self.is_proxy {
             http = http.http1_only();
         }
-        let ended = {
-            let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-            let ended = tokio::select! {
-                biased;
-                ended = &mut connection => Some(ended),
-                _ = stopped.wait_for(|stopped| *stopped) => None,
-                () = sleep(age) => None,
-            };
-            match ended {
-                Some(ended) => Ok(ended),
-                None => {
-                    connection.as_mut().graceful_shutdown();
-                    timeout(CLOSING_PATIENCE, connection).await
-                }
-            }
-        };
-        let Ok(Over {
-            mut stream,
-            refusal,
-            is_heard,
-        }) = over.await
-        else {
-            return;
-        };
-        let reason = |error: &hyper::Error| {
-            if error.is_parse_version_h2() {
-                Some(ApiError::Http2)
-            } else if is_heard && error.is_timeout() {
-                Some(ApiError::TooSlow)
-            } else {
-                None
-            }
-        };
-        match ended {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                let Some(error) = refusal.or_else(|| error.downcast_ref().and_then(reason)) else {
-                    return;
-                };
-                refusal::answer(&state, error, &mut stream).await;
-            }
-            Err(_) => return,
+        let service = service_fn(|request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(self.peer));
+            self.router.clone().call(request)
+        });
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        tokio::select! {
+            biased;
+            result = &mut connection => return Some(result),
+            _ = self.shutdown.wait_for(|is_shutdown| *is_shutdown) => {}
+            () = sleep(max_age) => {}
         }
-        linger(stream).await;
+        connection.as_mut().graceful_shutdown();
+        timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await.ok()
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        if self.is_proxy {
+            PROXY_TIMEOUTS
+        } else {
+            CLIENT_TIMEOUTS
+        }
     }
 }
 
-/// Closes a connection that is over. To close it while there is something to read would reset it, and
-/// the client might lose the answer that is on its way (RFC 9112, 9.6).
+/// Sends an error on a connection that hyper has given up.
+///
+/// hyper writes the response, with its `Date` and its framing, as that to a request made up here.
+async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
+    let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
+    let service = service_fn(|_| {
+        let response = middleware::error_response(state, error.clone());
+        ready(Ok::<_, Infallible>(response))
+    });
+    let mut http = http1::Builder::new();
+    let connection = http
+        .half_close(true)
+        .serve_connection(TokioIo::new(join(request, stream)), service);
+    // A client that does not read the response needs none.
+    let _ = timeout(LINGER_TIMEOUT, connection).await;
+}
+
+/// Closes a connection after reading what the client was still sending. Closing it with unread bytes would
+/// reset it, and the client might lose the last response (RFC 9112, 9.6).
 async fn linger(mut stream: TcpStream) {
-    let (time, bytes) = LINGER;
-    let _ = timeout(time, async {
+    let _ = timeout(LINGER_TIMEOUT, async {
         stream.shutdown().await?;
-        let mut rest = stream.take(bytes as u64);
+        let mut rest = stream.take(LINGER_MAX_BYTES);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
     })
     .await;

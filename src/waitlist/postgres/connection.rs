@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
     connector::{Address, Hosts},
-    error::{Failure, Outage, OutageKind, outage},
+    error::{DatabaseFailure, Failure, FailureKind, database_failure},
     sql::Schema,
 };
 
@@ -87,7 +87,7 @@ impl Connection {
         let prepared = match self.prepared.get(statement) {
             Some(prepared) => prepared.clone(),
             None => {
-                let text = self.named(statement);
+                let text = self.qualify(statement);
                 let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(&text)).await;
                 let fresh = self.outcome(done)?;
                 self.prepared.insert(statement, fresh.clone());
@@ -108,13 +108,13 @@ impl Connection {
     }
 
     /// Gives it up.
-    pub(super) fn fail(&mut self) {
+    pub(super) fn mark_failed(&mut self) {
         self.has_failed = true;
     }
 
     /// Runs statements without parameters, in one transaction unless they say otherwise.
     pub(super) async fn execute(&mut self, statements: &str) -> Result<(), Failure> {
-        let statements = self.named(statements);
+        let statements = self.qualify(statements);
         let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(&statements)).await;
         self.outcome(done)
     }
@@ -130,9 +130,9 @@ impl Connection {
     }
 
     /// Names the schema of the list in a statement.
-    pub(super) fn named(&self, statement: &str) -> String {
+    pub(super) fn qualify(&self, statement: &str) -> String {
         match self.schema.get() {
-            Some(schema) => schema.of(statement),
+            Some(schema) => schema.qualify(statement),
             None => statement.to_owned(),
         }
     }
@@ -140,19 +140,19 @@ impl Connection {
     fn outcome<T>(&mut self, done: Result<Result<T, Error>, Elapsed>) -> Result<T, Failure> {
         let failure = match done {
             Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {
-                let why = "the wait for the standby was cancelled";
-                outage(OutageKind::Broken, why.into())
+                let reason = "the wait for the standby was cancelled";
+                database_failure(FailureKind::Disconnected, reason.into())
             }
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => Failure::from(&error),
             Err(_) => {
-                let why = format!("no response in {} seconds", RESPONSE_TIMEOUT.as_secs());
-                outage(OutageKind::NoResponse, why)
+                let reason = format!("no response in {} seconds", RESPONSE_TIMEOUT.as_secs());
+                database_failure(FailureKind::NoResponse, reason)
             }
         };
-        if let Failure::Outage(Outage { kind, .. }) = &failure {
-            self.has_failed |= !kind.leaves_the_connection();
-            if *kind == OutageKind::NoResponse {
+        if let Failure::Database(DatabaseFailure { kind, .. }) = &failure {
+            self.has_failed |= !kind.is_connection_usable();
+            if *kind == FailureKind::NoResponse {
                 self.hosts.suspect(self.address);
             }
         }

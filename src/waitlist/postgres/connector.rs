@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::{
     DatabaseUrl,
     connection::Connection,
-    error::{Failure, Outage, OutageKind, outage},
+    error::{DatabaseFailure, Failure, FailureKind, database_failure},
     sql::{self, Schema},
     url::Target,
 };
@@ -62,12 +62,12 @@ impl Hosts {
         *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
-    fn found(&self, address: Address) {
+    fn remember(&self, address: Address) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
     /// The address to be tried first, and the one to be tried last.
-    fn known(&self) -> (Option<Address>, Option<Address>) {
+    fn preference(&self) -> (Option<Address>, Option<Address>) {
         let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         (last.filter(|last| suspect != Some(*last)), suspect)
@@ -104,7 +104,7 @@ impl Connector {
     }
 
     /// Opens as many to the same hosts.
-    pub(super) fn another(&self) -> Self {
+    pub(super) fn with_own_permits(&self) -> Self {
         let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
         Self {
             url: self.url.clone(),
@@ -117,24 +117,25 @@ impl Connector {
 
     /// Connects to the first address that answers, logs in, and can be written to.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
-        let (last, suspect) = self.hosts.known();
-        let mut failures = Failures::default();
+        let (last, suspect) = self.hosts.preference();
+        let mut failures = ConnectFailures::default();
         if let Some(address) = last
-            && let Some(connection) = self.attempt(address, &mut failures).await
+            && let Some(connection) = self.try_address(address, &mut failures).await
         {
             return Ok(connection);
         }
         for at in self.order() {
             for ip in self.addresses(at, &mut failures).await {
                 let is_new = last != Some((at, ip)) && suspect != Some((at, ip));
-                if is_new && let Some(connection) = self.attempt((at, ip), &mut failures).await {
-                    self.hosts.found((at, ip));
+                if is_new && let Some(connection) = self.try_address((at, ip), &mut failures).await
+                {
+                    self.hosts.remember((at, ip));
                     return Ok(connection);
                 }
             }
         }
         if let Some(address) = suspect
-            && let Some(connection) = self.attempt(address, &mut failures).await
+            && let Some(connection) = self.try_address(address, &mut failures).await
         {
             return Ok(connection);
         }
@@ -153,7 +154,7 @@ impl Connector {
     }
 
     /// The addresses of a host.
-    async fn addresses(&self, at: usize, failures: &mut Failures) -> Vec<Option<IpAddr>> {
+    async fn addresses(&self, at: usize, failures: &mut ConnectFailures) -> Vec<Option<IpAddr>> {
         let target = &self.url.targets[at];
         let name = match (&target.host, target.address) {
             (Host::Unix(_), _) => return vec![None],
@@ -161,7 +162,7 @@ impl Connector {
             (Host::Tcp(name), None) => name,
         };
         let found = lookup_host((&**name, target.port));
-        let why = match timeout(self.url.connect_timeout, found).await {
+        let reason = match timeout(self.url.connect_timeout, found).await {
             Ok(Ok(found)) => {
                 let found: Vec<_> = found.map(|address| Some(address.ip())).collect();
                 if !found.is_empty() {
@@ -172,34 +173,48 @@ impl Connector {
             Ok(Err(error)) => format!("the host cannot be looked up: {error}"),
             Err(_) => "the lookup of the host was not answered in time".into(),
         };
-        failures.add(at, target, None, outage(OutageKind::Broken, why));
+        failures.add(
+            at,
+            target,
+            None,
+            database_failure(FailureKind::Disconnected, reason),
+        );
         Vec::new()
     }
 
-    async fn attempt(&self, (at, ip): Address, failures: &mut Failures) -> Option<Connection> {
+    async fn try_address(
+        &self,
+        (at, ip): Address,
+        failures: &mut ConnectFailures,
+    ) -> Option<Connection> {
         let target = &self.url.targets[at];
         let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
-            let why = "it has not answered earlier statements yet";
-            failures.add(at, target, ip, outage(OutageKind::NoResponse, why.into()));
+            let reason = "it has not answered earlier statements yet";
+            failures.add(
+                at,
+                target,
+                ip,
+                database_failure(FailureKind::NoResponse, reason.into()),
+            );
             return None;
         };
         let limit = self.url.connect_timeout;
         // A task of its own: if it takes too long, it keeps its permit until the database has answered, so that
         // logins that hang there do not pile up.
-        let mut beginning = tokio::spawn(self.begin(at, ip, permit));
-        let failure = match timeout(limit, &mut beginning).await {
+        let mut session = tokio::spawn(self.start_session(at, ip, permit));
+        let failure = match timeout(limit, &mut session).await {
             Ok(Ok(Ok(connection))) => return Some(connection),
             Ok(Ok(Err(error))) if is_read_only(&error) => {
-                let why = "the server does not allow writes: it is a standby, or read-only";
-                outage(OutageKind::Unavailable, why.into())
+                let reason = "the server does not allow writes: it is a standby, or read-only";
+                database_failure(FailureKind::Unavailable, reason.into())
             }
             Ok(Ok(Err(error))) => Failure::from(&error),
-            Ok(Err(_)) => outage(
-                OutageKind::Broken,
+            Ok(Err(_)) => database_failure(
+                FailureKind::Disconnected,
                 "an internal error while connecting".into(),
             ),
-            Err(_) => outage(
-                OutageKind::NoResponse,
+            Err(_) => database_failure(
+                FailureKind::NoResponse,
                 format!("no connection in {} seconds", limit.as_secs_f32()),
             ),
         };
@@ -208,7 +223,7 @@ impl Connector {
     }
 
     /// Connects, encrypts, logs in, and begins the session.
-    fn begin(
+    fn start_session(
         &self,
         at: usize,
         ip: Option<IpAddr>,
@@ -277,15 +292,15 @@ fn is_read_only(error: &Error) -> bool {
 
 /// Why each address failed.
 #[derive(Default)]
-struct Failures(Vec<(usize, String, Failure)>);
+struct ConnectFailures(Vec<(usize, String, Failure)>);
 
-impl Failures {
+impl ConnectFailures {
     fn add(&mut self, at: usize, target: &Target, ip: Option<IpAddr>, failure: Failure) {
-        let place = match (&target.host, ip) {
+        let endpoint = match (&target.host, ip) {
             (Host::Tcp(name), Some(ip)) if *name != ip.to_string() => format!("{target} ({ip})"),
             _ => target.to_string(),
         };
-        self.0.push((at, place, failure));
+        self.0.push((at, endpoint, failure));
     }
 
     /// All of it in a sentence, with the most permanent error of each host, and of several hosts the most transient
@@ -293,20 +308,23 @@ impl Failures {
     fn into_failure(self) -> Failure {
         let mut by_host = BTreeMap::new();
         let mut sentences = Vec::new();
-        let has_one = self.0.len() == 1;
-        for (at, place, failure) in self.0 {
-            let Failure::Outage(Outage { why, kind }) = failure else {
+        let is_single = self.0.len() == 1;
+        for (at, endpoint, failure) in self.0 {
+            let Failure::Database(DatabaseFailure { reason, kind }) = failure else {
                 return failure;
             };
             let worst = by_host.entry(at).or_insert(kind);
             *worst = kind.max(*worst);
-            sentences.push(if has_one {
-                why
+            sentences.push(if is_single {
+                reason
             } else {
-                format!("{place}: {why}")
+                format!("{endpoint}: {reason}")
             });
         }
         let kind = by_host.into_values().min();
-        outage(kind.unwrap_or(OutageKind::Broken), sentences.join("; "))
+        database_failure(
+            kind.unwrap_or(FailureKind::Disconnected),
+            sentences.join("; "),
+        )
     }
 }

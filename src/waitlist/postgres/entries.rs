@@ -15,7 +15,7 @@ use tokio::{
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
-    super::{Email, Entries, Entry, Selection, StoreError, queue::of_the_store},
+    super::{Email, EntryStream, Selection, StoreError, WaitlistEntry, queue::store_task},
     connection::Connection,
     connector::Connector,
     error::Failure,
@@ -23,13 +23,13 @@ use super::{
 };
 
 /// Entries that are handed on together, and how many such blocks may wait for who reads them.
-const BLOCK: usize = 512;
-const BLOCKS: usize = 4;
+const BLOCK_ENTRIES: usize = 512;
+const MAX_QUEUED_BLOCKS: usize = 4;
 
 /// The end of all times that are kept: 9999-12-31T23:59:59.999Z.
-const LAST: Duration = Duration::from_millis(253_402_300_799_999);
+const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
 
-type Block = Result<Vec<Entry>, StoreError>;
+type Block = Result<Vec<WaitlistEntry>, StoreError>;
 
 /// Maximum time to begin. Over a slow line, each statement takes a while.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a reading that others' writing has made impossible is begun again.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// The selected entries, and the count of the same moment. Must not be called by a task.
 ///
@@ -51,33 +51,35 @@ pub(super) fn entries(
     runtime: &Handle,
     connector: Arc<Connector>,
     selection: Selection,
-) -> Result<Entries, StoreError> {
-    let (tell, told) = oneshot::channel();
-    let (send, mut blocks) = mpsc::channel(BLOCKS);
+) -> Result<EntryStream, StoreError> {
+    let (count_sender, count_receiver) = oneshot::channel();
+    let (block_sender, mut blocks) = mpsc::channel(MAX_QUEUED_BLOCKS);
     let mut reader = Reader {
         connector,
         selection,
-        tell: Some(tell),
-        send,
+        count_sender: Some(count_sender),
+        block_sender,
     };
-    runtime.spawn(of_the_store(async move {
-        for _ in 0..TRIES {
+    runtime.spawn(store_task(async move {
+        for _ in 0..MAX_ATTEMPTS {
             match reader.read().await {
-                Err(Stop::Conflict) if reader.tell.is_some() => {}
-                Err(Stop::Conflict) => return reader.fail(StoreError::Unreadable).await,
-                Err(Stop::Trouble(error)) => return reader.fail(error).await,
-                Ok(()) | Err(Stop::Gone) => return,
+                Err(ReadError::Conflict) if reader.count_sender.is_some() => {}
+                Err(ReadError::Conflict) => return reader.fail(StoreError::Unreadable).await,
+                Err(ReadError::Store(error)) => return reader.fail(error).await,
+                Ok(()) | Err(ReadError::ReaderGone) => return,
             }
         }
         reader.fail(StoreError::Unreadable).await;
     }));
-    let count = told.blocking_recv().map_err(|_| StoreError::Stopped)??;
+    let count = count_receiver
+        .blocking_recv()
+        .map_err(|_| StoreError::Stopped)??;
     let mut is_over = false;
     let blocks = std::iter::from_fn(move || {
         // The last one is not full. Without it the reader was ended, and the list was not.
         let next = || blocks.blocking_recv().unwrap_or(Err(StoreError::Stopped));
         let block = (!is_over).then(next)?;
-        is_over = !matches!(&block, Ok(entries) if entries.len() == BLOCK);
+        is_over = !matches!(&block, Ok(entries) if entries.len() == BLOCK_ENTRIES);
         Some(block)
     });
     let entries = blocks.flat_map(|block| {
@@ -87,34 +89,34 @@ pub(super) fn entries(
         };
         entries.into_iter().map(Ok).chain(error)
     });
-    Ok(Entries::new(count, entries))
+    Ok(EntryStream::new(count, entries))
 }
 
 /// Why a reading ends early.
-enum Stop {
+enum ReadError {
     /// Others were at the same rows.
     Conflict,
-    Trouble(StoreError),
+    Store(StoreError),
     /// Nobody reads any more.
-    Gone,
+    ReaderGone,
 }
 
-impl From<Elapsed> for Stop {
+impl From<Elapsed> for ReadError {
     fn from(_: Elapsed) -> Self {
-        Self::Trouble(StoreError::TimedOut)
+        Self::Store(StoreError::TimedOut)
     }
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Conflict => Self::Conflict,
-            failure => Self::Trouble(failure.into()),
+            failure => Self::Store(failure.into()),
         }
     }
 }
 
-impl From<tokio_postgres::Error> for Stop {
+impl From<tokio_postgres::Error> for ReadError {
     fn from(error: tokio_postgres::Error) -> Self {
         Failure::from(&error).into()
     }
@@ -124,74 +126,77 @@ struct Reader {
     connector: Arc<Connector>,
     selection: Selection,
     /// Whom the count is to be told, or why there is none, until it is.
-    tell: Option<oneshot::Sender<Result<u64, StoreError>>>,
-    send: mpsc::Sender<Block>,
+    count_sender: Option<oneshot::Sender<Result<u64, StoreError>>>,
+    block_sender: mpsc::Sender<Block>,
 }
 
 impl Reader {
-    async fn read(&mut self) -> Result<(), Stop> {
+    async fn read(&mut self) -> Result<(), ReadError> {
         let mut connection = self.connector.connect().await?;
-        let read = self.read_by(&mut connection).await;
+        let read = self.read_with(&mut connection).await;
         // Unread rows may remain in it.
         connection.close();
         read
     }
 
-    async fn read_by(&mut self, connection: &mut Connection) -> Result<(), Stop> {
-        let listed = connection.named(sql::LISTED);
-        let statement = connection.named(&sql::entries(self.selection.newest_first));
+    async fn read_with(&mut self, connection: &mut Connection) -> Result<(), ReadError> {
+        let total_count = connection.qualify(sql::TOTAL_COUNT);
+        let statement = connection.qualify(&sql::entries(self.selection.newest_first));
         let begin = async {
             let client = connection.client();
             client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
-            let reading = client.build_transaction();
-            let reading = reading.isolation_level(IsolationLevel::RepeatableRead);
-            let reading = reading.read_only(true).start().await?;
+            let transaction = client.build_transaction();
+            let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
+            let transaction = transaction.read_only(true).start().await?;
             // This statement takes the snapshot.
-            let count = reading.query_typed_one(&listed, &[]).await?.try_get(0)?;
-            Ok::<_, Stop>((reading, count))
+            let count = transaction
+                .query_typed_one(&total_count, &[])
+                .await?
+                .try_get(0)?;
+            Ok::<_, ReadError>((transaction, count))
         };
-        let (reading, count) = timeout(BEGIN_TIMEOUT, begin).await??;
+        let (transaction, count) = timeout(BEGIN_TIMEOUT, begin).await??;
 
         let Selection { since, until, .. } = self.selection;
         let period = [
             since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
-            until.unwrap_or(UNIX_EPOCH + LAST),
+            until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH),
         ];
-        let rows = reading.query_raw(&statement, period);
+        let rows = transaction.query_raw(&statement, period);
         let mut rows = pin!(timeout(SORT_TIMEOUT, rows).await??);
-        let mut block = Vec::with_capacity(BLOCK);
+        let mut block = Vec::with_capacity(BLOCK_ENTRIES);
         while let Some(row) = timeout(SORT_TIMEOUT, rows.next()).await? {
-            block.push(entry(&row?)?);
-            if block.len() == BLOCK {
-                self.hand_on(count, std::mem::take(&mut block)).await?;
+            block.push(entry_from_row(&row?)?);
+            if block.len() == BLOCK_ENTRIES {
+                self.send_block(count, std::mem::take(&mut block)).await?;
             }
         }
-        self.hand_on(count, block).await
+        self.send_block(count, block).await
     }
 
     async fn fail(&mut self, error: StoreError) {
         // Who has gone away needs no answer.
-        match self.tell.take() {
-            Some(tell) => drop(tell.send(Err(error))),
-            None => drop(self.send.send(Err(error)).await),
+        match self.count_sender.take() {
+            Some(count_sender) => drop(count_sender.send(Err(error))),
+            None => drop(self.block_sender.send(Err(error)).await),
         }
     }
 
     /// Reports the count with the first block: until then, reading can begin again.
-    async fn hand_on(&mut self, count: i64, block: Vec<Entry>) -> Result<(), Stop> {
-        if let Some(tell) = self.tell.take() {
-            let told = tell.send(Ok(u64::try_from(count).unwrap_or(0)));
-            told.map_err(|_| Stop::Gone)?;
+    async fn send_block(&mut self, count: i64, block: Vec<WaitlistEntry>) -> Result<(), ReadError> {
+        if let Some(count_sender) = self.count_sender.take() {
+            let sent = count_sender.send(Ok(u64::try_from(count).unwrap_or(0)));
+            sent.map_err(|_| ReadError::ReaderGone)?;
         }
-        let sent = timeout(READER_TIMEOUT, self.send.send(Ok(block))).await;
-        let sent = sent.map_err(|_| Stop::Trouble(StoreError::ReaderTimedOut))?;
-        sent.map_err(|_| Stop::Gone)
+        let sent = timeout(READER_TIMEOUT, self.block_sender.send(Ok(block))).await;
+        let sent = sent.map_err(|_| ReadError::Store(StoreError::ReaderTimedOut))?;
+        sent.map_err(|_| ReadError::ReaderGone)
     }
 }
 
-fn entry(row: &Row) -> Result<Entry, tokio_postgres::Error> {
-    Ok(Entry {
-        email: Email::kept(row.try_get(0)?),
+fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
+    Ok(WaitlistEntry {
+        email: Email::from_stored(row.try_get(0)?),
         joined_at: row.try_get(1)?,
     })
 }

@@ -8,15 +8,15 @@ use super::schema;
 
 /// Why a list is not opened. Its words are for the owner; nothing was changed.
 #[derive(Debug)]
-pub enum DatabaseError {
+pub enum PostgresOpenError {
     /// A setting of this program's, in words.
     Settings(String),
-    /// Nobody answers there (where, why). Later somebody may.
+    /// Nobody answers there (where, reason). Later somebody may.
     Unreachable(String, String),
-    /// It answers, but not now (where, why). Later it may.
+    /// It answers, but not now (where, reason). Later it may.
     Unavailable(String, String),
-    /// It answers, and refuses (where, why).
-    Refused(String, String),
+    /// It answers, and refuses (where, reason).
+    Rejected(String, String),
     /// There is no list (where).
     NoList(String),
     /// The list is of an older format, which a server or an import would update (where, which).
@@ -31,52 +31,52 @@ pub enum DatabaseError {
     Pooler(String),
 }
 
-impl fmt::Display for DatabaseError {
+impl fmt::Display for PostgresOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Settings(why) => write!(f, "cannot connect to the database: {why}"),
-            Self::Unreachable(place, why) => write!(
+            Self::Settings(reason) => write!(f, "cannot connect to the database: {reason}"),
+            Self::Unreachable(database, reason) => write!(
                 f,
-                "{place} does not answer: {why}; check that it runs and that this machine may reach it"
+                "{database} does not answer: {reason}; check that it runs and that this machine may reach it"
             ),
-            Self::Unavailable(place, why) => write!(
+            Self::Unavailable(database, reason) => write!(
                 f,
-                "{place} answers, but cannot be used now: {why}; fix that in the database, or try again"
+                "{database} answers, but cannot be used now: {reason}; fix that in the database, or try again"
             ),
-            Self::Refused(place, why) => write!(
+            Self::Rejected(database, reason) => write!(
                 f,
-                "{place} answers, but refuses: {why}; check the URL and the privileges of this user"
+                "{database} answers, but refuses: {reason}; check the URL and the privileges of this user"
             ),
-            Self::NoList(place) => write!(
+            Self::NoList(database) => write!(
                 f,
-                "there is no waitlist in {place}; name its place with --store"
+                "there is no waitlist in {database}; name its place with --store"
             ),
-            Self::Older(place, format) => write!(
+            Self::Older(database, format) => write!(
                 f,
-                "{place} has a waitlist of format {format}, and this program reads format {}: start the \
+                "{database} has a waitlist of format {format}, and this program reads format {}: start the \
                  server once as the user who owns the tables, which updates them",
-                schema::FORMAT
+                schema::FORMAT_VERSION
             ),
-            Self::Newer(place, format) => write!(
+            Self::Newer(database, format) => write!(
                 f,
-                "{place} has a waitlist of format {format}, and this program reads format {}: use the \
+                "{database} has a waitlist of format {format}, and this program reads format {}: use the \
                  program that made it, or a newer one",
-                schema::FORMAT
+                schema::FORMAT_VERSION
             ),
-            Self::Several(place, schemas) => write!(
+            Self::Several(database, schemas) => write!(
                 f,
-                "{place} has waitlists in several schemas ({}): name the one that is meant in the URL, with \
+                "{database} has waitlists in several schemas ({}): name the one that is meant in the URL, with \
                  options=-csearch_path%3DSCHEMA",
                 schemas.join(", "),
             ),
-            Self::Encoding(place, encoding) => write!(
+            Self::Encoding(database, encoding) => write!(
                 f,
-                "{place} stores text as {encoding}, which cannot represent every address: create a \
+                "{database} stores text as {encoding}, which cannot represent every address: create a \
                  database with ENCODING 'UTF8'"
             ),
-            Self::Pooler(place) => write!(
+            Self::Pooler(database) => write!(
                 f,
-                "{place} is a connection pooler that gives each transaction another session, as PgBouncer does \
+                "{database} is a connection pooler that gives each transaction another session, as PgBouncer does \
                  with pool_mode = transaction: set pool_mode = session for this database, or connect to \
                  PostgreSQL directly"
             ),
@@ -84,23 +84,27 @@ impl fmt::Display for DatabaseError {
     }
 }
 
-impl std::error::Error for DatabaseError {}
+impl std::error::Error for PostgresOpenError {}
 
-impl DatabaseError {
+impl PostgresOpenError {
     /// Why a list is not opened, when a connection or a statement failed.
-    pub(super) fn of(place: &str, failure: Failure) -> Self {
-        let place = place.to_owned();
+    pub(super) fn from_failure(database: &str, failure: Failure) -> Self {
+        let database = database.to_owned();
         match failure {
-            Failure::Conflict => Self::Unavailable(place, "others change the same rows".into()),
-            Failure::Slot => Self::Unavailable(place, "a row of the count is missing".into()),
-            Failure::Rejected(why) => Self::Refused(place, why),
-            Failure::Outage(Outage { why, kind }) => match kind {
-                OutageKind::Refused => Self::Refused(place, why),
-                OutageKind::Cancelled
-                | OutageKind::Failed
-                | OutageKind::Full
-                | OutageKind::Unavailable => Self::Unavailable(place, why),
-                OutageKind::NoResponse | OutageKind::Broken => Self::Unreachable(place, why),
+            Failure::Conflict => Self::Unavailable(database, "others change the same rows".into()),
+            Failure::StaleSlot => {
+                Self::Unavailable(database, "a row of the count is missing".into())
+            }
+            Failure::RowRejected(reason) => Self::Rejected(database, reason),
+            Failure::Database(DatabaseFailure { reason, kind }) => match kind {
+                FailureKind::Permanent => Self::Rejected(database, reason),
+                FailureKind::Cancelled
+                | FailureKind::StatementFailed
+                | FailureKind::TooManyConnections
+                | FailureKind::Unavailable => Self::Unavailable(database, reason),
+                FailureKind::NoResponse | FailureKind::Disconnected => {
+                    Self::Unreachable(database, reason)
+                }
             },
         }
     }
@@ -112,100 +116,105 @@ pub(super) enum Failure {
     /// Others changed the same rows: try again.
     Conflict,
     /// The row in which this instance counts is missing, or its epoch has changed.
-    Slot,
+    StaleSlot,
     /// The database rejects a row, in words.
-    Rejected(String),
-    Outage(Outage),
+    RowRejected(String),
+    Database(DatabaseFailure),
 }
 
 impl Failure {
     /// A statement took too long. Fewer rows at a time may help.
     pub(super) fn is_slow(&self) -> bool {
-        let Self::Outage(Outage { kind, .. }) = self else {
+        let Self::Database(DatabaseFailure { kind, .. }) = self else {
             return false;
         };
-        matches!(kind, OutageKind::NoResponse | OutageKind::Cancelled)
+        matches!(kind, FailureKind::NoResponse | FailureKind::Cancelled)
     }
 
     /// The database has answered, and what it said may concern a row. Whether it does, a probe tells.
-    pub(super) fn may_concern_a_row(&self) -> Option<&str> {
+    pub(super) fn possible_row_problem(&self) -> Option<&str> {
         match self {
-            Self::Outage(Outage { why, kind }) if kind.leaves_the_connection() => Some(why),
+            Self::Database(DatabaseFailure { reason, kind }) if kind.is_connection_usable() => {
+                Some(reason)
+            }
             _ => None,
         }
     }
 
     /// Somebody may hold the row of the slot, or have deleted it: another one may do.
-    pub(super) fn may_concern_the_slot(&self) -> bool {
-        matches!(self, Self::Slot) || self.is_slow()
+    pub(super) fn may_be_slot_problem(&self) -> bool {
+        matches!(self, Self::StaleSlot) || self.is_slow()
     }
 }
 
 /// The database cannot be used.
 #[derive(Clone, Debug)]
-pub(super) struct Outage {
+pub(super) struct DatabaseFailure {
     /// In words for the owner, without anybody's address.
-    pub(super) why: String,
-    pub(super) kind: OutageKind,
+    pub(super) reason: String,
+    pub(super) kind: FailureKind,
 }
 
 /// Ordered from transient to permanent.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum OutageKind {
+pub(super) enum FailureKind {
     /// There is no connection, or it broke.
-    Broken,
+    Disconnected,
     /// There was no response in time.
     NoResponse,
     /// The database has cancelled a statement that took too long.
     Cancelled,
     /// A statement has failed, for a reason that may be a row's.
-    Failed,
+    StatementFailed,
     /// It has no connection left.
-    Full,
+    TooManyConnections,
     /// It answers with an error that may pass.
     Unavailable,
     /// It answers with an error that lasts until somebody fixes it.
-    Refused,
+    Permanent,
 }
 
-impl OutageKind {
+impl FailureKind {
     /// Whether the connection can be used after it.
-    pub(super) fn leaves_the_connection(self) -> bool {
-        matches!(self, Self::Cancelled | Self::Failed | Self::Refused)
+    pub(super) fn is_connection_usable(self) -> bool {
+        matches!(
+            self,
+            Self::Cancelled | Self::StatementFailed | Self::Permanent
+        )
     }
 
     /// Whether the database has said what is wrong.
-    pub(super) fn is_answer(self) -> bool {
+    pub(super) fn is_database_response(self) -> bool {
         self >= Self::Cancelled
     }
 }
 
-pub(super) fn outage(kind: OutageKind, why: String) -> Failure {
-    Failure::Outage(Outage { why, kind })
+pub(super) fn database_failure(kind: FailureKind, reason: String) -> Failure {
+    Failure::Database(DatabaseFailure { reason, kind })
 }
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let outage = |kind| outage(kind, describe(error));
+        let failure = |kind| database_failure(kind, describe(error));
         let Some(code) = error.code() else {
-            return outage(OutageKind::Broken);
+            return failure(FailureKind::Disconnected);
         };
         if is_conflict(error) {
             Self::Conflict
         } else if *code == SqlState::DIVISION_BY_ZERO {
-            Self::Slot
+            Self::StaleSlot
         } else if is_of_class(code.code(), &["22", "23", "44", "P0"]) {
-            Self::Rejected(describe(error))
+            Self::RowRejected(describe(error))
         } else if is_lasting(code) {
-            outage(OutageKind::Refused)
+            failure(FailureKind::Permanent)
         } else if *code == SqlState::QUERY_CANCELED {
-            outage(OutageKind::Cancelled)
+            failure(FailureKind::Cancelled)
         } else if *code == SqlState::TOO_MANY_CONNECTIONS {
-            outage(OutageKind::Full)
+            failure(FailureKind::TooManyConnections)
         } else if is_of_class(code.code(), &["08", "25", "40", "53", "57", "58"]) {
-            outage(OutageKind::Unavailable)
+            failure(FailureKind::Unavailable)
         } else {
-            outage(OutageKind::Failed)
+            failure(FailureKind::StatementFailed)
         }
     }
 }
@@ -228,8 +237,8 @@ pub(super) fn is_conflict(error: &Error) -> bool {
 /// and CockroachDB's insides, which name keys) is described by its number.
 pub(super) fn describe(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
-        let why = error.source().map(|why| format!(": {why}"));
-        return format!("{error}{}", why.unwrap_or_default());
+        let reason = error.source().map(|reason| format!(": {reason}"));
+        return format!("{error}{}", reason.unwrap_or_default());
     };
     let code = error.code().code();
     // Connections, constraints, states, logging in, names, privileges, resources, states of objects, operators,

@@ -21,26 +21,26 @@ use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{ANSWER_PATIENCE, Erasure, Queue, of_the_store},
+    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
+    queue::{Erasure, Queue, REPLY_TIMEOUT, store_task},
 };
-use committer::{BATCH_MAX, Committer};
+use committer::{BATCH_MAX_ENTRIES, Committer};
 use connector::Connector;
 use state::State;
 
-pub use error::DatabaseError;
-pub use state::Trouble;
+pub use error::PostgresOpenError;
+pub use state::Outage;
 pub use url::DatabaseUrl;
 
 /// Maximum number of connections to a host that write, and of those that read. One writes, one reads the count, and
 /// each export has one; the others were given up, and their statements still run.
-const CONNECTIONS_MAX: usize = 4;
+const MAX_CONNECTIONS_PER_HOST: usize = 4;
 
 /// The list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
     queue: Queue,
-    reading: Arc<Connector>,
+    reader_connector: Arc<Connector>,
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
@@ -51,53 +51,61 @@ impl PostgresWaitlist {
     /// Opens the list in a database. Waits, so it is not for a task; the list has some on `runtime`.
     ///
     /// # Errors
-    /// [`DatabaseError`] says what was found and what to do. [`DatabaseError::NoList`] when there is none.
-    pub fn open(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, DatabaseError> {
-        Self::look(url, runtime, false)
+    /// [`PostgresOpenError`] says what was found and what to do. [`PostgresOpenError::NoList`] when there is none.
+    pub fn open(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
+        Self::open_list(url, runtime, false)
     }
 
     /// Opens the list in a database, making it when there is none, and what this program needs of one of
     /// an earlier format. Waits, like [`open`](Self::open).
     ///
     /// # Errors
-    /// [`DatabaseError`] says what was found and what to do.
-    pub fn open_or_make(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, DatabaseError> {
-        Self::look(url, runtime, true)
+    /// [`PostgresOpenError`] says what was found and what to do.
+    pub fn open_or_create(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
+        Self::open_list(url, runtime, true)
     }
 
-    fn look(url: &DatabaseUrl, runtime: &Handle, make: bool) -> Result<Self, DatabaseError> {
+    fn open_list(
+        url: &DatabaseUrl,
+        runtime: &Handle,
+        create_missing: bool,
+    ) -> Result<Self, PostgresOpenError> {
         let schema = Arc::new(OnceLock::new());
-        let writing = Connector::new(url, Arc::clone(&schema), CONNECTIONS_MAX);
-        let writing = writing.map_err(DatabaseError::Settings)?;
+        let writer_connector = Connector::new(url, Arc::clone(&schema), MAX_CONNECTIONS_PER_HOST);
+        let writer_connector = writer_connector.map_err(PostgresOpenError::Settings)?;
         // Separate, so that readers cannot exhaust the writer's connections.
-        let (reading, writing) = (Arc::new(writing.another()), Arc::new(writing));
+        let (reader_connector, writer_connector) = (
+            Arc::new(writer_connector.with_own_permits()),
+            Arc::new(writer_connector),
+        );
         let state = Arc::new(State::new());
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         {
             let (url, schema) = (url.clone(), Arc::clone(&schema));
-            let (reading, state) = (Arc::clone(&reading), Arc::clone(&state));
+            let (reader_connector, state) = (Arc::clone(&reader_connector), Arc::clone(&state));
             runtime.spawn(async move {
-                let opened = open::open(&url, &reading, &schema, &state, make).await;
+                let opened =
+                    open::open(&url, &reader_connector, &schema, &state, create_missing).await;
                 // Who asked waits.
-                let _ = tell.send(opened);
+                let _ = sender.send(opened);
             });
         }
-        let opened = told.recv();
+        let opened = receiver.recv();
         let (warning, connection) = opened.map_err(|_| {
-            DatabaseError::Settings("an internal error while opening the list".into())
+            PostgresOpenError::Settings("an internal error while opening the list".into())
         })??;
-        let (queue, requests) = Queue::new(BATCH_MAX);
-        let committer = Committer::new(writing, Arc::clone(&state));
-        let committer = of_the_store(committer.run(requests));
-        let watch = of_the_store(state::watch(
-            Arc::clone(&reading),
+        let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
+        let committer = Committer::new(writer_connector, Arc::clone(&state));
+        let committer = store_task(committer.run(requests));
+        let watch = store_task(state::poll_count(
+            Arc::clone(&reader_connector),
             Some(connection),
             Arc::clone(&state),
             queue.clone(),
         ));
         Ok(Self {
             queue,
-            reading,
+            reader_connector,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(watch)].map(AbortOnDropHandle::new),
             runtime: runtime.clone(),
@@ -111,31 +119,31 @@ impl PostgresWaitlist {
     }
 
     /// What is wrong with the database, for whoever waits for it to change.
-    pub fn trouble(&self) -> watch::Receiver<Option<Trouble>> {
-        self.state.trouble.subscribe()
+    pub fn outage(&self) -> watch::Receiver<Option<Outage>> {
+        self.state.outage.subscribe()
     }
 
     /// Fails at once when the outage is longer than anybody waits.
-    fn unless_lost<'a, T: 'a + Send>(
+    fn fail_fast_in_outage<'a, T: 'a + Send>(
         &'a self,
-        answer: impl FnOnce(&'a Queue) -> Answer<'a, T>,
-    ) -> Answer<'a, T> {
-        let lost = {
-            let trouble = self.state.trouble.borrow();
-            let lost = trouble.as_ref();
-            let lost = lost.filter(|trouble| trouble.since.elapsed() > ANSWER_PATIENCE);
-            lost.map(Trouble::error)
+        send: impl FnOnce(&'a Queue) -> StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        let outage_error = {
+            let outage = self.state.outage.borrow();
+            let outage_error = outage.as_ref();
+            let outage_error = outage_error.filter(|outage| outage.since.elapsed() > REPLY_TIMEOUT);
+            outage_error.map(Outage::error)
         };
-        if let Some(lost) = lost {
-            return Box::pin(std::future::ready(Err(lost)));
+        if let Some(outage_error) = outage_error {
+            return Box::pin(std::future::ready(Err(outage_error)));
         }
-        let answer = answer(&self.queue);
+        let reply = send(&self.queue);
         Box::pin(async move {
-            answer.await.map_err(|error| {
-                let trouble = self.state.trouble.borrow();
-                match (error, trouble.as_ref()) {
+            reply.await.map_err(|error| {
+                let outage = self.state.outage.borrow();
+                match (error, outage.as_ref()) {
                     // It was not slow.
-                    (StoreError::TimedOut, Some(trouble)) => trouble.error(),
+                    (StoreError::TimedOut, Some(outage)) => outage.error(),
                     (error, _) => error,
                 }
             })
@@ -144,23 +152,23 @@ impl PostgresWaitlist {
 }
 
 impl Waitlist for PostgresWaitlist {
-    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
-        self.unless_lost(|queue| queue.join(entry))
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        self.fail_fast_in_outage(|queue| queue.join(entry))
     }
 
-    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
-        self.unless_lost(|queue| queue.join_all(entries))
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        self.fail_fast_in_outage(|queue| queue.join_all(entries))
     }
 
-    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        self.unless_lost(|queue| queue.erase(Erasure::of(emails)))
+    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.fail_fast_in_outage(|queue| queue.erase(Erasure::without_search(emails)))
     }
 
-    fn ready(&self) -> Answer<'_, ()> {
-        if let Some(trouble) = self.state.trouble.borrow().as_ref() {
-            return Box::pin(std::future::ready(Err(trouble.error())));
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        if let Some(outage) = self.state.outage.borrow().as_ref() {
+            return Box::pin(std::future::ready(Err(outage.error())));
         }
-        self.unless_lost(Queue::ready)
+        self.fail_fast_in_outage(Queue::ready)
     }
 
     /// As of a quarter of a second ago or later, while the database answers.
@@ -168,15 +176,15 @@ impl Waitlist for PostgresWaitlist {
         *self.state.count.borrow()
     }
 
-    fn changes(&self) -> watch::Receiver<u64> {
+    fn watch_count(&self) -> watch::Receiver<u64> {
         self.state.count.subscribe()
     }
 
-    fn recount(&self) -> Answer<'_, i64> {
-        Box::pin(recount::recount(&self.reading))
+    fn recount(&self) -> StoreFuture<'_, i64> {
+        Box::pin(recount::recount(&self.reader_connector))
     }
 
-    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
-        entries::entries(&self.runtime, Arc::clone(&self.reading), selection)
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        entries::entries(&self.runtime, Arc::clone(&self.reader_connector), selection)
     }
 }

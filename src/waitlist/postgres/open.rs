@@ -7,10 +7,10 @@ use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
-    DatabaseError, DatabaseUrl,
+    DatabaseUrl, PostgresOpenError,
     connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
-    error::{Failure, OutageKind, describe},
+    error::{Failure, FailureKind, describe},
     schema,
     sql::{self, Schema},
     state::State,
@@ -23,83 +23,95 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often two sessions are compared: a pooler may by chance give each its own.
-const COMPARISONS: usize = 3;
+const COMPARISON_ROUNDS: usize = 3;
 
-/// Finds the list, and creates or updates it if `make`. Tells the state its count. Returns a warning for the
+/// Finds the list, and creates or updates it if `create_missing`. Tells the state its count. Returns a warning for the
 /// owner, if there is one, and the connection.
 pub(super) async fn open(
     url: &DatabaseUrl,
     connector: &Connector,
     schema: &OnceLock<Schema>,
     state: &State,
-    make: bool,
-) -> Result<(Option<String>, Connection), DatabaseError> {
-    let place = &url.to_string();
-    let told = |failure| DatabaseError::of(place, failure);
-    let mut connection = connector.connect().await.map_err(told)?;
-    detect_pooler(connector, &mut connection, place).await?;
-    let settings = look(place, settings(connection.client())).await?;
+    create_missing: bool,
+) -> Result<(Option<String>, Connection), PostgresOpenError> {
+    let database = &url.to_string();
+    let open_error = |failure| PostgresOpenError::from_failure(database, failure);
+    let mut connection = connector.connect().await.map_err(open_error)?;
+    detect_pooler(connector, &mut connection, database).await?;
+    let settings = with_open_timeout(database, settings(connection.client())).await?;
     if let Some(encoding) = settings.encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
-        return Err(DatabaseError::Encoding(place.clone(), encoding));
+        return Err(PostgresOpenError::Encoding(database.clone(), encoding));
     }
-    let found = find(&mut connection, place).await?;
-    let (mut format, known) = match found {
+    let found = find(&mut connection, database).await?;
+    let (mut format, list_schema) = match found {
         Some((name, format)) => (format, Some(name)),
         None => (None, None),
     };
-    let known = match known {
-        Some(known) => known,
-        None if make => {
-            let current = look(place, schema::current(connection.client())).await?;
+    let list_schema = match list_schema {
+        Some(list_schema) => list_schema,
+        None if create_missing => {
+            let current =
+                with_open_timeout(database, schema::current_schema(connection.client())).await?;
             let current = current.ok_or_else(|| {
-                let why = "the search_path names no schema that exists";
-                DatabaseError::Refused(place.clone(), why.into())
+                let reason = "the search_path names no schema that exists";
+                PostgresOpenError::Rejected(database.clone(), reason.into())
             })?;
             Schema::new(&current)
         }
-        None => return Err(DatabaseError::NoList(place.clone())),
+        None => return Err(PostgresOpenError::NoList(database.clone())),
     };
-    if make && format.is_none_or(|format| format < schema::FORMAT) {
-        let migrated = schema::migrate(connection.client(), &known);
+    if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
+        let migrated = schema::migrate(connection.client(), &list_schema);
         let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
-        format = Some(migrated.map_err(|_| slow(place))?.map_err(failed(place))?);
+        format = Some(
+            migrated
+                .map_err(|_| timed_out(database))?
+                .map_err(statement_error(database))?,
+        );
         // Restores the limits of a session.
-        connection = connector.connect().await.map_err(told)?;
+        connection = connector.connect().await.map_err(open_error)?;
     }
     match format {
-        Some(schema::FORMAT) => {}
-        Some(newer) if newer > schema::FORMAT => {
-            return Err(DatabaseError::Newer(place.clone(), newer));
+        Some(schema::FORMAT_VERSION) => {}
+        Some(newer) if newer > schema::FORMAT_VERSION => {
+            return Err(PostgresOpenError::Newer(database.clone(), newer));
         }
-        Some(older) => return Err(DatabaseError::Older(place.clone(), older)),
-        None => return Err(DatabaseError::NoList(place.clone())),
+        Some(older) => return Err(PostgresOpenError::Older(database.clone(), older)),
+        None => return Err(PostgresOpenError::NoList(database.clone())),
     }
-    if make {
-        look(place, schema::make_slots(connection.client(), &known)).await?;
+    if create_missing {
+        with_open_timeout(
+            database,
+            schema::create_missing_slots(connection.client(), &list_schema),
+        )
+        .await?;
     }
-    let _ = schema.set(known);
-    state.look(&mut connection).await.map_err(told)?;
+    let _ = schema.set(list_schema);
+    state
+        .refresh_count(&mut connection)
+        .await
+        .map_err(open_error)?;
     Ok((settings.warning, connection))
 }
 
 /// The schema of the list, and its format.
 async fn find(
     connection: &mut Connection,
-    place: &str,
-) -> Result<Option<(Schema, Option<i64>)>, DatabaseError> {
+    database: &str,
+) -> Result<Option<(Schema, Option<i64>)>, PostgresOpenError> {
     let client = connection.client();
-    let mut found = look(place, schema::find(client)).await?;
+    let mut found = with_open_timeout(database, schema::find_all(client)).await?;
     if found.len() > 1 {
         found.sort();
-        return Err(DatabaseError::Several(place.to_owned(), found));
+        return Err(PostgresOpenError::Several(database.to_owned(), found));
     }
     let Some(name) = found.pop() else {
         return Ok(None);
     };
     let schema = Schema::new(&name);
-    let format = look(place, schema::format(client, &schema)).await?;
+    let format = with_open_timeout(database, schema::read_format(client, &schema)).await?;
     Ok(Some((schema, format)))
 }
 
@@ -139,72 +151,81 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 async fn detect_pooler(
     connector: &Connector,
     first: &mut Connection,
-    place: &str,
-) -> Result<(), DatabaseError> {
+    database: &str,
+) -> Result<(), PostgresOpenError> {
     let mut second = match connector.connect().await {
         Ok(second) => second,
         // With one connection there is nothing to compare.
-        Err(Failure::Outage(outage)) if outage.kind == OutageKind::Full => return Ok(()),
-        Err(failure) => return Err(DatabaseError::of(place, failure)),
+        Err(Failure::Database(failure)) if failure.kind == FailureKind::TooManyConnections => {
+            return Ok(());
+        }
+        Err(failure) => return Err(PostgresOpenError::from_failure(database, failure)),
     };
-    for _ in 0..COMPARISONS {
-        let mark = Uuid::now_v7().to_string();
+    for _ in 0..COMPARISON_ROUNDS {
+        let marker = Uuid::now_v7().to_string();
         let (first, second) = (&*first.client(), second.client());
         let compare = async {
-            let marked = first
-                .query_typed_one(sql::MARK_SESSION, &[(&mark, Type::TEXT)])
+            let row = first
+                .query_typed_one(sql::SET_SESSION_MARKER, &[(&marker, Type::TEXT)])
                 .await?;
-            let session: i64 = marked.try_get(0)?;
+            let session: i64 = row.try_get(0)?;
             let is_same = async || {
-                let row = first.query_typed_one(sql::SESSION_MARK, &[]).await?;
+                let row = first.query_typed_one(sql::SESSION_MARKER, &[]).await?;
                 let found: Option<String> = row.try_get(1)?;
-                let found = (row.try_get::<_, i64>(0)?, found.as_deref() == Some(&*mark));
+                let found = (
+                    row.try_get::<_, i64>(0)?,
+                    found.as_deref() == Some(&*marker),
+                );
                 Ok::<_, Error>(found == (session, true))
             };
             let transaction = second.transaction().await?;
-            let other = transaction.query_typed_one(sql::SESSION_MARK, &[]).await?;
+            let other = transaction
+                .query_typed_one(sql::SESSION_MARKER, &[])
+                .await?;
             let other: Option<String> = other.try_get(1)?;
             // Without an answer, the transaction holds the only session.
-            let meanwhile = timeout(RESPONSE_TIMEOUT, is_same()).await;
-            let meanwhile = meanwhile.unwrap_or(Ok(false))?;
+            let is_same_meanwhile = timeout(RESPONSE_TIMEOUT, is_same()).await;
+            let is_same_meanwhile = is_same_meanwhile.unwrap_or(Ok(false))?;
             transaction.rollback().await?;
-            let is_kept = meanwhile && is_same().await? && is_same().await? && is_same().await?;
-            Ok::<_, Error>(!is_kept || other.as_deref() == Some(&*mark))
+            let is_kept =
+                is_same_meanwhile && is_same().await? && is_same().await? && is_same().await?;
+            Ok::<_, Error>(!is_kept || other.as_deref() == Some(&*marker))
         };
         let has_moved = match timeout(OPEN_TIMEOUT, compare).await {
             // A pooler that gives each statement another session knows no transactions.
             Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => true,
             // A database without such settings.
             Ok(Err(error)) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
-            Ok(done) => done.map_err(failed(place))?,
-            Err(_) => return Err(slow(place)),
+            Ok(done) => done.map_err(statement_error(database))?,
+            Err(_) => return Err(timed_out(database)),
         };
         if has_moved {
-            return Err(DatabaseError::Pooler(place.to_owned()));
+            return Err(PostgresOpenError::Pooler(database.to_owned()));
         }
     }
     Ok(())
 }
 
 /// Waits for a few statements.
-async fn look<T>(
-    place: &str,
+async fn with_open_timeout<T>(
+    database: &str,
     work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, DatabaseError> {
+) -> Result<T, PostgresOpenError> {
     let done = timeout(OPEN_TIMEOUT, work).await;
-    done.map_err(|_| slow(place))?.map_err(failed(place))
+    done.map_err(|_| timed_out(database))?
+        .map_err(statement_error(database))
 }
 
-fn slow(place: &str) -> DatabaseError {
-    DatabaseError::Unreachable(place.to_owned(), "no response in time".into())
+fn timed_out(database: &str) -> PostgresOpenError {
+    PostgresOpenError::Unreachable(database.to_owned(), "no response in time".into())
 }
 
-fn failed(place: &str) -> impl Fn(Error) -> DatabaseError + use<'_> {
+fn statement_error(database: &str) -> impl Fn(Error) -> PostgresOpenError + use<'_> {
     move |error| match Failure::from(&error) {
         // A row of the tables that describe the schema, for example.
-        Failure::Conflict | Failure::Slot => {
-            DatabaseError::Unavailable(place.to_owned(), describe(&error))
+        Failure::Conflict | Failure::StaleSlot => {
+            PostgresOpenError::Unavailable(database.to_owned(), describe(&error))
         }
-        failure => DatabaseError::of(place, failure),
+        failure => PostgresOpenError::from_failure(database, failure),
     }
 }

@@ -14,19 +14,19 @@ use uuid::Uuid;
 use super::sql::{self, MIGRATIONS, SLOTS, Schema};
 
 /// The format that this program reads and writes.
-pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
+pub(super) const FORMAT_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Maximum time that instances which start at once may disturb each other.
 const RACE_TIMEOUT: Duration = Duration::from_secs(10);
-const RACE_PAUSE: Duration = Duration::from_millis(50);
-const LOCK_PAUSE: Duration = Duration::from_secs(2);
+const RACE_RETRY_INTERVAL: Duration = Duration::from_millis(50);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A slot for an instance, other than the one it has.
-pub(super) fn any_slot(but: Option<i64>) -> i64 {
+pub(super) fn random_slot(except: Option<i64>) -> i64 {
     // Random, except for the bits of the version.
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let slot = (random % SLOTS as u64) as i64;
-    if but == Some(slot) {
+    if except == Some(slot) {
         (slot + 1) % SLOTS
     } else {
         slot
@@ -34,20 +34,22 @@ pub(super) fn any_slot(but: Option<i64>) -> i64 {
 }
 
 /// The schemas of the search path that have a list.
-pub(super) async fn find(client: &Client) -> Result<Vec<String>, Error> {
+pub(super) async fn find_all(client: &Client) -> Result<Vec<String>, Error> {
     let found = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
     found.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// The schema for a new list, if the search path has one.
-pub(super) async fn current(client: &Client) -> Result<Option<String>, Error> {
+pub(super) async fn current_schema(client: &Client) -> Result<Option<String>, Error> {
     let row = client.query_typed_one(sql::CURRENT_SCHEMA, &[]).await?;
     row.try_get(0)
 }
 
 /// The format of the list in a schema, if it is complete.
-pub(super) async fn format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
-    let found = client.query_typed_one(&schema.of(sql::FORMAT), &[]).await;
+pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
+    let found = client
+        .query_typed_one(&schema.qualify(sql::READ_FORMAT), &[])
+        .await;
     match found {
         Ok(row) => row.try_get(0),
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(None),
@@ -60,17 +62,17 @@ pub(super) async fn format(client: &Client, schema: &Schema) -> Result<Option<i6
 pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     client.batch_execute(sql::BRIEF_LOCKS).await?;
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        match step(client, schema).await {
-            Ok(format) if format >= FORMAT => return Ok(format),
+        match migrate_one_step(client, schema).await {
+            Ok(format) if format >= FORMAT_VERSION => return Ok(format),
             Ok(_) => {}
-            Err(error) if is_race(&error) && begun.elapsed() < RACE_TIMEOUT => {
-                sleep(RACE_PAUSE).await;
+            Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
+                sleep(RACE_RETRY_INTERVAL).await;
             }
             // An export that runs, say, for which every sign-up would wait too.
             Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                sleep(LOCK_PAUSE).await;
+                sleep(LOCK_RETRY_INTERVAL).await;
             }
             Err(error) => return Err(error),
         }
@@ -78,19 +80,19 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
 }
 
 /// Does one migration, if one is missing. Returns the format before it.
-async fn step(client: &Client, schema: &Schema) -> Result<i64, Error> {
-    let found = format(client, schema).await?;
+async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error> {
+    let found = read_format(client, schema).await?;
     if found.is_none() {
-        let create = schema.of(sql::CREATE_MIGRATIONS);
+        let create = schema.qualify(sql::CREATE_MIGRATIONS);
         client.batch_execute(&create).await?;
     }
     let format = found.unwrap_or(0);
     let next = usize::try_from(format).ok();
     if let Some(statements) = next.and_then(|next| MIGRATIONS.get(next)) {
         for statement in *statements {
-            client.batch_execute(&schema.of(statement)).await?;
+            client.batch_execute(&schema.qualify(statement)).await?;
         }
-        let done = schema.of(sql::MIGRATION_DONE);
+        let done = schema.qualify(sql::RECORD_MIGRATION);
         client.execute(&done, &[&(format + 1)]).await?;
     }
     Ok(format)
@@ -98,14 +100,16 @@ async fn step(client: &Client, schema: &Schema) -> Result<i64, Error> {
 
 /// Creates the rows of the count that somebody has deleted. A user who may not is no failure: an instance whose
 /// row is missing takes another.
-pub(super) async fn make_slots(client: &Client, schema: &Schema) -> Result<(), Error> {
+pub(super) async fn create_missing_slots(client: &Client, schema: &Schema) -> Result<(), Error> {
     let row = client
-        .query_typed_one(&schema.of(sql::COUNT_SLOTS), &[])
+        .query_typed_one(&schema.qualify(sql::COUNT_SLOTS), &[])
         .await?;
     if row.try_get::<_, i64>(0)? >= SLOTS {
         return Ok(());
     }
-    let made = client.batch_execute(&schema.of(sql::MAKE_SLOTS)).await;
+    let made = client
+        .batch_execute(&schema.qualify(sql::CREATE_MISSING_SLOTS))
+        .await;
     match made {
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
         made => made,

@@ -55,11 +55,11 @@ pub(super) const SETTINGS: &str = "SELECT
     current_setting('synchronous_commit', true)";
 
 /// Marks the session of a connection with $1, see [`super::open`].
-pub(super) const MARK_SESSION: &str =
+pub(super) const SET_SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, set_config('landing.session', $1, false)";
 
 /// The session of a connection, and its mark.
-pub(super) const SESSION_MARK: &str =
+pub(super) const SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, current_setting('landing.session', true)";
 
 /// The schemas of the search path that have a list.
@@ -114,14 +114,14 @@ pub(super) const CREATE_MIGRATIONS: &str = "
         applied_at timestamptz NOT NULL DEFAULT now()
     )";
 
-pub(super) const FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
+pub(super) const READ_FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
 
 /// Late or twice: does nothing.
-pub(super) const MIGRATION_DONE: &str = "
+pub(super) const RECORD_MIGRATION: &str = "
     INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
 
 /// Creates the rows of the count that are missing, with the epoch of the others. Late or twice: does nothing.
-pub(super) const MAKE_SLOTS: &str = "
+pub(super) const CREATE_MISSING_SLOTS: &str = "
     INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
     SELECT slot, 0, coalesce(
         (SELECT max(epoch) FROM {schema}.waitlist_count),
@@ -154,7 +154,7 @@ pub(super) const JOIN: &str = "
         1 / (SELECT count(*) FROM counted)";
 
 /// Who of these is on the list, and by which sign-up.
-pub(super) const PRESENT: &str =
+pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
 /// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots, to the same number. Late: whoever has joined
@@ -183,7 +183,7 @@ pub(super) const READ_SLOT: &str = "
     RETURNING entries, epoch";
 
 /// Every slot of the count.
-pub(super) const COUNT: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
+pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
 
 /// Inserts entries, takes that back, and commits a write that changes nothing. The database refuses it whenever it
 /// would refuse a sign-up: with a table locked, without the right to insert, with a full disk, without the standby
@@ -223,7 +223,7 @@ pub(super) const CORRECT_COUNT: &str = "
     RETURNING slot";
 
 /// The number of entries, and with it the moment that a list is of.
-pub(super) const LISTED: &str =
+pub(super) const TOTAL_COUNT: &str =
     "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
 
 /// The entries of a period, in order.
@@ -247,7 +247,7 @@ impl Schema {
     }
 
     /// Names the schema in a statement.
-    pub(super) fn of(&self, statement: &str) -> String {
+    pub(super) fn qualify(&self, statement: &str) -> String {
         statement.replace("{schema}", &self.0)
     }
 }

@@ -15,7 +15,7 @@ use super::{
     super::{StoreError, queue::Queue},
     connection::Connection,
     connector::Connector,
-    error::{Failure, Outage},
+    error::{DatabaseFailure, Failure},
     sql,
 };
 
@@ -24,20 +24,20 @@ const COUNT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The database does not answer, or refuses.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Outage {
     /// Since when.
     pub since: Instant,
     /// In words for the owner, without anybody's address.
-    pub why: String,
+    pub reason: String,
     /// Whether the database has said it.
-    is_answer: bool,
+    is_database_response: bool,
 }
 
-impl Trouble {
+impl Outage {
     /// What those get who wait for the database.
     pub(super) fn error(&self) -> StoreError {
-        if self.is_answer {
-            StoreError::Refused(self.why.as_str().into())
+        if self.is_database_response {
+            StoreError::Database(self.reason.as_str().into())
         } else {
             StoreError::Unreachable
         }
@@ -49,7 +49,7 @@ impl Trouble {
 pub(super) struct State {
     slots: Mutex<Slots>,
     pub(super) count: watch::Sender<u64>,
-    pub(super) trouble: watch::Sender<Option<Trouble>>,
+    pub(super) outage: watch::Sender<Option<Outage>>,
 }
 
 /// The rows of the count.
@@ -57,14 +57,14 @@ pub(super) struct State {
 struct Slots {
     entries: HashMap<i64, Slot>,
     /// How often this instance has changed one.
-    changes: u64,
+    own_changes: u64,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     entries: i64,
-    /// [`Slots::changes`] when this instance changed it last: what was read before that is old.
-    changed: u64,
+    /// [`Slots::own_changes`] when this instance changed it last: what was read before that is old.
+    changed_at: u64,
 }
 
 impl State {
@@ -73,24 +73,30 @@ impl State {
         Self {
             slots: Mutex::default(),
             count: watch::Sender::new(0),
-            trouble: watch::Sender::new(None),
+            outage: watch::Sender::new(None),
         }
     }
 
     /// This instance has changed a slot, which counts so many now.
     pub(super) fn set_slot(&self, slot: i64, entries: i64) {
         let mut slots = self.slots();
-        slots.changes += 1;
-        let changed = slots.changes;
-        slots.entries.insert(slot, Slot { entries, changed });
+        slots.own_changes += 1;
+        let changed_at = slots.own_changes;
+        slots.entries.insert(
+            slot,
+            Slot {
+                entries,
+                changed_at,
+            },
+        );
         self.publish(&slots);
     }
 
     /// Reads what all instances count. It must not run concurrently.
-    pub(super) async fn look(&self, connection: &mut Connection) -> Result<(), Failure> {
-        let before = self.slots().changes;
+    pub(super) async fn refresh_count(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let before = self.slots().own_changes;
         let mut read = HashMap::new();
-        for row in connection.query(sql::COUNT, &[]).await? {
+        for row in connection.query(sql::READ_SLOTS, &[]).await? {
             let slot = || Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?));
             let (slot, entries) = slot().map_err(|error| Failure::from(&error))?;
             read.insert(slot, entries);
@@ -98,11 +104,11 @@ impl State {
         let mut slots = self.slots();
         slots
             .entries
-            .retain(|slot, known| known.changed > before || read.contains_key(slot));
+            .retain(|slot, cached| cached.changed_at > before || read.contains_key(slot));
         for (slot, entries) in read {
-            let known = slots.entries.entry(slot).or_default();
-            if known.changed <= before {
-                known.entries = entries;
+            let cached = slots.entries.entry(slot).or_default();
+            if cached.changed_at <= before {
+                cached.entries = entries;
             }
         }
         self.publish(&slots);
@@ -112,10 +118,10 @@ impl State {
     /// Before the lock is released, so that no older count is published after it.
     fn publish(&self, slots: &Slots) {
         let sum: i64 = slots.entries.values().map(|slot| slot.entries).sum();
-        let fresh = u64::try_from(sum).unwrap_or(0);
+        let new_count = u64::try_from(sum).unwrap_or(0);
         self.count.send_if_modified(|count| {
-            let before = std::mem::replace(count, fresh);
-            before != fresh
+            let before = std::mem::replace(count, new_count);
+            before != new_count
         });
     }
 
@@ -125,18 +131,18 @@ impl State {
 
     /// An entry was written, or could be.
     pub(super) fn end_outage(&self) {
-        let trouble = |trouble: &mut Option<Trouble>| trouble.take().is_some();
-        self.trouble.send_if_modified(trouble);
+        let take = |outage: &mut Option<Outage>| outage.take().is_some();
+        self.outage.send_if_modified(take);
     }
 
-    pub(super) fn begin_outage(&self, Outage { why, kind }: Outage) {
-        self.trouble.send_if_modified(|trouble| {
-            let since = trouble.as_ref().map(|trouble| trouble.since);
-            *trouble = Some(Trouble {
+    pub(super) fn begin_outage(&self, DatabaseFailure { reason, kind }: DatabaseFailure) {
+        self.outage.send_if_modified(|outage| {
+            let since = outage.as_ref().map(|outage| outage.since);
+            *outage = Some(Outage {
                 since: since.unwrap_or_else(Instant::now),
                 // The newest reason. The log has the first.
-                why,
-                is_answer: kind.is_answer(),
+                reason,
+                is_database_response: kind.is_database_response(),
             });
             since.is_none()
         });
@@ -144,26 +150,26 @@ impl State {
 }
 
 /// Reads the count again and again, also while others wait for a commit. A successful read does not prove that
-/// writes work, nor the reverse: the committer's writes alone raise and clear [`Trouble`]. It is asked for one when the count cannot be read, and during an outage.
-pub(super) async fn watch(
+/// writes work, nor the reverse: the committer's writes alone raise and clear [`Outage`]. It is asked for one when the count cannot be read, and during an outage.
+pub(super) async fn poll_count(
     connector: Arc<Connector>,
     mut connection: Option<Connection>,
     state: Arc<State>,
     committer: Queue,
 ) {
-    let mut is_due = interval(COUNT_INTERVAL);
-    is_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = interval(COUNT_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        is_due.tick().await;
-        let done = look(&connector, &mut connection, &state).await;
-        if matches!(done, Err(Failure::Outage(_))) || state.trouble.borrow().is_some() {
+        ticks.tick().await;
+        let done = refresh_count(&connector, &mut connection, &state).await;
+        if matches!(done, Err(Failure::Database(_))) || state.outage.borrow().is_some() {
             // What came of it is in the state.
             let _ = committer.ready().await;
         }
     }
 }
 
-async fn look(
+async fn refresh_count(
     connector: &Connector,
     connection: &mut Option<Connection>,
     state: &State,
@@ -172,5 +178,5 @@ async fn look(
         Some(usable) => usable,
         None => connector.connect().await?,
     };
-    state.look(connection.insert(usable)).await
+    state.refresh_count(connection.insert(usable)).await
 }

@@ -20,16 +20,16 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What a URL says of it.
 #[derive(Clone, Default)]
-pub(super) struct Tls {
+pub(super) struct TlsOptions {
     pub(super) trust: Trust,
     /// Of the authority that is trusted; without it, the system's are.
-    pub(super) root: Option<PathBuf>,
+    pub(super) root_certificate: Option<PathBuf>,
     /// With which we show who we are, and its key.
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
     /// The oldest and the newest version of TLS, by their numbers in the protocol.
-    pub(super) min: Option<u16>,
-    pub(super) max: Option<u16>,
+    pub(super) min_version: Option<u16>,
+    pub(super) max_version: Option<u16>,
 }
 
 /// Whom the other end may be.
@@ -37,14 +37,14 @@ pub(super) struct Tls {
 pub(super) enum Trust {
     /// Whoever answers: nobody can listen, but somebody could stand in between.
     #[default]
-    Anybody,
+    Any,
     /// Who has a certificate of a trusted authority.
     Authority,
     /// Who has one for the name of the host.
     Host,
 }
 
-impl Tls {
+impl TlsOptions {
     /// What connects so.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Tls {
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(ring::default_provider());
         let (trusted, authorities) = match self.trust {
-            Trust::Anybody => (Vec::new(), None),
+            Trust::Any => (Vec::new(), None),
             _ => {
                 let (trusted, authorities) = self.authorities(&provider)?;
                 (trusted, Some(authorities))
@@ -62,7 +62,7 @@ impl Tls {
             provider: Arc::clone(&provider),
             authorities,
             trusted,
-            names_matter: self.trust == Trust::Host,
+            checks_host_name: self.trust == Trust::Host,
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&self.versions())
@@ -71,8 +71,8 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
-                let told = |error| format!("{}: {error}", key.display());
-                let key = PrivateKeyDer::from_pem_file(key).map_err(told)?;
+                let with_path = |error| format!("{}: {error}", key.display());
+                let key = PrivateKeyDer::from_pem_file(key).map_err(with_path)?;
                 let config = config.with_client_auth_cert(certificates(certificate)?, key);
                 config.map_err(|error| format!("{}: {error}", certificate.display()))?
             }
@@ -88,7 +88,7 @@ impl Tls {
         provider: &Arc<CryptoProvider>,
     ) -> Result<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>), String> {
         let mut roots = RootCertStore::empty();
-        let (from, found) = match &self.root {
+        let (from, found) = match &self.root_certificate {
             Some(file) => (file.display().to_string(), certificates(file)?),
             None => (
                 "the system".to_owned(),
@@ -119,7 +119,7 @@ struct Verifier {
     authorities: Option<Arc<WebPkiServerVerifier>>,
     /// What the authorities were read from.
     trusted: Vec<CertificateDer<'static>>,
-    names_matter: bool,
+    checks_host_name: bool,
 }
 
 impl ServerCertVerifier for Verifier {
@@ -145,14 +145,14 @@ impl ServerCertVerifier for Verifier {
             // The last thing that is checked: the certificate is good.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) if !self.names_matter => Ok(ServerCertVerified::assertion()),
+            )) if !self.checks_host_name => Ok(ServerCertVerified::assertion()),
             // As `openssl req -x509` makes it: the server's own certificate is marked as an authority's. OpenSSL,
             // and so libpq, accepts it when it is the trusted one itself. Its dates were checked before its mark.
-            Err(Error::InvalidCertificate(CertificateError::Other(why)))
-                if why.to_string().contains("CaUsedAsEndEntity")
+            Err(Error::InvalidCertificate(CertificateError::Other(reason)))
+                if reason.to_string().contains("CaUsedAsEndEntity")
                     && self.trusted.iter().any(|trusted| trusted == end_entity) =>
             {
-                if self.names_matter {
+                if self.checks_host_name {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 }
                 Ok(ServerCertVerified::assertion())

@@ -7,14 +7,14 @@ use percent_encoding::percent_decode_str;
 use rustls::{SupportedProtocolVersion, version};
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 
-use super::tls::{Tls, Trust};
+use super::tls::{TlsOptions, Trust};
 
 /// Default of `connect_timeout`: for each address, from the connection to the first response of a statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Idle time after which TCP asks whether the other machine is there.
-const KEEPALIVE: Duration = Duration::from_secs(10);
-const KEEPALIVES: u32 = 2;
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_RETRIES: u32 = 2;
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `postgres://…`. Neither `Debug` nor `Display` shows who logs in, or the password.
@@ -27,7 +27,7 @@ pub struct DatabaseUrl {
     pub(super) is_ordered: bool,
     /// See [`CONNECT_TIMEOUT`].
     pub(super) connect_timeout: Duration,
-    pub(super) tls: Tls,
+    pub(super) tls: TlsOptions,
 }
 
 /// A host of the URL.
@@ -51,7 +51,7 @@ impl fmt::Display for Target {
 
 impl DatabaseUrl {
     /// Whether a text is meant to be one.
-    pub fn is_one(text: &str) -> bool {
+    pub fn has_scheme(text: &str) -> bool {
         ["postgres://", "postgresql://"]
             .iter()
             .any(|scheme| text.starts_with(scheme))
@@ -63,17 +63,22 @@ impl FromStr for DatabaseUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if !Self::is_one(text) {
+        if !Self::has_scheme(text) {
             return Err("a database's URL begins with postgres://".into());
         }
-        let (credentials, place, query) = parts(text);
-        if place.contains('@') {
+        let (credentials, location, query) = split_url(text);
+        if location.contains('@') {
             return Err("its user or password has an @ or a /: write them as %40 and %2F".into());
         }
-        let options = Options::parse(query)?;
-        let parse = |url: String| url.parse::<Config>().map_err(|error| describe(&error));
-        let whole = parse(format!("{credentials}{place}?{}", options.all.join("&")))?;
-        let database = place.split_once('/').map_or("", |(_, database)| database);
+        let options = UrlOptions::parse(query)?;
+        let parse = |url: String| {
+            url.parse::<Config>()
+                .map_err(|error| describe_parse_error(&error))
+        };
+        let whole = parse(format!("{credentials}{location}?{}", options.all.join("&")))?;
+        let database = location
+            .split_once('/')
+            .map_or("", |(_, database)| database);
         let mut login = parse(format!(
             "{credentials}/{database}?{}",
             options.without_hosts.join("&")
@@ -85,13 +90,13 @@ impl FromStr for DatabaseUrl {
         login.target_session_attrs(TargetSessionAttrs::ReadWrite);
         // That a machine has vanished is found in half a minute, instead of two hours.
         if !options.has("keepalives_idle") {
-            login.keepalives_idle(KEEPALIVE);
+            login.keepalives_idle(KEEPALIVE_INTERVAL);
         }
         if !options.has("keepalives_interval") {
-            login.keepalives_interval(KEEPALIVE);
+            login.keepalives_interval(KEEPALIVE_INTERVAL);
         }
         if !options.has("keepalives_count") && !options.has("keepalives_retries") {
-            login.keepalives_retries(KEEPALIVES);
+            login.keepalives_retries(KEEPALIVE_RETRIES);
         }
         // The same for a machine that owes an acknowledgement, which keepalives are not for.
         login.tcp_user_timeout(options.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
@@ -100,7 +105,7 @@ impl FromStr for DatabaseUrl {
         }
         let (mode, tls) = options.tls()?;
         login.ssl_mode(mode);
-        let targets = targets(&whole)?;
+        let targets = parse_targets(&whole)?;
         Ok(Self {
             // In the order given, the first would get all connections, and one that hangs would delay each.
             is_ordered: options.has("load_balance_hosts")
@@ -117,7 +122,7 @@ impl FromStr for DatabaseUrl {
 }
 
 /// The hosts of a URL.
-fn targets(whole: &Config) -> Result<Vec<Target>, String> {
+fn parse_targets(whole: &Config) -> Result<Vec<Target>, String> {
     let (hosts, addresses) = (whole.get_hosts(), whole.get_hostaddrs());
     let ports = whole.get_ports();
     let count = hosts.len().max(addresses.len());
@@ -147,7 +152,7 @@ fn targets(whole: &Config) -> Result<Vec<Target>, String> {
 
 /// The options of a URL.
 #[derive(Default)]
-struct Options {
+struct UrlOptions {
     /// What the driver reads, encoded.
     all: Vec<String>,
     /// Without the options that name hosts.
@@ -157,11 +162,11 @@ struct Options {
     /// In milliseconds in the URL, as in libpq; the driver has seconds.
     tcp_user_timeout: Option<Duration>,
     /// Whom `sslrootcert` trusts.
-    by_root: Trust,
-    tls: Tls,
+    root_trust: Trust,
+    tls: TlsOptions,
 }
 
-impl Options {
+impl UrlOptions {
     fn parse(query: &str) -> Result<Self, String> {
         let mut options = Self::default();
         for option in query.split('&').filter(|option| !option.is_empty()) {
@@ -180,15 +185,19 @@ impl Options {
             }
             match &*key {
                 "sslmode" => options.mode = Some(value.into_owned()),
-                "sslrootcert" if value == "system" => options.by_root = Trust::Host,
+                "sslrootcert" if value == "system" => options.root_trust = Trust::Host,
                 "sslrootcert" => {
-                    options.by_root = Trust::Authority;
-                    options.tls.root = Some(PathBuf::from(&*value));
+                    options.root_trust = Trust::Authority;
+                    options.tls.root_certificate = Some(PathBuf::from(&*value));
                 }
                 "sslcert" => options.tls.certificate = Some(PathBuf::from(&*value)),
                 "sslkey" => options.tls.key = Some(PathBuf::from(&*value)),
-                "ssl_min_protocol_version" => options.tls.min = Some(tls_version(&key, &value)?),
-                "ssl_max_protocol_version" => options.tls.max = Some(tls_version(&key, &value)?),
+                "ssl_min_protocol_version" => {
+                    options.tls.min_version = Some(tls_version(&key, &value)?)
+                }
+                "ssl_max_protocol_version" => {
+                    options.tls.max_version = Some(tls_version(&key, &value)?)
+                }
                 // All three mean the server that sign-ups can be written to.
                 "target_session_attrs" => {
                     if !["any", "primary", "read-write"].contains(&&*value) {
@@ -235,19 +244,19 @@ impl Options {
 
     /// As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust, and to
     /// trust the system's authorities is to ask for the host's name too.
-    fn tls(&self) -> Result<(SslMode, Tls), String> {
-        let default = match self.by_root {
+    fn tls(&self) -> Result<(SslMode, TlsOptions), String> {
+        let default = match self.root_trust {
             Trust::Host => "verify-full",
             _ => "prefer",
         };
         let mode = self.mode.as_deref().unwrap_or(default);
-        if self.by_root == Trust::Host && mode != "verify-full" {
+        if self.root_trust == Trust::Host && mode != "verify-full" {
             return Err("sslrootcert=system takes sslmode=verify-full alone".into());
         }
         let (ssl, trust) = match mode {
-            "disable" => (SslMode::Disable, Trust::Anybody),
-            "allow" | "prefer" => (SslMode::Prefer, Trust::Anybody),
-            "require" => (SslMode::Require, self.by_root),
+            "disable" => (SslMode::Disable, Trust::Any),
+            "allow" | "prefer" => (SslMode::Prefer, Trust::Any),
+            "require" => (SslMode::Require, self.root_trust),
             "verify-ca" => (SslMode::Require, Trust::Authority),
             "verify-full" => (SslMode::Require, Trust::Host),
             _ => {
@@ -258,7 +267,7 @@ impl Options {
                 );
             }
         };
-        let tls = Tls {
+        let tls = TlsOptions {
             trust,
             ..self.tls.clone()
         };
@@ -286,12 +295,13 @@ fn tls_version(name: &str, value: &str) -> Result<u16, String> {
     }
 }
 
-impl Tls {
+impl TlsOptions {
     /// The supported versions that the URL allows.
     pub(super) fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
         let is_allowed = |it: &&&SupportedProtocolVersion| {
             let number = u16::from(it.version);
-            self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max)
+            self.min_version.is_none_or(|min| number >= min)
+                && self.max_version.is_none_or(|max| number <= max)
         };
         let all = [&version::TLS13, &version::TLS12];
         all.iter().filter(is_allowed).copied().collect()
@@ -300,7 +310,7 @@ impl Tls {
 
 /// The scheme with the credentials and their `@`, the hosts with the database, and the options. As libpq
 /// does it, credentials end at the first `@` before any `/`. They may have a `?`, which begins no options.
-fn parts(url: &str) -> (&str, &str, &str) {
+fn split_url(url: &str) -> (&str, &str, &str) {
     let scheme = url.find("://").map_or(0, |at| at + 3);
     let end = url[scheme..].find(['@', '/']);
     let end = end.map_or(scheme, |at| scheme + at);
@@ -310,16 +320,16 @@ fn parts(url: &str) -> (&str, &str, &str) {
         scheme
     };
     let (credentials, rest) = url.split_at(end);
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    (credentials, place, query)
+    let (location, query) = rest.split_once('?').unwrap_or((rest, ""));
+    (credentials, location, query)
 }
 
 /// The driver's words, which name options and no values.
-fn describe(error: &tokio_postgres::Error) -> String {
-    let why = std::error::Error::source(error).map(ToString::to_string);
+fn describe_parse_error(error: &tokio_postgres::Error) -> String {
+    let reason = std::error::Error::source(error).map(ToString::to_string);
     format!(
         "it can't be read: {}; write postgres://user:password@host:5432/database",
-        why.as_deref().unwrap_or("something is wrong with it")
+        reason.as_deref().unwrap_or("something is wrong with it")
     )
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{
     connection::Connection,
     connector::Connector,
-    error::{Failure, OutageKind},
+    error::{Failure, FailureKind},
     schema, sql,
     state::State,
 };
@@ -28,7 +28,7 @@ impl Writer {
     /// [`sql::READ_SLOT`].
     ///
     /// # Errors
-    /// [`Failure::Slot`] if the row is missing and cannot be created.
+    /// [`Failure::StaleSlot`] if the row is missing and cannot be created.
     pub(super) async fn connect(
         connector: &Connector,
         state: &Arc<State>,
@@ -37,15 +37,15 @@ impl Writer {
         let mut connection = connector.connect().await?;
         let mut row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         if row.is_none() {
-            match connection.execute(sql::MAKE_SLOTS).await {
-                Err(Failure::Outage(outage)) if outage.kind == OutageKind::Refused => {
-                    return Err(Failure::Slot);
+            match connection.execute(sql::CREATE_MISSING_SLOTS).await {
+                Err(Failure::Database(failure)) if failure.kind == FailureKind::Permanent => {
+                    return Err(Failure::StaleSlot);
                 }
                 made => made?,
             }
             row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         }
-        let row = row.ok_or(Failure::Slot)?;
+        let row = row.ok_or(Failure::StaleSlot)?;
         let mut writer = Self {
             connection,
             state: Arc::clone(state),
@@ -53,7 +53,7 @@ impl Writer {
             epoch: 0,
             has_slot: true,
         };
-        writer.set(&row)?;
+        writer.update_slot(&row)?;
         Ok(writer)
     }
 
@@ -69,7 +69,7 @@ impl Writer {
     /// Returns those of the ids that are new.
     ///
     /// # Errors
-    /// [`Failure::Slot`] if somebody has been erased, or the slot is missing. The epoch is the new one then.
+    /// [`Failure::StaleSlot`] if somebody has been erased, or the slot is missing. The epoch is the new one then.
     pub(super) async fn join(
         &mut self,
         keys: &[&[u8]],
@@ -80,17 +80,17 @@ impl Writer {
         let (slot, epoch) = (self.slot, self.epoch);
         let params: [&(dyn ToSql + Sync); 6] = [&keys, &emails, &times, &ids, &slot, &epoch];
         let row = match self.connection.query_opt(sql::JOIN, &params).await {
-            Err(Failure::Slot) => {
-                self.refresh().await?;
+            Err(Failure::StaleSlot) => {
+                self.refresh_slot().await?;
                 // A trigger of the owner's has divided by zero.
-                let is_theirs = self.has_slot && self.epoch == epoch;
-                return Err(if is_theirs {
-                    Failure::Rejected("division by zero (22012)".into())
+                let is_from_trigger = self.has_slot && self.epoch == epoch;
+                return Err(if is_from_trigger {
+                    Failure::RowRejected("division by zero (22012)".into())
                 } else {
-                    Failure::Slot
+                    Failure::StaleSlot
                 });
             }
-            joined => joined?.ok_or(Failure::Slot)?,
+            joined => joined?.ok_or(Failure::StaleSlot)?,
         };
         self.state.set_slot(slot, get(&row, 0)?);
         get(&row, 1)
@@ -98,21 +98,21 @@ impl Writer {
 
     /// Counts in another slot from now on: somebody may hold the row of this one.
     pub(super) async fn change_slot(&mut self) -> Result<(), Failure> {
-        self.slot = schema::any_slot(Some(self.slot));
-        self.refresh().await
+        self.slot = schema::random_slot(Some(self.slot));
+        self.refresh_slot().await
     }
 
     pub(super) fn slot(&self) -> i64 {
         self.slot
     }
 
-    async fn refresh(&mut self) -> Result<(), Failure> {
+    async fn refresh_slot(&mut self) -> Result<(), Failure> {
         let row = self
             .connection
             .query_opt(sql::READ_SLOT, &[&self.slot])
             .await?;
         self.has_slot = row.is_some();
-        row.map_or(Ok(()), |row| self.set(&row))
+        row.map_or(Ok(()), |row| self.update_slot(&row))
     }
 
     /// Erases sign-ups, by key and id.
@@ -121,11 +121,11 @@ impl Writer {
         let slot = self.slot;
         let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
         match self.connection.query_opt(sql::ERASE, &params).await {
-            Err(Failure::Slot) => {
-                self.refresh().await?;
-                return Err(Failure::Slot);
+            Err(Failure::StaleSlot) => {
+                self.refresh_slot().await?;
+                return Err(Failure::StaleSlot);
             }
-            erased => self.set(&erased?.ok_or(Failure::Slot)?)?,
+            erased => self.update_slot(&erased?.ok_or(Failure::StaleSlot)?)?,
         }
         self.connection.execute(sql::LONG_LOCKS).await
     }
@@ -135,13 +135,13 @@ impl Writer {
     pub(super) async fn probe(&mut self, entries: usize, width: usize) -> Result<(), Failure> {
         let probe = sql::probe(self.slot, entries, width, Uuid::now_v7());
         match self.connection.execute(&probe).await {
-            Err(Failure::Rejected(_)) => {
+            Err(Failure::RowRejected(_)) => {
                 // Its transaction is still open.
-                self.connection.fail();
+                self.connection.mark_failed();
                 Ok(())
             }
             Err(failure) => {
-                self.connection.fail();
+                self.connection.mark_failed();
                 Err(failure)
             }
             Ok(()) => Ok(()),
@@ -158,7 +158,7 @@ impl Writer {
     }
 
     /// What a row says of the slot: its entries and its epoch.
-    fn set(&mut self, row: &Row) -> Result<(), Failure> {
+    fn update_slot(&mut self, row: &Row) -> Result<(), Failure> {
         self.state.set_slot(self.slot, get(row, 0)?);
         self.epoch = get(row, 1)?;
         Ok(())

@@ -14,54 +14,56 @@ use std::{
     time::Duration,
 };
 
-use super::{OpenError, reason};
+use super::{SledOpenError, describe};
 
 /// Maximum time to open a log. A million entries open in a second.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The deadline is a second later for each of these bytes, which a slow disk reads in a second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// Time is counted in ticks, so the time in which this process is stopped (SIGSTOP, a suspended machine)
 /// does not count.
-const TICK: Duration = Duration::from_millis(100);
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The name of the thread.
-const OPENING: &str = "opening";
+const THREAD_NAME: &str = "opening";
 
 /// Why opening failed.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum OpenFailure {
     Io(io::Error),
     /// The store is unusable, for this reason.
-    Store(String),
+    Unusable(String),
     /// The program is to stop.
     Interrupted,
 }
 
 /// Runs `work`, which opens a log of `bytes` bytes. Gives up when `stop` becomes true.
-pub(super) fn in_time<T: Send + 'static>(
+pub(super) fn run_with_deadline<T: Send + 'static>(
     bytes: u64,
     stop: &AtomicBool,
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce() -> Result<T, OpenFailure> + Send + 'static,
+) -> Result<T, OpenFailure> {
     silence_panics();
     let (sender, result) = mpsc::channel();
-    thread::Builder::new().name(OPENING.into()).spawn(move || {
-        let done = panic::catch_unwind(AssertUnwindSafe(work));
-        // Nobody listens any more once the time is up.
-        let _ = sender.send(done.unwrap_or_else(|panic| Err(Problem::of_panic(&*panic))));
-    })?;
-    let limit = TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
-    for _ in 0..limit.as_millis() / TICK.as_millis() {
-        match result.recv_timeout(TICK) {
+    thread::Builder::new()
+        .name(THREAD_NAME.into())
+        .spawn(move || {
+            let done = panic::catch_unwind(AssertUnwindSafe(work));
+            // Nobody listens any more once the time is up.
+            let _ = sender.send(done.unwrap_or_else(|panic| Err(OpenFailure::from_panic(&*panic))));
+        })?;
+    let limit = OPEN_TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
+    for _ in 0..limit.as_millis() / TICK_INTERVAL.as_millis() {
+        match result.recv_timeout(TICK_INTERVAL) {
             Ok(result) => return result,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
-                return Err(Problem::Interrupted);
+                return Err(OpenFailure::Interrupted);
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    Err(Problem::Store(format!(
+    Err(OpenFailure::Unusable(format!(
         "opening it took more than {} s",
         limit.as_secs()
     )))
@@ -71,18 +73,18 @@ pub(super) fn in_time<T: Send + 'static>(
 fn silence_panics() {
     static SILENCED: Once = Once::new();
     SILENCED.call_once(|| {
-        let report = panic::take_hook();
+        let previous_hook = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
-            if thread::current().name() != Some(OPENING) {
-                report(panic);
+            if thread::current().name() != Some(THREAD_NAME) {
+                previous_hook(panic);
             }
         }));
     });
 }
 
-impl Problem {
+impl OpenFailure {
     /// What made sled panic: damage, or an error of the disk that it unwraps.
-    fn of_panic(panic: &(dyn Any + Send)) -> Self {
+    fn from_panic(panic: &(dyn Any + Send)) -> Self {
         let message = panic.downcast_ref::<String>().map_or("", String::as_str);
         let code = message.split_once("Os { code: ").and_then(|(_, rest)| {
             let (code, _) = rest.split_once(',')?;
@@ -90,31 +92,31 @@ impl Problem {
         });
         match code {
             Some(code) => Self::Io(io::Error::from_raw_os_error(code)),
-            None => Self::Store("its files are damaged, or belong to another program".into()),
+            None => Self::Unusable("its files are damaged, or belong to another program".into()),
         }
     }
 
     /// The error for the owner.
-    pub(super) fn at(self, data: &Path, store: &Path) -> OpenError {
+    pub(super) fn into_open_error(self, data: &Path, store: &Path) -> SledOpenError {
         match self {
-            Self::Io(error) => OpenError::Io(data.to_owned(), error),
-            Self::Store(what) => OpenError::Store(store.to_owned(), what),
-            Self::Interrupted => OpenError::Interrupted,
+            Self::Io(error) => SledOpenError::Io(data.to_owned(), error),
+            Self::Unusable(what) => SledOpenError::Unusable(store.to_owned(), what),
+            Self::Interrupted => SledOpenError::Interrupted,
         }
     }
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for OpenFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<::sled::Error> for Problem {
+impl From<::sled::Error> for OpenFailure {
     fn from(error: ::sled::Error) -> Self {
         match error {
             ::sled::Error::Io(error) => Self::Io(error),
-            other => Self::Store(reason(other)),
+            other => Self::Unusable(describe(other)),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Reading the list, also while it is written to.
 
 use super::{
-    super::{Entry, Selection, StoreError},
-    record::{self, Place},
+    super::{Selection, StoreError, WaitlistEntry},
+    record::{self, RecordItem},
 };
 
 /// Entries that are read at a time, in the order they are stored: those of another list may have come
 /// in any order of their times, and to read a record for each entry of it would take twenty times as long.
 /// The first few come at once.
-const BLOCK_MIN: usize = 1 << 8;
-const BLOCK_MAX: usize = 1 << 17;
+const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
+const MAX_BLOCK_ENTRIES: usize = 1 << 17;
 
 /// The selected entries with numbers below `end`.
 ///
@@ -21,21 +21,21 @@ pub(super) fn entries(
     tree: ::sled::Tree,
     end: u64,
     selection: Selection,
-) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
-    let since = selection.since.map_or(0, record::millis);
-    let until = selection.until.map(record::millis);
+) -> Result<impl Iterator<Item = Result<WaitlistEntry, StoreError>>, StoreError> {
+    let since = selection.since.map_or(0, record::unix_millis);
+    let until = selection.until.map(record::unix_millis);
     let mut order = Vec::new();
     let mut next = 0;
     for found in tree.range(..record::key(end)) {
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
-        let (first, places) = parse(&key, &bytes)?;
+        let (first, items) = parse(&key, &bytes)?;
         // Numbers have no gaps: an erased entry keeps its place.
         if first != next {
             return Err(StoreError::Unreadable);
         }
-        next = first + places.len() as u64;
-        for (number, place) in (first..end).zip(places) {
-            let joined_at = place.map(|entry| entry.joined_at);
+        next = first + items.len() as u64;
+        for (number, item) in (first..end).zip(items) {
+            let joined_at = item.map(|entry| entry.joined_at_millis);
             let is_selected =
                 |time: &u64| since <= *time && until.is_none_or(|until| *time < until);
             order.extend(joined_at.filter(is_selected).map(|time| (time, number)));
@@ -50,10 +50,10 @@ pub(super) fn entries(
     }
 
     let mut numbers = order.into_iter().map(|(_, number)| number);
-    let mut size = BLOCK_MIN;
+    let mut size = FIRST_BLOCK_ENTRIES;
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
-        size = BLOCK_MAX.min(size * 2);
+        size = MAX_BLOCK_ENTRIES.min(size * 2);
         (!block.is_empty()).then(|| read(&tree, &block))
     });
     Ok(blocks.flat_map(|block| {
@@ -66,7 +66,7 @@ pub(super) fn entries(
 }
 
 /// The entries of these numbers, in this order, but for those that were erased.
-fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<Entry>>, StoreError> {
+fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
     let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
     stored.sort_unstable();
     let mut entries = vec![None; numbers.len()];
@@ -74,19 +74,19 @@ fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<Entry>>, Stor
     while let Some((number, _)) = stored.peek() {
         let found = tree.get_lt(record::key(number + 1));
         let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
-        let (first, places) = parse(&key, &bytes)?;
-        let end = first + places.len() as u64;
+        let (first, items) = parse(&key, &bytes)?;
+        let end = first + items.len() as u64;
         if !(first..end).contains(number) {
             return Err(StoreError::Unreadable);
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
-            let place: Place<'_> = places[(number - first) as usize];
-            entries[at] = place.map(Entry::from);
+            let item: RecordItem<'_> = items[(number - first) as usize];
+            entries[at] = item.map(WaitlistEntry::from);
         }
     }
     Ok(entries)
 }
 
-fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Result<(u64, Vec<Place<'a>>), StoreError> {
+fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Result<(u64, Vec<RecordItem<'a>>), StoreError> {
     record::parse(key, bytes).ok_or(StoreError::Unreadable)
 }

@@ -7,21 +7,21 @@ use std::{
 
 /// Why the list can't be opened.
 #[derive(Debug)]
-pub enum OpenError {
+pub enum SledOpenError {
     /// Another process uses the data directory. Its id, where it is known.
-    Held(PathBuf, Option<u32>),
+    InUse(PathBuf, Option<u32>),
     /// The data directory can't be read or written.
     Io(PathBuf, io::Error),
     /// The store in it can't be used.
-    Store(PathBuf, String),
+    Unusable(PathBuf, String),
     /// The program is to stop.
     Interrupted,
 }
 
-impl fmt::Display for OpenError {
+impl fmt::Display for SledOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Held(data, holder) => {
+            Self::InUse(data, holder) => {
                 write!(f, "the data directory {} is in use by ", data.display())?;
                 match holder {
                     Some(holder) => write!(f, "process {holder}")?,
@@ -35,7 +35,7 @@ impl fmt::Display for OpenError {
                  or name another with --store",
                 data.display()
             ),
-            Self::Store(store, what) => write!(
+            Self::Unusable(store, what) => write!(
                 f,
                 "the waitlist in {} can't be opened: {what}. Restore the data directory {} \
                  from a backup, or import an export into a new one, named with --store",
@@ -47,4 +47,4 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl std::error::Error for OpenError {}
+impl std::error::Error for SledOpenError {}

@@ -8,12 +8,12 @@ use std::{
 };
 
 /// Creates a directory for its owner alone.
-pub(super) fn create_private(directory: &Path) -> io::Result<()> {
+pub(super) fn create_private_dir(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)
 }
 
 /// Removes a directory, if it is there.
-pub(super) fn remove_tree(directory: &Path) -> io::Result<()> {
+pub(super) fn remove_dir_if_exists(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
@@ -74,7 +74,7 @@ pub(super) struct FileState {
 
 impl FileState {
     /// The state of an open file.
-    pub(super) fn of(file: &File) -> io::Result<Self> {
+    pub(super) fn from_file(file: &File) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH)? {
             return Ok(found);
@@ -83,7 +83,7 @@ impl FileState {
     }
 
     /// The state of the file at a path.
-    pub(super) fn at(path: &Path) -> io::Result<Self> {
+    pub(super) fn from_path(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty())? {
             return Ok(found);
@@ -129,17 +129,17 @@ impl From<fs::Metadata> for FileState {
 }
 
 /// Whether an open file is still the one at its path.
-pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let open = FileState::of(file)?;
-    match FileState::at(path) {
+pub(super) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    let open = FileState::from_file(file)?;
+    match FileState::from_path(path) {
         Ok(there) => Ok(there.id == open.id),
-        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) if is_not_found(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
 /// Whether there is nothing at a path.
-pub(super) fn is_missing(error: &io::Error) -> bool {
+pub(super) fn is_not_found(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

@@ -9,14 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{OpenError, files::is_at};
+use super::{SledOpenError, files::is_same_file};
 
 /// Holds the id of the process that uses the data directory.
-const LOCK: &str = "lock";
+const LOCK_FILE: &str = "lock";
 /// How long to wait for a lock: that of a handle that was just dropped lingers for milliseconds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of attempts if the file is replaced each time.
-const TRIES: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 /// Pause between two attempts to lock a file.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -30,14 +30,17 @@ pub(super) struct Locks(Vec<File>);
 
 impl Locks {
     /// Locks the data directory.
-    pub(super) fn of_data(data: &Path) -> Result<Self, OpenError> {
-        let io = |error| OpenError::Io(data.to_owned(), error);
+    pub(super) fn lock_data_dir(data: &Path) -> Result<Self, SledOpenError> {
+        let io = |error| SledOpenError::Io(data.to_owned(), error);
         let directory = lock_directory(data, data)?;
         let mut file = lock_file(data)?;
         // After a power cut, any part of an id may be there, or zeros.
-        let mut before = Vec::new();
-        file.read_to_end(&mut before).map_err(io)?;
-        if !before.iter().all(|byte| b"0123456789\n\0".contains(byte)) {
+        let mut previous_id = Vec::new();
+        file.read_to_end(&mut previous_id).map_err(io)?;
+        if !previous_id
+            .iter()
+            .all(|byte| b"0123456789\n\0".contains(byte))
+        {
             return Err(io(io::Error::other(
                 "its file `lock` belongs to another program",
             )));
@@ -49,15 +52,15 @@ impl Locks {
     }
 
     /// Locks the store as well.
-    pub(super) fn add_store(&mut self, store: &Path) -> Result<(), OpenError> {
+    pub(super) fn lock_store(&mut self, store: &Path) -> Result<(), SledOpenError> {
         let real = store.canonicalize();
-        let real = real.map_err(|error| OpenError::Io(store.to_owned(), error))?;
+        let real = real.map_err(|error| SledOpenError::Io(store.to_owned(), error))?;
         // The data directory in which the holder has written its id.
         let data = real.parent().unwrap_or(&real);
         let lock = lock_directory(&real, data).map_err(|error| match error {
             // Through a mount, this file `lock` is the one that we have just written.
-            OpenError::Held(data, holder) => {
-                OpenError::Held(data, holder.filter(|id| *id != process::id()))
+            SledOpenError::InUse(data, holder) => {
+                SledOpenError::InUse(data, holder.filter(|id| *id != process::id()))
             }
             error => error,
         })?;
@@ -67,46 +70,46 @@ impl Locks {
 }
 
 /// Locks sled's log, as sled does: against a process that skipped our locks.
-pub(super) fn lock_log(log: &File, data: &Path) -> Result<(), OpenError> {
-    let io = |error| OpenError::Io(data.to_owned(), error);
-    match lock_in_time(log) {
+pub(super) fn lock_log(log: &File, data: &Path) -> Result<(), SledOpenError> {
+    let io = |error| SledOpenError::Io(data.to_owned(), error);
+    match lock_with_timeout(log) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(held(data)),
+        Ok(false) => Err(in_use(data)),
         Err(error) if is_unsupported(&error) => Ok(()),
         Err(error) => Err(io(error)),
     }
 }
 
-fn lock_directory(directory: &Path, data: &Path) -> Result<File, OpenError> {
-    let io = |error| OpenError::Io(directory.to_owned(), error);
-    for _ in 0..TRIES {
+fn lock_directory(directory: &Path, data: &Path) -> Result<File, SledOpenError> {
+    let io = |error| SledOpenError::Io(directory.to_owned(), error);
+    for _ in 0..MAX_ATTEMPTS {
         let open = File::open(directory).map_err(io)?;
-        match lock_in_time(&open) {
+        match lock_with_timeout(&open) {
             Ok(true) => {}
-            Ok(false) => return Err(held(data)),
+            Ok(false) => return Err(in_use(data)),
             // The lock of the file remains, and sled's own.
             Err(error) if is_unsupported(&error) => {}
             Err(error) => return Err(io(error)),
         }
-        if is_at(&open, directory).map_err(io)? {
+        if is_same_file(&open, directory).map_err(io)? {
             return Ok(open);
         }
     }
     Err(io(io::Error::other("it was replaced again and again")))
 }
 
-fn lock_file(data: &Path) -> Result<File, OpenError> {
-    let io = |error| OpenError::Io(data.to_owned(), error);
-    let path = data.join(LOCK);
+fn lock_file(data: &Path) -> Result<File, SledOpenError> {
+    let io = |error| SledOpenError::Io(data.to_owned(), error);
+    let path = data.join(LOCK_FILE);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let file = options.open(&path).map_err(io)?;
-        if !lock_in_time(&file).map_err(io)? {
-            return Err(held(data));
+        if !lock_with_timeout(&file).map_err(io)? {
+            return Err(in_use(data));
         }
         // Somebody may have removed it between the two calls.
-        if is_at(&file, &path).map_err(io)? {
+        if is_same_file(&file, &path).map_err(io)? {
             return Ok(file);
         }
     }
@@ -115,12 +118,12 @@ fn lock_file(data: &Path) -> Result<File, OpenError> {
     )))
 }
 
-fn lock_in_time(file: &File) -> io::Result<bool> {
-    let begun = Instant::now();
+fn lock_with_timeout(file: &File) -> io::Result<bool> {
+    let started = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+            Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_TIMEOUT => {
                 thread::sleep(RETRY_INTERVAL);
             }
             Err(TryLockError::WouldBlock) => return Ok(false),
@@ -136,7 +139,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 /// The error that names the holder of a data directory, as far as it has left its id.
-fn held(data: &Path) -> OpenError {
-    let holder = fs::read_to_string(data.join(LOCK)).unwrap_or_default();
-    OpenError::Held(data.to_owned(), holder.trim().parse().ok())
+fn in_use(data: &Path) -> SledOpenError {
+    let holder = fs::read_to_string(data.join(LOCK_FILE)).unwrap_or_default();
+    SledOpenError::InUse(data.to_owned(), holder.trim().parse().ok())
 }

@@ -1,19 +1,19 @@
 //! The list in sled, an embedded store: one thread owns every write.
 
 mod committer;
+mod contents;
 mod deadline;
 mod entries;
 mod error;
 mod files;
-mod known;
+mod high_water_mark;
+mod key_set;
 mod lock;
-mod mark;
 mod open;
-mod overwrites;
+mod overwrite_monitor;
 mod record;
+mod scratch_copy;
 mod search;
-mod stock;
-mod trial;
 
 use std::{
     io,
@@ -28,23 +28,23 @@ use std::{
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
-    Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist,
-    queue::{Erasure, Queue, THREAD},
+    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
+    queue::{COMMITTER_THREAD_NAME, Erasure, Queue},
 };
-use committer::{BATCH_MAX, Committer, Moment, Published};
+use committer::{BATCH_MAX_ENTRIES, Committer, Published, Snapshot};
 use files::FileState;
 use lock::Locks;
-use overwrites::OverwriteMonitor;
+use overwrite_monitor::OverwriteMonitor;
 
-pub use error::OpenError;
+pub use error::SledOpenError;
 
 /// The list in a directory on this machine. Dropping it commits what is accepted.
 #[derive(Debug)]
 pub struct SledWaitlist {
     queue: Queue,
     committer: Option<thread::JoinHandle<()>>,
-    entries: ::sled::Tree,
-    durable: Arc<Mutex<Moment>>,
+    records: ::sled::Tree,
+    snapshot: Arc<Mutex<Snapshot>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
     _locks: Locks,
@@ -55,73 +55,73 @@ impl SledWaitlist {
     ///
     /// # Errors
     /// When it can't be told.
-    pub fn is_in(data: &Path) -> io::Result<bool> {
-        open::is_in(data)
+    pub fn exists_in(data: &Path) -> io::Result<bool> {
+        open::exists_in(data)
     }
 
     /// The copy of the list that an earlier version has left in a data directory.
-    pub fn former_copy(data: &Path) -> Option<PathBuf> {
-        open::former_copy(data)
+    pub fn legacy_backup(data: &Path) -> Option<PathBuf> {
+        open::legacy_backup(data)
     }
 
     /// Opens the list in the data directory `data`, creating both when missing (mode 0700).
     ///
     /// # Errors
-    /// [`OpenError`] says what was found and what to do. A list that is refused is not written to.
-    pub fn open(data: &Path) -> Result<Self, OpenError> {
-        Self::open_unless(&AtomicBool::new(false), data)
+    /// [`SledOpenError`] says what was found and what to do. A list that is refused is not written to.
+    pub fn open(data: &Path) -> Result<Self, SledOpenError> {
+        Self::open_interruptible(&AtomicBool::new(false), data)
     }
 
     /// Like [`open`](Self::open), until `stop` becomes true: then it gives up, unless it has begun to
     /// write and will be done in a moment.
     ///
     /// # Errors
-    /// Like [`open`](Self::open), and [`OpenError::Interrupted`].
-    pub fn open_unless(stop: &AtomicBool, data: &Path) -> Result<Self, OpenError> {
-        let open::Opened {
+    /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
+    pub fn open_interruptible(stop: &AtomicBool, data: &Path) -> Result<Self, SledOpenError> {
+        let open::OpenedStore {
             database,
-            entries,
-            stock,
-            mark,
+            records,
+            contents,
+            high_water_mark,
             log,
             log_path,
             locks,
         } = open::open(data, stop)?;
-        let (publish, count) = watch::channel(stock.count);
-        let durable = Arc::new(Mutex::new(Moment {
-            end: stock.tip.end(),
-            count: stock.count,
+        let (publish, count) = watch::channel(contents.count);
+        let snapshot = Arc::new(Mutex::new(Snapshot {
+            end: contents.tail.end(),
+            count: contents.count,
         }));
         let syncs = Arc::default();
         let published = Published {
-            durable: Arc::clone(&durable),
+            snapshot: Arc::clone(&snapshot),
             syncs: Arc::clone(&syncs),
             count: publish,
         };
-        let log_state = FileState::of(&log);
-        let log_state = log_state.map_err(|error| OpenError::Io(data.to_owned(), error))?;
+        let log_state = FileState::from_file(&log);
+        let log_state = log_state.map_err(|error| SledOpenError::Io(data.to_owned(), error))?;
         let committer = Committer {
             database,
-            entries: entries.clone(),
+            records: records.clone(),
             log_state,
-            overwrites: OverwriteMonitor::of(&log_path),
+            overwrite_monitor: OverwriteMonitor::watch(&log_path),
             log,
             log_path,
-            known: stock.known,
-            tip: stock.tip,
-            mark,
+            keys: contents.keys,
+            tail: contents.tail,
+            high_water_mark,
             published,
         };
-        let (queue, requests) = Queue::new(BATCH_MAX);
+        let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
         let committer = thread::Builder::new()
-            .name(THREAD.into())
+            .name(COMMITTER_THREAD_NAME.into())
             .spawn(move || committer.run(requests))
-            .map_err(|error| OpenError::Io(data.to_owned(), error))?;
+            .map_err(|error| SledOpenError::Io(data.to_owned(), error))?;
         Ok(Self {
             queue,
             committer: Some(committer),
-            entries,
-            durable,
+            records,
+            snapshot,
             syncs,
             count,
             _locks: locks,
@@ -129,8 +129,8 @@ impl SledWaitlist {
     }
 
     /// The list between two batches.
-    fn durable(&self) -> Moment {
-        *self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    fn snapshot(&self) -> Snapshot {
+        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often it has made something durable since it was opened: sign-ups that waited together
@@ -141,34 +141,34 @@ impl SledWaitlist {
 }
 
 impl Waitlist for SledWaitlist {
-    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         self.queue.join(entry)
     }
 
-    fn join_all(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Joined>> {
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         self.queue.join_all(entries)
     }
 
-    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
-        let erasure = Erasure::of(emails);
-        let (entries, end) = (self.entries.clone(), self.durable().end);
+    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let erasure = Erasure::without_search(emails);
+        let (records, end) = (self.records.clone(), self.snapshot().end);
         Box::pin(async move {
             // It reads the whole list. The committer would keep everybody waiting.
-            let search = spawn_blocking(move || search::search(&entries, end, erasure));
+            let search = spawn_blocking(move || search::find_records(&records, end, erasure));
             let erasure = search.await.map_err(|_| StoreError::Unreadable)??;
             self.queue.erase(erasure).await
         })
     }
 
-    fn erasures(&self) -> Answer<'_, u64> {
+    fn erased_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             self.queue.barrier().await?;
-            let Moment { end, count } = self.durable();
+            let Snapshot { end, count } = self.snapshot();
             Ok(end - count)
         })
     }
 
-    fn ready(&self) -> Answer<'_, ()> {
+    fn ready(&self) -> StoreFuture<'_, ()> {
         self.queue.ready()
     }
 
@@ -176,14 +176,14 @@ impl Waitlist for SledWaitlist {
         *self.count.borrow()
     }
 
-    fn changes(&self) -> watch::Receiver<u64> {
+    fn watch_count(&self) -> watch::Receiver<u64> {
         self.count.clone()
     }
 
-    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
-        let Moment { end, count } = self.durable();
-        let entries = entries::entries(self.entries.clone(), end, selection)?;
-        Ok(Entries::new(count, entries))
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        let Snapshot { end, count } = self.snapshot();
+        let entries = entries::entries(self.records.clone(), end, selection)?;
+        Ok(EntryStream::new(count, entries))
     }
 }
 
@@ -198,7 +198,7 @@ impl Drop for SledWaitlist {
 }
 
 /// What is wrong, in words for the owner.
-fn reason(error: ::sled::Error) -> String {
+fn describe(error: ::sled::Error) -> String {
     match error {
         ::sled::Error::Io(error) => error.to_string(),
         ::sled::Error::Corruption { .. } => "it is damaged".to_owned(),

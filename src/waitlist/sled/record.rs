@@ -11,47 +11,47 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::super::{Email, Entry};
+use super::super::{Email, WaitlistEntry};
 
 /// Octets of a record, so that a leaf of sled's tree, up to 16 records, fits into a message of its
 /// log (a quarter of a segment). Larger ones it writes to files of their own and never syncs them.
-const RECORD_MAX: usize = 1 << 10;
+const RECORD_MAX_BYTES: usize = 1 << 10;
 /// Octets of an entry beside its address.
-const ENTRY_EXTRA: usize = 1 + size_of::<u64>();
+const ENTRY_OVERHEAD_BYTES: usize = 1 + size_of::<u64>();
 
 /// A place in a record: what is kept of an entry, or `None` of an erased one.
-pub(super) type Place<'a> = Option<Stored<'a>>;
+pub(super) type RecordItem<'a> = Option<StoredEntry<'a>>;
 
 /// What is kept of an entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stored<'a> {
+pub(super) struct StoredEntry<'a> {
     /// Milliseconds since 1970.
-    pub(super) joined_at: u64,
+    pub(super) joined_at_millis: u64,
     /// As typed.
     pub(super) address: &'a str,
 }
 
-impl<'a> From<&'a Entry> for Stored<'a> {
-    fn from(entry: &'a Entry) -> Self {
+impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
+    fn from(entry: &'a WaitlistEntry) -> Self {
         Self {
-            joined_at: millis(entry.joined_at),
+            joined_at_millis: unix_millis(entry.joined_at),
             address: entry.email.as_typed(),
         }
     }
 }
 
-impl From<Stored<'_>> for Entry {
-    fn from(stored: Stored<'_>) -> Self {
-        let since = Duration::from_millis(stored.joined_at);
+impl From<StoredEntry<'_>> for WaitlistEntry {
+    fn from(stored: StoredEntry<'_>) -> Self {
+        let since = Duration::from_millis(stored.joined_at_millis);
         Self {
-            email: Email::kept(stored.address),
+            email: Email::from_stored(stored.address),
             joined_at: UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH),
         }
     }
 }
 
 /// Milliseconds since 1970.
-pub(super) fn millis(time: SystemTime) -> u64 {
+pub(super) fn unix_millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
@@ -61,7 +61,7 @@ pub(super) fn millis(time: SystemTime) -> u64 {
 pub(super) struct Record {
     first: u64,
     bytes: Vec<u8>,
-    places: u64,
+    item_count: u64,
 }
 
 impl Record {
@@ -70,32 +70,37 @@ impl Record {
         Self {
             first,
             bytes: Vec::new(),
-            places: 0,
+            item_count: 0,
         }
     }
 
     /// One that was stored, to go on with.
-    pub(super) fn of(first: u64, places: &[Place<'_>]) -> Self {
+    pub(super) fn from_items(first: u64, items: &[RecordItem<'_>]) -> Self {
         let mut record = Self::starting_at(first);
-        places.iter().for_each(|place| record.push(*place));
+        items.iter().for_each(|item| record.push(*item));
         record
     }
 
     /// Whether an entry can be added without making the record too large.
-    pub(super) fn has_room(&self, entry: Stored<'_>) -> bool {
-        self.bytes.len() + ENTRY_EXTRA + entry.address.len() <= RECORD_MAX
+    pub(super) fn has_room(&self, entry: StoredEntry<'_>) -> bool {
+        self.bytes.len() + ENTRY_OVERHEAD_BYTES + entry.address.len() <= RECORD_MAX_BYTES
     }
 
     /// Adds a place: the octets of the address (0 is an erased entry, and all of it), the time
     /// (big-endian), the address.
-    pub(super) fn push(&mut self, place: Place<'_>) {
-        self.places += 1;
-        let Some(Stored { joined_at, address }) = place else {
+    pub(super) fn push(&mut self, item: RecordItem<'_>) {
+        self.item_count += 1;
+        let Some(StoredEntry {
+            joined_at_millis,
+            address,
+        }) = item
+        else {
             return self.bytes.push(0);
         };
         // `Email` has it at most 254.
         self.bytes.push(address.len() as u8);
-        self.bytes.extend_from_slice(&joined_at.to_be_bytes());
+        self.bytes
+            .extend_from_slice(&joined_at_millis.to_be_bytes());
         self.bytes.extend_from_slice(address.as_bytes());
     }
 
@@ -106,7 +111,7 @@ impl Record {
 
     /// The number after its last entry.
     pub(super) fn end(&self) -> u64 {
-        self.first + self.places
+        self.first + self.item_count
     }
 
     /// Where it is stored.
@@ -119,26 +124,26 @@ impl Record {
     }
 }
 
-/// The number of a record's first entry, and its places; nothing when it is damaged.
-pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<Place<'a>>)> {
+/// The number of a record's first entry, and its items; nothing when it is damaged.
+pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);
-    let mut places = Vec::new();
-    let mut left = bytes;
-    while let Some((&len, rest)) = left.split_first() {
-        left = rest;
+    let mut items = Vec::new();
+    let mut remaining = bytes;
+    while let Some((&len, rest)) = remaining.split_first() {
+        remaining = rest;
         if len == 0 {
-            places.push(None);
+            items.push(None);
             continue;
         }
-        let (joined_at, rest) = left.split_first_chunk()?;
+        let (joined_at, rest) = remaining.split_first_chunk()?;
         let (address, rest) = rest.split_at_checked(len.into())?;
-        places.push(Some(Stored {
-            joined_at: u64::from_be_bytes(*joined_at),
+        items.push(Some(StoredEntry {
+            joined_at_millis: u64::from_be_bytes(*joined_at),
             address: str::from_utf8(address).ok()?,
         }));
-        left = rest;
+        remaining = rest;
     }
-    Some((first, places))
+    Some((first, items))
 }
 
 /// The key of the record whose first entry has this number.

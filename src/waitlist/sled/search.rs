@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{
-    super::{Entry, StoreError, queue::Erasure},
+    super::{StoreError, WaitlistEntry, queue::Erasure},
     record,
 };
 
@@ -12,7 +12,7 @@ use super::{
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
-pub(super) fn search(
+pub(super) fn find_records(
     records: &::sled::Tree,
     end: u64,
     erasure: Erasure,
@@ -21,15 +21,15 @@ pub(super) fn search(
     let mut found = Vec::new();
     for record in records.range(..record::key(end)) {
         let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
-        let (first, places) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
-        let mut entries = places.into_iter().flatten().map(Entry::from);
+        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        let mut entries = items.into_iter().flatten().map(WaitlistEntry::from);
         if entries.any(|entry| sought.contains(&entry.email.key())) {
             found.push(first);
         }
     }
     Ok(Erasure {
         records: found,
-        searched: end,
+        searched_up_to: end,
         ..erasure
     })
 }

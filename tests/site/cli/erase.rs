@@ -2,23 +2,20 @@
 
 use serde_json::json;
 
-use super::{printed, told, with_three};
+use super::{stderr, stdout, with_three_people};
 use crate::process::wait_until;
 
 #[test]
-fn who_is_erased_is_gone_from_count_list_and_exports_and_stays_away() {
-    for owner in with_three() {
+fn erased_people_leave_the_count_list_and_export() {
+    for cli in with_three_people() {
         assert_eq!(
-            owner.printed(&["erase", "bob@example.com", "CYD@example.com"]),
+            cli.stdout(&["erase", "bob@example.com", "CYD@example.com"]),
             "bob@example.com is erased\nCYD@example.com is erased\n"
         );
-        assert_eq!(owner.printed(&["count"]), "1\n");
-        assert_eq!(
-            owner.listed(),
-            ["2026-11-01T08:00:00.000Z\tann@example.com"]
-        );
-        assert!(!owner.printed(&["export"]).contains("ob@"));
-        if let Some(server) = &owner.server {
+        assert_eq!(cli.stdout(&["count"]), "1\n");
+        assert_eq!(cli.listed(), ["2026-11-01T08:00:00.000Z\tann@example.com"]);
+        assert!(!cli.stdout(&["export"]).contains("ob@"));
+        if let Some(server) = &cli.server {
             // In a database it is another one's doing, which the server looks for.
             wait_until("one is left", || server.count() == "{\"count\":1}");
             assert_eq!(server.join("bob@example.com"), "201", "and may come back");
@@ -27,22 +24,22 @@ fn who_is_erased_is_gone_from_count_list_and_exports_and_stays_away() {
 }
 
 #[test]
-fn who_was_not_there_is_told_and_the_others_are_erased() {
-    for owner in with_three() {
-        let done = owner
+fn reports_unknown_addresses_and_erases_the_others() {
+    for cli in with_three_people() {
+        let done = cli
             .run(&["erase", "ann@example.com", "amy@example.com"])
             .code(1);
         assert_eq!(
-            printed(&done),
+            stdout(&done),
             "ann@example.com is erased\namy@example.com is not on the list\n"
         );
         assert!(
-            told(&done).contains("1 of 2 were not on the list"),
+            stderr(&done).contains("1 of 2 were not on the list"),
             "{}",
-            told(&done)
+            stderr(&done)
         );
-        assert_eq!(owner.printed(&["count"]), "2\n");
-        let report = owner.json(&["erase", "cyd@example.com"]);
+        assert_eq!(cli.stdout(&["count"]), "2\n");
+        let report = cli.json(&["erase", "cyd@example.com"]);
         assert_eq!(
             report,
             json!([{ "email": "cyd@example.com", "erased": true }])
@@ -51,12 +48,12 @@ fn who_was_not_there_is_told_and_the_others_are_erased() {
 }
 
 #[test]
-fn who_is_named_twice_is_erased_once() {
-    for owner in with_three() {
-        let printed = owner.printed(&["erase", " ann@example.com", "ANN@example.com"]);
-        assert_eq!(printed, "ann@example.com is erased\n");
-        let told = told(&owner.run(&["erase", "bob"]).code(1));
-        assert!(told.contains("1 of 1 were not on the list"), "{told}");
-        owner.run(&["erase"]).code(2);
+fn erases_a_repeated_address_once() {
+    for cli in with_three_people() {
+        let stdout = cli.stdout(&["erase", " ann@example.com", "ANN@example.com"]);
+        assert_eq!(stdout, "ann@example.com is erased\n");
+        let stderr = stderr(&cli.run(&["erase", "bob"]).code(1));
+        assert!(stderr.contains("1 of 1 were not on the list"), "{stderr}");
+        cli.run(&["erase"]).code(2);
     }
 }

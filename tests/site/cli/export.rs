@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{everywhere, printed, told, with_three};
+use super::{all_stores, stderr, stdout, with_three_people};
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text)
@@ -31,34 +31,34 @@ const JSONL: &str = r#"{"email":"ann@example.com","joined_at":"2026-11-01T08:00:
 "#;
 
 #[test]
-fn a_csv_is_for_spreadsheets_and_ends_with_its_count_and_checksum() {
-    for owner in with_three() {
+fn csv_has_a_byte_order_mark_and_a_checksum_trailer() {
+    for cli in with_three_people() {
         let expected = format!("{CSV}# 3 entries,sha256:{}\n", sha256(CSV));
-        assert_eq!(owner.printed(&["export"]), expected);
+        assert_eq!(cli.stdout(&["export"]), expected);
         assert_eq!(
-            owner.printed(&["export", "--format", "csv", "-o", "-"]),
+            cli.stdout(&["export", "--format", "csv", "-o", "-"]),
             expected
         );
         assert_eq!(
-            owner.printed(&["export", "-o", "list.csv"]),
+            cli.stdout(&["export", "-o", "list.csv"]),
             "3 entries in list.csv\n"
         );
-        assert_eq!(owner.read("list.csv"), expected);
+        assert_eq!(cli.read("list.csv"), expected);
     }
 }
 
 #[test]
-fn jsonl_is_for_programs_and_ends_so_too() {
-    for owner in with_three() {
+fn jsonl_has_a_checksum_trailer() {
+    for cli in with_three_people() {
         let expected = format!(
             "{JSONL}{}\n",
             json!({ "entries": 3, "sha256": sha256(JSONL) })
         );
-        assert_eq!(owner.printed(&["export", "--format", "jsonl"]), expected);
-        let report = owner.json(&["export", "-o", "list.jsonl"]);
+        assert_eq!(cli.stdout(&["export", "--format", "jsonl"]), expected);
+        let report = cli.json(&["export", "-o", "list.jsonl"]);
         let file = json!({ "entries": 3, "file": "list.jsonl", "sha256": sha256(JSONL) });
         assert_eq!(report, file);
-        assert_eq!(owner.read("list.jsonl"), expected);
+        assert_eq!(cli.read("list.jsonl"), expected);
         for line in expected.lines() {
             serde_json::from_str::<Value>(line).expect("JSON");
         }
@@ -66,9 +66,9 @@ fn jsonl_is_for_programs_and_ends_so_too() {
 }
 
 #[test]
-fn a_part_of_the_list_has_a_checksum_of_its_own() {
-    for owner in with_three() {
-        let part = owner.printed(&["export", "--since", "2026-11-02", "--until", "2026-11-03"]);
+fn partial_export_has_its_own_checksum() {
+    for cli in with_three_people() {
+        let part = cli.stdout(&["export", "--since", "2026-11-02", "--until", "2026-11-03"]);
         let row = "\u{feff}email,joined_at\nBob@Example.com,2026-11-02T08:00:00.250Z\n";
         assert_eq!(part, format!("{row}# 1 entries,sha256:{}\n", sha256(row)));
     }
@@ -85,18 +85,17 @@ const FORMULAS: [&str; 6] = [
 ];
 
 #[test]
-fn no_cell_is_a_formula_and_each_comes_back_as_it_was() {
-    for owner in everywhere() {
+fn escapes_formulas_and_restores_them_on_import() {
+    for cli in all_stores() {
         let people = FORMULAS.map(|email| json!({ "email": email }).to_string() + "\n");
-        owner.run_with(&["import"], people.concat()).success();
-        owner.run(&["export", "-o", "list.csv"]).success();
-        for line in owner.read("list.csv").lines().skip(1) {
+        cli.run_with_input(&["import"], people.concat()).success();
+        cli.run(&["export", "-o", "list.csv"]).success();
+        for line in cli.read("list.csv").lines().skip(1) {
             assert!(!line.starts_with(['=', '+', '-', '@', '\t']), "{line}");
         }
-        owner
-            .run(&["import", "--data", "other", "list.csv"])
+        cli.run(&["import", "--data", "other", "list.csv"])
             .success();
-        let list = owner.printed(&["list", "--data", "other"]);
+        let list = cli.stdout(&["list", "--data", "other"]);
         let emails = list
             .lines()
             .rev()
@@ -106,59 +105,60 @@ fn no_cell_is_a_formula_and_each_comes_back_as_it_was() {
 }
 
 #[test]
-fn the_file_is_its_owners_alone_and_takes_the_place_of_an_older_one() {
-    for owner in with_three() {
-        owner.write("real.csv", "older");
-        symlink("real.csv", owner.file("link.csv")).expect("writable");
-        owner.run(&["export", "-o", "link.csv"]).success();
+fn file_is_private_and_replaces_an_older_one() {
+    for cli in with_three_people() {
+        cli.write("real.csv", "older");
+        symlink("real.csv", cli.file("link.csv")).expect("writable");
+        cli.run(&["export", "-o", "link.csv"]).success();
         assert!(
-            owner.read("real.csv").starts_with(CSV),
+            cli.read("real.csv").starts_with(CSV),
             "it went where the link leads"
         );
-        let mode = fs::metadata(owner.file("real.csv")).expect("it is there");
+        let mode = fs::metadata(cli.file("real.csv")).expect("it is there");
         assert_eq!(mode.permissions().mode() & 0o777, 0o600);
-        let mut names = owner.names();
+        let mut names = cli.file_names();
         names.retain(|name| name.contains("csv"));
         assert_eq!(names, ["link.csv", "real.csv"], "and nothing else");
     }
 }
 
 #[test]
-fn what_stands_in_its_place_while_it_is_written_is_a_new_file() {
-    for owner in with_three() {
+fn removes_stale_partial_files_and_follows_no_partial_link() {
+    for cli in with_three_people() {
         // What a killed one has left, and what somebody else would like to be written.
-        owner.write(".list.csv.left.partial", "left");
-        owner.write("precious", "precious");
-        symlink("precious", owner.file(".list.csv.link.partial")).expect("writable");
-        owner.run(&["export", "-o", "list.csv"]).success();
-        assert!(owner.read("list.csv").starts_with(CSV));
-        assert_eq!(owner.read("precious"), "precious");
-        assert!(!owner.file(".list.csv.left.partial").exists());
+        cli.write(".list.csv.left.partial", "left");
+        cli.write("precious", "precious");
+        symlink("precious", cli.file(".list.csv.link.partial")).expect("writable");
+        cli.run(&["export", "-o", "list.csv"]).success();
+        assert!(cli.read("list.csv").starts_with(CSV));
+        assert_eq!(cli.read("precious"), "precious");
+        assert!(!cli.file(".list.csv.left.partial").exists());
     }
 }
 
 #[test]
-fn who_stops_reading_has_not_got_the_list() {
-    for owner in everywhere() {
-        owner.run_with(&["import"], super::many(20_000)).success();
+fn fails_when_the_reader_stops_early() {
+    for cli in all_stores() {
+        cli.run_with_input(&["import"], super::people_csv(20_000))
+            .success();
         let shell = format!(
             "set -o pipefail; '{}' export | head -n 1",
             env!("CARGO_BIN_EXE_landing")
         );
-        let output = owner.calling("bash").args(["-c", &shell]).output();
+        let output = cli.command_for("bash").args(["-c", &shell]).output();
         let output = output.expect("a shell");
         assert_eq!(output.status.code(), Some(1));
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
-            said.contains("standard output can't be written: Broken pipe"),
-            "{said}"
+            stderr.contains("standard output can't be written: Broken pipe"),
+            "{stderr}"
         );
     }
 }
 
 #[test]
-fn the_format_is_seen_by_the_name_of_the_file_or_by_what_else_is_asked_for() {
-    for owner in with_three() {
+fn infers_the_format_from_the_file_name_or_json_flag() {
+    for cli in with_three_people() {
         for (args, first) in [
             (&["-o", "list.csv"][..], "\u{feff}email"),
             (&["-o", "list.txt"], "\u{feff}email"),
@@ -166,18 +166,18 @@ fn the_format_is_seen_by_the_name_of_the_file_or_by_what_else_is_asked_for() {
             (&["-o", "list.ndjson"], "{"),
             (&["-o", "list.jsonl", "--format", "csv"], "\u{feff}email"),
         ] {
-            owner.run(&[&["export"], args].concat()).success();
-            assert!(owner.read(args[1]).starts_with(first), "{args:?}");
+            cli.run(&[&["export"], args].concat()).success();
+            assert!(cli.read(args[1]).starts_with(first), "{args:?}");
         }
-        assert!(owner.printed(&["export", "--json"]).starts_with('{'));
+        assert!(cli.stdout(&["export", "--json"]).starts_with('{'));
     }
 }
 
 #[test]
-fn a_pipe_or_a_device_is_written_to_and_stays_what_it_is() {
-    for owner in with_three() {
-        owner.run(&["export", "-o", "/dev/null"]).success();
-        let pipe = owner.file("pipe");
+fn writes_to_pipes_and_devices_without_replacing_them() {
+    for cli in with_three_people() {
+        cli.run(&["export", "-o", "/dev/null"]).success();
+        let pipe = cli.file("pipe");
         let made = Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo").success());
         let reader = thread::spawn(move || {
@@ -186,15 +186,15 @@ fn a_pipe_or_a_device_is_written_to_and_stays_what_it_is() {
             pipe.read_to_string(&mut text).expect("readable");
             text
         });
-        owner.run(&["export", "-o", "pipe"]).success();
+        cli.run(&["export", "-o", "pipe"]).success();
         assert!(reader.join().expect("no panic").starts_with(CSV));
         assert!(!fs::metadata("/dev/null").expect("it is there").is_file());
     }
 }
 
 #[test]
-fn what_can_not_be_written_is_told_and_leaves_nothing() {
-    for owner in with_three() {
+fn reports_an_unwritable_file_and_leaves_nothing_behind() {
+    for cli in with_three_people() {
         for (file, why) in [
             (
                 "nowhere/list.csv",
@@ -205,15 +205,15 @@ fn what_can_not_be_written_is_told_and_leaves_nothing() {
             // No file can be made there, not even by root.
             ("/proc/list.csv", "/proc/list.csv can't be written: "),
         ] {
-            let done = owner.run(&["export", "-o", file]).code(1);
-            let told = told(&done);
+            let done = cli.run(&["export", "-o", file]).code(1);
+            let stderr = stderr(&done);
             assert!(
-                told.contains(why) && told.contains("or write it elsewhere"),
-                "{told}"
+                stderr.contains(why) && stderr.contains("or write it elsewhere"),
+                "{stderr}"
             );
-            assert_eq!(printed(&done), "");
+            assert_eq!(stdout(&done), "");
         }
-        let mut names = owner.names();
+        let mut names = cli.file_names();
         names.retain(|name| name != "data" && name != "site");
         assert!(names.is_empty(), "{names:?}");
     }

@@ -1,47 +1,47 @@
 //! `import`, of files with several rows for one person.
 
-use super::{alone, counts, printed, told};
+use super::{dry_run_counts, stderr, stdout, without_server};
 
 #[test]
-fn who_has_left_in_one_row_is_skipped_in_all() {
-    let owner = alone();
+fn skips_all_rows_of_a_person_unsubscribed_in_one() {
+    let cli = without_server();
     for rows in [
         "ann@example.com,active\nANN@example.com,unsubscribed\n",
         "ANN@example.com,unsubscribed\nann@example.com,active\n",
     ] {
         let file = format!("email,status\n{rows}bob@example.com,active\n");
-        let counted = counts(&owner, &file);
+        let counted = dry_run_counts(&cli, &file);
         assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
     }
 }
 
 #[test]
-fn a_person_who_left_in_one_json_line_is_skipped_in_an_export_line_too() {
-    let owner = alone();
+fn skips_export_lines_of_a_person_unsubscribed_in_another_line() {
+    let cli = without_server();
     let left = "{\"email\":\"ann@example.com\",\"status\":\"unsubscribed\"}\n";
     let export = "{\"joined_at\":\"2024-01-01T00:00:00Z\",\"email\":\"Ann@example.com\"}\n";
     let other = "{\"joined_at\":\"2024-01-01T00:00:00Z\",\"email\":\"bob@example.com\"}\n";
     for rows in [[left, export], [export, left]] {
-        let counted = counts(&owner, &(rows.concat() + other));
+        let counted = dry_run_counts(&cli, &(rows.concat() + other));
         assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
-        let done = owner.run_with(&["import"], rows.concat()).code(1);
-        assert!(told(&done).contains("all 1 people in it would be skipped"));
+        let done = cli.run_with_input(&["import"], rows.concat()).code(1);
+        assert!(stderr(&done).contains("all 1 people in it would be skipped"));
     }
 }
 
 #[test]
-fn a_formula_quote_makes_no_other_person() {
-    let owner = alone();
+fn escaped_and_plain_formulas_are_the_same_person() {
+    let cli = without_server();
     for header in ["email,status", "email,status,joined_at"] {
         for rows in [
             "'+a@example.com,unsubscribed\n+a@example.com,subscribed\n",
             "+a@example.com,unsubscribed\n'+a@example.com,subscribed\n",
         ] {
             let file = format!("{header}\n{rows}bob@example.com,subscribed\n");
-            let counted = counts(&owner, &file);
+            let counted = dry_run_counts(&cli, &file);
             assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
-            let done = owner.run_with(&["import", "--dry-run"], file).success();
-            assert!(printed(&done).contains("line 2: has left"));
+            let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+            assert!(stdout(&done).contains("line 2: has left"));
         }
     }
 }

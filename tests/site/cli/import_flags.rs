@@ -1,6 +1,6 @@
 //! The owner's answers to the questions of `import`.
 
-use super::{alone, counts_with, told};
+use super::{dry_run_counts_with, stderr, without_server};
 
 const TYPES: &str = "email_address,type,creation_date\n\
     ann@example.com,regular,2024-01-01\n\
@@ -10,39 +10,39 @@ const TYPES: &str = "email_address,type,creation_date\n\
     eve@example.com,churned,2024-01-05\n";
 
 #[test]
-fn skip_applies_to_every_value_that_occurs_in_the_file() {
-    let owner = alone();
+fn skip_accepts_every_value_in_the_file() {
+    let cli = without_server();
     let options = ["unsubscribed", "removed", "Undeliverable", "churned"];
     let options: Vec<_> = options.iter().flat_map(|it| ["--skip", *it]).collect();
-    let counted = counts_with(&owner, TYPES, &options);
+    let counted = dry_run_counts_with(&cli, TYPES, &options);
     assert_eq!(counted, "1 would be added, 0 already there, 4 rejected");
     // Nothing in this column makes the program ask.
     let file = "email,type\nann@example.com,regular\nbob@example.com,lapsed member\n";
-    let counted = counts_with(&owner, file, &["--skip", "lapsed member"]);
+    let counted = dry_run_counts_with(&cli, file, &["--skip", "lapsed member"]);
     assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
 }
 
 #[test]
-fn rejects_an_answer_that_matches_nothing() {
-    let owner = alone();
+fn rejects_a_status_that_matches_nothing() {
+    let cli = without_server();
     let export = "email,joined_at\nann@example.com,2024-01-01\n";
     let jsonl = "{\"type\":\"x\",\"email\":\"ann@example.com\"}\n";
     for file in [TYPES, export, jsonl] {
         for flag in ["--skip", "--keep"] {
             for status in ["unsubscripted", "type=churnt", "tipe=churned", "no", ""] {
                 let args = ["import", flag, status];
-                let told = told(&owner.run_with(&args, file).code(1));
+                let stderr = stderr(&cli.run_with_input(&args, file).code(1));
                 let expected = format!("no value in it is answered by {flag} {status:?}");
-                assert!(told.contains(&expected), "{told}");
-                assert!(told.contains("nothing was imported"), "{told}");
+                assert!(stderr.contains(&expected), "{stderr}");
+                assert!(stderr.contains("nothing was imported"), "{stderr}");
             }
         }
     }
 }
 
 #[test]
-fn an_answer_can_name_its_column() {
-    let owner = alone();
+fn status_can_name_its_column() {
+    let cli = without_server();
     let file = "email,status,unsubscribed,vip\n\
                 ann@example.com,1,no,no\n\
                 bob@example.com,2,no,yes\n\
@@ -59,7 +59,7 @@ fn an_answer_can_name_its_column() {
         (&["--keep", "status=*", "--keep", "unsubscribed=yes"], 4),
         (&["--keep", "status=*", "--skip", "VIP=no"], 1),
     ] {
-        let counted = counts_with(&owner, file, options);
+        let counted = dry_run_counts_with(&cli, file, options);
         let expected = format!("{added} would be added");
         assert!(counted.starts_with(&expected), "{options:?}: {counted}");
     }

@@ -1,20 +1,20 @@
 //! `import`, of files that other programs have written.
 
-use super::{alone, everywhere, fixture, printed, told, with_three};
+use super::{all_stores, fixture, stderr, stdout, with_three_people, without_server};
 
 /// The lines of `list` after an import into an empty list.
 fn imported(name: &str) -> Vec<(Vec<String>, String, Option<i32>)> {
-    let import = |owner: super::Owner| {
+    let import = |cli: super::TestCli| {
         let file = fixture(name);
-        let done = owner.run(&["import", file.to_str().expect("text")]);
-        let report = printed(&done);
-        (owner.listed(), report, done.get_output().status.code())
+        let done = cli.run(&["import", file.to_str().expect("text")]);
+        let report = stdout(&done);
+        (cli.listed(), report, done.get_output().status.code())
     };
-    everywhere().map(import).into()
+    all_stores().map(import).into()
 }
 
 #[test]
-fn mailchimps_file_is_read() {
+fn reads_a_mailchimp_export() {
     for (listed, report, code) in imported("mailchimp.csv") {
         let expected = "column \"Email Address\": addresses\n\
                         column \"OPTIN_TIME\": sign-up times\n\
@@ -33,16 +33,16 @@ fn mailchimps_file_is_read() {
 }
 
 #[test]
-fn who_has_left_another_list_is_not_put_on_this_one() {
-    for owner in everywhere() {
+fn skips_people_who_unsubscribed_elsewhere() {
+    for cli in all_stores() {
         let file = fixture("mailchimp-unsubscribed.csv");
         let args = ["import", "--skip-all", file.to_str().expect("text")];
-        let report = owner.printed(&args);
+        let report = cli.stdout(&args);
         assert!(
             report.contains("\nline 2: has left the list that this comes from\n"),
             "{report}"
         );
-        assert_eq!(owner.printed(&["count"]), "0\n");
+        assert_eq!(cli.stdout(&["count"]), "0\n");
     }
     for (name, left, stayed) in [
         ("Status", "Unsubscribed", "Subscribed"),
@@ -50,18 +50,18 @@ fn who_has_left_another_list_is_not_put_on_this_one() {
         ("Unsubscribed", "true", "no"),
         ("opt-out date", "2024-02-29 08:00", "no"),
     ] {
-        let owner = alone();
+        let cli = without_server();
         let file = format!("Email,{name}\nann@example.com,{left}\nbob@example.com,{stayed}\n");
-        let done = owner.run_with(&["import"], file).success();
+        let done = cli.run_with_input(&["import"], file).success();
         assert!(
-            printed(&done).contains("1 added, 0 already there, 1 rejected\n"),
+            stdout(&done).contains("1 added, 0 already there, 1 rejected\n"),
             "{name}"
         );
     }
 }
 
 #[test]
-fn getwaitlists_file_is_read() {
+fn reads_a_getwaitlist_export() {
     for (listed, report, _) in imported("getwaitlist.csv") {
         assert!(report.contains("\nline 4: has left the list"), "{report}");
         assert_eq!(
@@ -75,7 +75,7 @@ fn getwaitlists_file_is_read() {
 }
 
 #[test]
-fn spreadsheets_files_are_read_whatever_stands_between_their_cells() {
+fn reads_spreadsheet_files_with_any_separator() {
     for (listed, _, code) in imported("excel.csv") {
         assert_eq!(code, Some(0));
         assert_eq!(
@@ -98,7 +98,7 @@ fn spreadsheets_files_are_read_whatever_stands_between_their_cells() {
 }
 
 #[test]
-fn addresses_alone_are_read_and_joined_now() {
+fn addresses_without_times_get_the_current_time() {
     for (listed, _, code) in imported("addresses.txt") {
         assert_eq!(code, Some(0));
         let today = jiff::Timestamp::now().to_string();
@@ -112,35 +112,33 @@ fn addresses_alone_are_read_and_joined_now() {
             "{listed:?}"
         );
     }
-    for owner in with_three() {
+    for cli in with_three_people() {
         // What `list` prints can be put back.
-        let list = owner.printed(&["list"]);
-        owner
-            .run_with(&["import", "--data", "other"], list.clone())
+        let list = cli.stdout(&["list"]);
+        cli.run_with_input(&["import", "--data", "other"], list.clone())
             .success();
-        assert_eq!(owner.printed(&["list", "--data", "other"]), list);
+        assert_eq!(cli.stdout(&["list", "--data", "other"]), list);
     }
 }
 
 #[test]
-fn the_column_of_addresses_is_found_by_many_names() {
+fn recognizes_many_names_for_the_email_column() {
     for (name, header) in [
         ("a", "name,E-MAIL"),
         ("b", "n,\"What is your email address?\""),
         ("c", "Email permission,Email Address"),
         ("d", "x,mail"),
     ] {
-        let owner = alone();
-        owner
-            .run_with(&["import"], format!("{header}\n{name},ann@example.com\n"))
+        let cli = without_server();
+        cli.run_with_input(&["import"], format!("{header}\n{name},ann@example.com\n"))
             .success();
-        assert!(owner.listed()[0].ends_with("\tann@example.com"), "{header}");
+        assert!(cli.listed()[0].ends_with("\tann@example.com"), "{header}");
     }
 }
 
 #[test]
-fn a_file_without_addresses_is_told() {
-    for owner in everywhere() {
+fn reports_a_file_without_addresses() {
+    for cli in all_stores() {
         for (file, why) in [
             (
                 "Ann <ann@email.com>\nBob <bob@email.com>\n",
@@ -156,30 +154,30 @@ fn a_file_without_addresses_is_told() {
             ),
             ("\u{feff}\n\n", "0 added"),
         ] {
-            let done = owner.run_with(&["import"], file);
-            let said = printed(&done) + &told(&done);
-            assert!(said.contains(why), "{said}");
+            let done = cli.run_with_input(&["import"], file);
+            let output = stdout(&done) + &stderr(&done);
+            assert!(output.contains(why), "{output}");
         }
         let utf16: Vec<u8> = "\u{feff}email\n"
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
             .collect();
-        let said = told(&owner.run_with(&["import"], utf16).code(1));
+        let output = stderr(&cli.run_with_input(&["import"], utf16).code(1));
         assert!(
-            said.contains("it is in UTF-16: save it as CSV in UTF-8"),
-            "{said}"
+            output.contains("it is in UTF-16: save it as CSV in UTF-8"),
+            "{output}"
         );
-        let said = told(&owner.run(&["import", "nowhere.csv"]).code(1));
+        let output = stderr(&cli.run(&["import", "nowhere.csv"]).code(1));
         assert!(
-            said.contains("nowhere.csv can't be read: No such file"),
-            "{said}"
+            output.contains("nowhere.csv can't be read: No such file"),
+            "{output}"
         );
     }
 }
 
 #[test]
-fn a_quotation_mark_that_is_not_closed_costs_one_line() {
-    for owner in everywhere() {
+fn unclosed_quote_rejects_only_one_line() {
+    for cli in all_stores() {
         let many: String = (0..300)
             .map(|number| format!("{number}@example.com,x\n"))
             .collect();
@@ -187,9 +185,9 @@ fn a_quotation_mark_that_is_not_closed_costs_one_line() {
             "email,name\nann@example.com,\"Ann\nbob@example.com,\"Bob\n the \"\"2nd\"\"\"\n{many}\
              dee@example.com,\"Dee"
         );
-        let done = owner.run_with(&["import"], file).code(1);
+        let done = cli.run_with_input(&["import"], file).code(1);
         assert_eq!(
-            printed(&done),
+            stdout(&done),
             "column \"email\": addresses\n\
              line 2: a quotation mark in it is not closed\n\
              line 305: a quotation mark in it is not closed\n\
@@ -199,25 +197,25 @@ fn a_quotation_mark_that_is_not_closed_costs_one_line() {
 }
 
 #[test]
-fn an_address_in_the_first_line_is_somebody_and_no_name() {
+fn address_in_the_first_line_is_not_a_header() {
     for first in ["steve@mail.ru", "x@freemail.hu", "email@email.example"] {
-        let owner = alone();
+        let cli = without_server();
         let file = format!("{first}\nbob@example.com\n");
-        owner.run_with(&["import"], file).success();
-        assert_eq!(owner.printed(&["count"]), "2\n", "{first}");
+        cli.run_with_input(&["import"], file).success();
+        assert_eq!(cli.stdout(&["count"]), "2\n", "{first}");
     }
 }
 
 #[test]
-fn json_of_others_is_read_by_the_same_names() {
-    for owner in everywhere() {
+fn json_lines_use_the_same_column_names() {
+    for cli in all_stores() {
         let file = r#"{"email":"ann@example.com","created_at":"2022-01-16T21:43:53","status":"subscribed"}
 {"Email Address":"bob@example.com","joined_at":null,"status":"unsubscribed"}
 {"email":"cyd@example.com","joined_at":null,"tags":["a"],"score":3}
 "#;
-        let done = owner.run_with(&["import"], file).success();
+        let done = cli.run_with_input(&["import"], file).success();
         assert_eq!(
-            printed(&done),
+            stdout(&done),
             "column \"email\": addresses\n\
              column \"created_at\": sign-up times\n\
              column \"status\": skips \"unsubscribed\"; imports \"subscribed\"\n\
@@ -226,15 +224,12 @@ fn json_of_others_is_read_by_the_same_names() {
              line 2: has left the list that this comes from\n\
              2 added, 0 already there, 1 rejected\n1 have no time there: theirs is now\n"
         );
-        assert_eq!(
-            owner.listed()[0],
-            "2022-01-16T21:43:53.000Z\tann@example.com"
-        );
+        assert_eq!(cli.listed()[0], "2022-01-16T21:43:53.000Z\tann@example.com");
     }
 }
 
 #[test]
-fn times_are_found_by_many_names() {
+fn recognizes_many_names_for_the_time_column() {
     for name in [
         "Submitted at",
         "Date joined",
@@ -247,13 +242,13 @@ fn times_are_found_by_many_names() {
         "Date Added",
         "ADDED_TIME",
     ] {
-        let owner = alone();
+        let cli = without_server();
         let file = format!(
             "email,OPTIN_IP,created_by,{name}\nann@example.com,203.0.113.7,Bob,2024-02-29\n"
         );
-        owner.run_with(&["import"], file).success();
+        cli.run_with_input(&["import"], file).success();
         assert_eq!(
-            owner.listed(),
+            cli.listed(),
             ["2024-02-29T00:00:00.000Z\tann@example.com"],
             "{name}"
         );
@@ -261,8 +256,8 @@ fn times_are_found_by_many_names() {
 }
 
 #[test]
-fn the_separator_is_found_outside_of_quotation_marks_in_the_first_line_with_text() {
-    let owner = alone();
+fn finds_the_separator_outside_quotes_in_the_first_line() {
+    let cli = without_server();
     for file in [
         "\nemail;name\nann@example.com;Ann, the 1st, of many\n",
         " \r\n\r\nemail\tname\r\nann@example.com\tAnn, the 1st\r\n",
@@ -272,14 +267,14 @@ fn the_separator_is_found_outside_of_quotation_marks_in_the_first_line_with_text
         ";;;\nemail;name, first; ;\nann@example.com;Ann;;\n",
         "sep=;\nemail;name, first, last\nann@example.com;Ann\n",
     ] {
-        let done = owner.run_with(&["import", "--dry-run"], file).success();
-        assert!(printed(&done).contains("1 would be added, 0 already there, 0 rejected"));
+        let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+        assert!(stdout(&done).contains("1 would be added, 0 already there, 0 rejected"));
     }
 }
 
 #[test]
-fn a_time_with_the_name_of_its_zone_is_refused() {
-    let owner = alone();
+fn rejects_a_time_with_a_zone_name() {
+    let cli = without_server();
     for time in [
         "2026-11-01T08:00:00[Europe/Berlin]",
         "2026-11-01T08:00:00+01:00[Europe/Berlin]",
@@ -291,9 +286,9 @@ fn a_time_with_the_name_of_its_zone_is_refused() {
             format!("email,joined_at\nann@example.com,{time}\n"),
             format!("\n{{\"email\":\"ann@example.com\",\"joined_at\":\"{time}\"}}\n"),
         ] {
-            let done = owner.run_with(&["import", "--dry-run"], file).code(1);
+            let done = cli.run_with_input(&["import", "--dry-run"], file).code(1);
             assert_eq!(
-                printed(&done),
+                stdout(&done),
                 "line 2: its time has a zone in brackets, which is not understood: write it as \
                  2026-11-21T08:00:00+01:00\n0 would be added, 0 already there, 1 rejected\n"
             );
@@ -302,11 +297,11 @@ fn a_time_with_the_name_of_its_zone_is_refused() {
 }
 
 #[test]
-fn a_time_that_stands_for_none_is_none() {
-    let owner = alone();
+fn treats_placeholder_times_as_missing() {
+    let cli = without_server();
     for time in ["0000-00-00 00:00:00", "-", "N/A", "null"] {
         let file = format!("email,created_at\nann@example.com,{time}\n");
-        let done = owner.run_with(&["import", "--dry-run"], file).success();
-        assert!(printed(&done).contains("1 have no time there"), "{time}");
+        let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+        assert!(stdout(&done).contains("1 have no time there"), "{time}");
     }
 }

@@ -4,40 +4,43 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{alone, counts, counts_with, printed, told};
+use super::{dry_run_counts, dry_run_counts_with, stderr, stdout, without_server};
 
 #[test]
-fn rejects_json_with_too_many_different_names() {
-    let owner = alone();
+fn rejects_json_with_too_many_different_keys() {
+    let cli = without_server();
     for key in ["\"k", "\"x\":{\"k"] {
         let line = |number: u64| {
             let end = if key.contains('{') { "}}" } else { "}" };
             format!("{{\"email\":\"{number}@example.com\",{key}{number}\":1{end}\n")
         };
         let file: String = (0..1_000).map(line).collect();
-        assert!(counts(&owner, &file).starts_with("1000 would be added"));
+        assert!(dry_run_counts(&cli, &file).starts_with("1000 would be added"));
         let file: String = (0..2_000).map(line).collect();
-        let told = told(&owner.run_with(&["import"], &*file).code(1));
-        assert!(told.contains("more than 1024 different names"), "{told}");
-        assert!(told.contains("nothing was imported"), "{told}");
+        let stderr = stderr(&cli.run_with_input(&["import"], &*file).code(1));
+        assert!(
+            stderr.contains("more than 1024 different names"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("nothing was imported"), "{stderr}");
     }
     let file: String = (0..2_000)
         .map(|it| format!("{{\"email\":\"{it}@example.com\",\"x\":{{\"k{it}\":1}}}}\n"))
         .collect();
-    let counted = counts_with(&owner, &file, &["--ignore", "x"]);
+    let counted = dry_run_counts_with(&cli, &file, &["--ignore", "x"]);
     assert!(counted.starts_with("2000 would be added"), "{counted}");
 }
 
 #[test]
 fn shows_the_first_rejected_lines_and_counts_the_others() {
-    let owner = alone();
+    let cli = without_server();
     let mut file = "email,status\nann@example.com,active\n".to_owned();
     for number in 0..10_010 {
         writeln!(file, "{number}@example.com,unsubscribed").expect("text");
     }
     file += &"bad,active\n".repeat(10_005);
-    let done = owner.run_with(&["import", "--dry-run"], &*file).code(1);
-    let report = printed(&done);
+    let done = cli.run_with_input(&["import", "--dry-run"], &*file).code(1);
+    let report = stdout(&done);
     assert!(
         report.contains("\nline 10002: has left"),
         "{}",
@@ -56,23 +59,23 @@ fn shows_the_first_rejected_lines_and_counts_the_others() {
     assert!(!report.contains("\nline 20013: "), "{}", report.len());
     let end = "\nand 15 more lines\n1 would be added, 0 already there, 20015 rejected\n";
     assert!(report.contains(end), "{}", report.len());
-    assert!(told(&done).contains("10005 of 20016 lines are wrong"));
+    assert!(stderr(&done).contains("10005 of 20016 lines are wrong"));
     let args = ["import", "--dry-run", "--json"];
-    let report = printed(&owner.run_with(&args, file).code(1));
+    let report = stdout(&cli.run_with_input(&args, file).code(1));
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!(report["rejected"].as_array().expect("rows").len(), 20_000);
     assert_eq!(report["rejected_not_shown"], 15);
 }
 
 #[test]
-fn a_cell_that_is_not_needed_may_be_in_another_encoding() {
-    let owner = alone();
+fn unused_cells_may_have_another_encoding() {
+    let cli = without_server();
     for file in [
         &b"email,name,status\na@x.example,Jos\xe9,subscribed\n"[..],
         b"{\"email\":\"a@x.example\",\"name\":\"Jos\xe9\",\"status\":\"subscribed\"}\n",
     ] {
-        let done = owner.run_with(&["import", "--dry-run"], file).success();
-        assert!(printed(&done).contains("1 would be added, 0 already there, 0 rejected"));
+        let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+        assert!(stdout(&done).contains("1 would be added, 0 already there, 0 rejected"));
     }
     for file in [
         &b"email,name,status\na@x.example,Jos\xe9,abonn\xe9\n"[..],
@@ -82,8 +85,8 @@ fn a_cell_that_is_not_needed_may_be_in_another_encoding() {
         b"{\"joined_at\":\"2024\xe9\",\"email\":\"a@x.example\"}\n",
         b"{\"email\":\"a@x.example\",\"status\":\"abonn\xe9\"}\n",
     ] {
-        let done = owner.run_with(&["import", "--dry-run"], file).code(1);
-        let report = printed(&done);
+        let done = cli.run_with_input(&["import", "--dry-run"], file).code(1);
+        let report = stdout(&done);
         assert!(
             report.contains("0 would be added, 0 already there, 1 rejected"),
             "{report}"
@@ -91,24 +94,26 @@ fn a_cell_that_is_not_needed_may_be_in_another_encoding() {
     }
     // What can be read of it still counts.
     let file = b"email,tags\na@x.example,caf\xe9; unsubscribed\n";
-    assert!(told(&owner.run_with(&["import"], file).code(1)).contains("says \"unsubscribed\""));
+    assert!(
+        stderr(&cli.run_with_input(&["import"], file).code(1)).contains("says \"unsubscribed\"")
+    );
 }
 
 #[test]
-fn a_column_without_a_name_is_ignored_by_its_number() {
-    let owner = alone();
+fn ignore_accepts_the_number_of_an_unnamed_column() {
+    let cli = without_server();
     for file in [
         "ann@example.com,2024-01-01,unsubscribed\nbob@example.com,2024-01-01,x\n",
         "email,name,\nann@example.com,Ann,unsubscribed\nbob@example.com,Bob,x\n",
     ] {
-        let told = told(&owner.run_with(&["import"], file).code(1));
+        let stderr = stderr(&cli.run_with_input(&["import"], file).code(1));
         assert!(
-            told.contains("column \"3\" says \"unsubscribed\""),
-            "{told}"
+            stderr.contains("column \"3\" says \"unsubscribed\""),
+            "{stderr}"
         );
-        let counted = counts_with(&owner, file, &["--ignore", "3"]);
+        let counted = dry_run_counts_with(&cli, file, &["--ignore", "3"]);
         assert!(counted.starts_with("2 would be added"), "{counted}");
-        let counted = counts_with(&owner, file, &["--ignore", "4"]);
+        let counted = dry_run_counts_with(&cli, file, &["--ignore", "4"]);
         assert!(counted.contains("there is no column \"4\""), "{counted}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{alone, counts, counts_with, printed, told};
+use super::{dry_run_counts, dry_run_counts_with, stderr, stdout, without_server};
 
 /// A file with two columns: two people, and what the second column says about each.
 fn file(column: &str, ann: &str, bob: &str) -> String {
@@ -10,8 +10,8 @@ fn file(column: &str, ann: &str, bob: &str) -> String {
 }
 
 #[test]
-fn asks_about_columns_that_may_say_who_has_left() {
-    let owner = alone();
+fn asks_about_columns_that_may_mark_unsubscribed_people() {
+    let cli = without_server();
     for (column, left, stayed) in [
         // A plain word in any column.
         ("Campaign Status", "Unsubscribed", "Sent"),
@@ -69,19 +69,19 @@ fn asks_about_columns_that_may_say_who_has_left() {
             .into_iter()
             .take(if column.is_empty() { 1 } else { 2 });
         for file in files {
-            let done = owner.run_with(&["import"], &*file).code(1);
-            let told = told(&done);
+            let done = cli.run_with_input(&["import"], &*file).code(1);
+            let stderr = stderr(&done);
             assert!(
-                told.contains("nothing was imported"),
-                "{column} {left}: {told}"
+                stderr.contains("nothing was imported"),
+                "{column} {left}: {stderr}"
             );
             let name = if column.is_empty() { "2" } else { column };
             let asked = format!("{name}=*");
-            let counted = counts_with(&owner, &file, &["--skip", &asked]);
+            let counted = dry_run_counts_with(&cli, &file, &["--skip", &asked]);
             assert!(counted.starts_with("1 would"), "{column} {left}: {counted}");
-            let counted = counts_with(&owner, &file, &["--keep", &asked]);
+            let counted = dry_run_counts_with(&cli, &file, &["--keep", &asked]);
             assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
-            let counted = counts_with(&owner, &file, &["--ignore", name]);
+            let counted = dry_run_counts_with(&cli, &file, &["--ignore", name]);
             assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
         }
     }
@@ -89,7 +89,7 @@ fn asks_about_columns_that_may_say_who_has_left() {
 
 #[test]
 fn asks_nothing_about_ordinary_columns() {
-    let owner = alone();
+    let cli = without_server();
     for (column, ann, bob) in [
         ("Name", "Don Nott", "Ann Left"),
         ("Company", "Bounce Ltd", "Spam Musubi Inc."),
@@ -115,16 +115,16 @@ fn asks_nothing_about_ordinary_columns() {
         ("unsubscribe_token", "1709645000", "1709645001"),
     ] {
         for file in [file(column, ann, bob), file(column, bob, ann)] {
-            let done = owner.run_with(&["import", "--dry-run"], file).success();
-            let report = printed(&done);
+            let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+            let report = stdout(&done);
             assert!(report.contains("2 would be added"), "{column}: {report}");
         }
     }
 }
 
 #[test]
-fn asks_about_values_within_objects_and_arrays_of_json() {
-    let owner = alone();
+fn asks_about_values_in_nested_json() {
+    let cli = without_server();
     for (key, value, column) in [
         (
             "lists",
@@ -158,42 +158,42 @@ fn asks_about_values_within_objects_and_arrays_of_json() {
     ] {
         let ann = json!({ "email": "ann@example.com", key: value });
         let file = format!("{ann}\n{{\"email\":\"bob@example.com\"}}\n");
-        let told = told(&owner.run_with(&["import"], &*file).code(1));
+        let stderr = stderr(&cli.run_with_input(&["import"], &*file).code(1));
         assert!(
-            told.contains(&format!("line 1: column {column:?}")),
-            "{told}"
+            stderr.contains(&format!("line 1: column {column:?}")),
+            "{stderr}"
         );
         for (options, added) in [
             (["--skip", &*format!("{column}=*")], 1),
             (["--ignore", column], 2),
             (["--ignore", key], 2),
         ] {
-            let counted = counts_with(&owner, &file, &options);
+            let counted = dry_run_counts_with(&cli, &file, &options);
             assert!(counted.starts_with(&format!("{added} would")), "{counted}");
         }
     }
     // The address of somebody else, and objects that say nothing of the kind.
     let file = "{\"referrer\":{\"email\":\"eve@example.com\"}}\n\
                 {\"email\":\"bob@example.com\",\"address\":{\"state\":\"Bern\",\"ok\":false},\"ids\":[1,2],\"x\":{}}\n";
-    let counted = counts(&owner, file);
+    let counted = dry_run_counts(&cli, file);
     assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
 }
 
 #[test]
-fn each_part_of_a_list_is_asked_about_and_answered() {
-    let owner = alone();
+fn asks_about_each_item_of_a_list_value() {
+    let cli = without_server();
     let file = "email,tags\n\
                 ann@example.com,\"vip, unsubscribed\"\n\
                 bob@example.com,\"unsubscribed, bounced\"\n\
                 cyd@example.com,vip\n";
-    let told = told(&owner.run_with(&["import"], file).code(1));
+    let stderr = stderr(&cli.run_with_input(&["import"], file).code(1));
     assert!(
-        told.contains("line 2: column \"tags\" says \"unsubscribed\" (2 people)"),
-        "{told}"
+        stderr.contains("line 2: column \"tags\" says \"unsubscribed\" (2 people)"),
+        "{stderr}"
     );
     assert!(
-        told.contains("line 3: column \"tags\" says \"bounced\" (1 person)"),
-        "{told}"
+        stderr.contains("line 3: column \"tags\" says \"bounced\" (1 person)"),
+        "{stderr}"
     );
     for (options, added) in [
         (&["--skip", "unsubscribed"][..], 1),
@@ -201,64 +201,63 @@ fn each_part_of_a_list_is_asked_about_and_answered() {
         (&["--keep", "unsubscribed", "--keep", "bounced"], 3),
         (&["--keep", "tags=unsubscribed", "--skip", "tags=*"], 1),
     ] {
-        let counted = counts_with(&owner, file, options);
+        let counted = dry_run_counts_with(&cli, file, options);
         assert!(counted.starts_with(&format!("{added} would")), "{counted}");
     }
     // One part is not answered yet.
-    let counted = counts_with(&owner, file, &["--keep", "unsubscribed"]);
+    let counted = dry_run_counts_with(&cli, file, &["--keep", "unsubscribed"]);
     assert!(counted.contains("says \"bounced\""), "{counted}");
 }
 
 #[test]
-fn times_are_asked_about_together() {
-    let owner = alone();
+fn asks_once_about_all_times_in_a_column() {
+    let cli = without_server();
     let file =
         "email,Removed\nann@example.com,2024-01-01\nbob@example.com,2024-01-02\ncyd@example.com,\n";
-    let told = told(&owner.run_with(&["import"], file).code(1));
+    let stderr = stderr(&cli.run_with_input(&["import"], file).code(1));
     assert!(
-        told.contains("line 2: column \"Removed\" says \"a time\" (2 people)"),
-        "{told}"
+        stderr.contains("line 2: column \"Removed\" says \"a time\" (2 people)"),
+        "{stderr}"
     );
     for answer in ["a time", "removed=a time", "Removed=*"] {
-        let counted = counts_with(&owner, file, &["--skip", answer]);
+        let counted = dry_run_counts_with(&cli, file, &["--skip", answer]);
         assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
     }
 }
 
 #[test]
-fn asks_about_an_empty_box_in_a_column_about_consent() {
-    let owner = alone();
-    let told = told(
-        &owner
-            .run_with(&["import"], file("GDPR consent", "yes", ""))
+fn asks_about_an_empty_consent_cell() {
+    let cli = without_server();
+    let stderr = stderr(
+        &cli.run_with_input(&["import"], file("GDPR consent", "yes", ""))
             .code(1),
     );
     assert!(
-        told.contains("column \"GDPR consent\" says \"\" (1 person)"),
-        "{told}"
+        stderr.contains("column \"GDPR consent\" says \"\" (1 person)"),
+        "{stderr}"
     );
 }
 
 #[test]
 fn does_not_ask_about_people_who_are_skipped_anyway() {
-    let owner = alone();
+    let cli = without_server();
     let file = "email,status,UNSUB_REASON\n\
                 ann@example.com,unsubscribed,N/A (unsubscribed by admin)\n\
                 bob@example.com,subscribed,\n";
-    let counted = counts(&owner, file);
+    let counted = dry_run_counts(&cli, file);
     assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
 }
 
 #[test]
 fn rejects_a_row_with_more_cells_than_columns() {
-    let owner = alone();
+    let cli = without_server();
     let file = "email,name,status\n\
                 ann@example.com,Ann,active,unsubscribed\n\
                 bob@example.com,Bob,active,,\n\
                 cyd@example.com,Cyd,active, \n\
                 dee@example.com,Dee\n\
                 ANN@example.com,Ann,active\n";
-    let report = printed(&owner.run_with(&["import", "--dry-run"], file).code(1));
+    let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
     assert!(
         report.contains("line 2: it has more cells than the first row"),
         "{report}"
@@ -269,7 +268,7 @@ fn rejects_a_row_with_more_cells_than_columns() {
         "{report}"
     );
     let file = "ann@example.com\nbob@example.com,unsubscribed\ncyd@example.com,\n";
-    let report = printed(&owner.run_with(&["import", "--dry-run"], file).code(1));
+    let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
     assert!(report.contains("line 2: it has more cells"), "{report}");
     assert!(report.contains("2 would be added"), "{report}");
 }

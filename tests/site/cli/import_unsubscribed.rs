@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{alone, counts, counts_with, everywhere, printed, told};
+use super::{all_stores, dry_run_counts, dry_run_counts_with, stderr, stdout, without_server};
 
 /// A file with two columns: two people, and what the second column says about each.
 fn file(column: &str, ann: &str, bob: &str) -> String {
@@ -10,8 +10,8 @@ fn file(column: &str, ann: &str, bob: &str) -> String {
 }
 
 #[test]
-fn imports_people_who_have_not_left() {
-    let owner = alone();
+fn imports_subscribed_people() {
+    let cli = without_server();
     for (column, value) in [
         ("unsubscribe_url", "https://example.com/unsubscribe?id=1"),
         ("Unsubscribe", "https://example.com/unsubscribe?id=1"),
@@ -42,7 +42,7 @@ fn imports_people_who_have_not_left() {
         ("bounce count", "3"),
     ] {
         assert_eq!(
-            counts(&owner, &file(column, value, value)),
+            dry_run_counts(&cli, &file(column, value, value)),
             "2 would be added, 0 already there, 0 rejected",
             "{column}: {value}"
         );
@@ -50,8 +50,8 @@ fn imports_people_who_have_not_left() {
 }
 
 #[test]
-fn skips_people_who_have_left() {
-    let owner = alone();
+fn skips_unsubscribed_people() {
+    let cli = without_server();
     for (column, left, stayed) in [
         ("status", "inactive", "active"),
         ("status", "complained", "active"),
@@ -89,40 +89,40 @@ fn skips_people_who_have_left() {
     ] {
         let expected = "1 would be added, 0 already there, 1 rejected";
         let csv = file(column, left, stayed);
-        assert_eq!(counts(&owner, &csv), expected, "{column}: {left}");
+        assert_eq!(dry_run_counts(&cli, &csv), expected, "{column}: {left}");
         let object =
             |email: &str, says: &str| format!("{}\n", json!({"email": email, column: says}));
         let jsonl = object("ann@example.com", left) + &object("bob@example.com", stayed);
-        assert_eq!(counts(&owner, &jsonl), expected, "{column}: {left}");
+        assert_eq!(dry_run_counts(&cli, &jsonl), expected, "{column}: {left}");
     }
 }
 
 #[test]
-fn true_and_false_of_json_are_yes_and_no() {
-    let owner = alone();
+fn json_booleans_count_as_yes_and_no() {
+    let cli = without_server();
     let file = r#"{"email":"ann@example.com","subscribed":false}
 {"email":"bob@example.com","subscribed":true}
 {"email":"cyd@example.com","subscribed":true,"email_blacklisted":true}
 "#;
     assert_eq!(
-        counts(&owner, file),
+        dry_run_counts(&cli, file),
         "1 would be added, 0 already there, 2 rejected"
     );
 }
 
 #[test]
-fn asks_about_an_unknown_status_and_imports_nobody() {
+fn asks_about_an_unknown_status_before_importing() {
     let csv = "email,status\nann@example.com,active\nbob@example.com,Trialing\n\
                cyd@example.com,paused\ndee@example.com,trialing\n";
     let jsonl = "{\"email\":\"ann@example.com\",\"status\":\"active\"}\n\
                  {\"email\":\"bob@example.com\",\"status\":\"Trialing\"}\n\
                  {\"email\":\"cyd@example.com\",\"status\":\"paused\"}\n\
                  {\"email\":\"dee@example.com\",\"status\":\"trialing\"}\n";
-    for owner in everywhere() {
+    for cli in all_stores() {
         for (file, line) in [(csv, 3), (jsonl, 2)] {
             for args in [&["import"][..], &["import", "--dry-run"]] {
-                let done = owner.run_with(args, file).code(1);
-                let told = told(&done);
+                let done = cli.run_with_input(args, file).code(1);
+                let stderr = stderr(&done);
                 for part in [
                     "nothing was imported".to_owned(),
                     format!("line {line}: column \"status\" says \"Trialing\" (2 people)"),
@@ -134,15 +134,15 @@ fn asks_about_an_unknown_status_and_imports_nobody() {
                     "--skip STATUS".to_owned(),
                     "--ignore COLUMN".to_owned(),
                 ] {
-                    assert!(told.contains(&part), "{part}: {told}");
+                    assert!(stderr.contains(&part), "{part}: {stderr}");
                 }
-                assert!(!told.contains('@'), "{told}");
-                assert!(printed(&done).contains("column \"status\""));
+                assert!(!stderr.contains('@'), "{stderr}");
+                assert!(stdout(&done).contains("column \"status\""));
             }
             let all = |answers: &[&str]| {
                 let args = [&["import", "--dry-run"], answers].concat();
-                let done = owner.run_with(&args, file).success();
-                let report = printed(&done);
+                let done = cli.run_with_input(&args, file).success();
+                let report = stdout(&done);
                 let counts = report.lines().find(|line| line.contains("added"));
                 counts.expect("a count").to_owned()
             };
@@ -159,98 +159,100 @@ fn asks_about_an_unknown_status_and_imports_nobody() {
                 "4 would be added, 0 already there, 0 rejected"
             );
         }
-        let count = owner.run(&["count"]);
-        assert!(["0\n", ""].contains(&&*printed(&count)), "nobody was added");
+        let count = cli.run(&["count"]);
+        assert!(["0\n", ""].contains(&&*stdout(&count)), "nobody was added");
     }
 }
 
 #[test]
-fn an_answer_beats_what_import_would_guess_from_a_status() {
-    let owner = alone();
+fn keep_overrides_the_guessed_meaning_of_a_status() {
+    let cli = without_server();
     let csv = file("status", "inactive", "active");
-    let done = owner
-        .run_with(&["import", "--keep", "inactive"], csv)
+    let done = cli
+        .run_with_input(&["import", "--keep", "inactive"], csv)
         .success();
-    assert!(printed(&done).contains("2 added"), "{}", printed(&done));
+    assert!(stdout(&done).contains("2 added"), "{}", stdout(&done));
 }
 
 #[test]
 fn asks_when_everybody_would_be_skipped() {
-    for owner in everywhere() {
+    for cli in all_stores() {
         let csv = "email,status\nann@example.com,unsubscribed\nno address,unsubscribed\n";
-        let done = owner.run_with(&["import"], csv).code(1);
-        let told = told(&done);
-        assert!(told.contains("nothing was imported"), "{told}");
-        assert!(told.contains("all 2 people"), "{told}");
-        assert!(told.contains("--skip-all"), "{told}");
-        let done = owner.run_with(&["import", "--skip-all"], csv).success();
-        assert!(printed(&done).contains("0 added, 0 already there, 2 rejected"));
-        let done = owner
-            .run_with(&["import", "--ignore", "status"], csv)
+        let done = cli.run_with_input(&["import"], csv).code(1);
+        let stderr = stderr(&done);
+        assert!(stderr.contains("nothing was imported"), "{stderr}");
+        assert!(stderr.contains("all 2 people"), "{stderr}");
+        assert!(stderr.contains("--skip-all"), "{stderr}");
+        let done = cli.run_with_input(&["import", "--skip-all"], csv).success();
+        assert!(stdout(&done).contains("0 added, 0 already there, 2 rejected"));
+        let done = cli
+            .run_with_input(&["import", "--ignore", "status"], csv)
             .code(1);
-        assert!(printed(&done).contains("1 added, 0 already there, 1 rejected"));
+        assert!(stdout(&done).contains("1 added, 0 already there, 1 rejected"));
     }
 }
 
 #[test]
-fn an_unclear_value_in_a_column_of_people_who_left_is_asked_about() {
-    let owner = alone();
+fn asks_about_an_unclear_value_in_an_unsubscribed_column() {
+    let cli = without_server();
     let csv = file("unsubscribed", "true", "perhaps");
-    let done = owner.run_with(&["import"], csv).code(1);
+    let done = cli.run_with_input(&["import"], csv).code(1);
     let expected = "line 3: column \"unsubscribed\" says \"perhaps\" (1 person)";
-    assert!(told(&done).contains(expected), "{}", told(&done));
+    assert!(stderr(&done).contains(expected), "{}", stderr(&done));
 }
 
 #[test]
-fn an_empty_box_is_asked_about_where_others_have_ticked_it() {
-    let owner = alone();
+fn asks_about_an_empty_cell_in_an_opt_in_column() {
+    let cli = without_server();
     let csv = file("newsletter", "yes", "");
-    let done = owner.run_with(&["import"], &*csv).code(1);
+    let done = cli.run_with_input(&["import"], &*csv).code(1);
     assert!(
-        told(&done).contains("says \"\" (1 person)"),
+        stderr(&done).contains("says \"\" (1 person)"),
         "{}",
-        told(&done)
+        stderr(&done)
     );
-    let done = owner.run_with(&["import", "--skip", ""], &*csv).success();
-    assert!(printed(&done).contains("1 added, 0 already there, 1 rejected"));
+    let done = cli
+        .run_with_input(&["import", "--skip", ""], &*csv)
+        .success();
+    assert!(stdout(&done).contains("1 added, 0 already there, 1 rejected"));
 }
 
 #[test]
-fn the_question_quotes_no_address_and_no_long_text() {
-    let owner = alone();
+fn question_omits_addresses_and_long_values() {
+    let cli = without_server();
     let long = "long ".repeat(1000);
     let csv = file("status", "ann@example.com", &long);
     let many: String = (0..500)
         .map(|it| format!("{it}@example.com,odd{it}\n"))
         .collect();
-    let done = owner.run_with(&["import"], csv + &many).code(1);
-    let (told, printed) = (told(&done), printed(&done));
+    let done = cli.run_with_input(&["import"], csv + &many).code(1);
+    let (stderr, stdout) = (stderr(&done), stdout(&done));
     assert!(
-        !told.contains('@') && !printed.contains('@'),
-        "{told}{printed}"
+        !stderr.contains('@') && !stdout.contains('@'),
+        "{stderr}{stdout}"
     );
-    assert!(told.contains("a value with an address in it"), "{told}");
-    assert!(told.len() < 3000, "{}", told.len());
-    assert!(told.contains("and 492 more"), "{told}");
+    assert!(stderr.contains("a value with an address in it"), "{stderr}");
+    assert!(stderr.len() < 3000, "{}", stderr.len());
+    assert!(stderr.contains("and 492 more"), "{stderr}");
 }
 
 #[test]
-fn a_column_to_ignore_must_be_there() {
-    let owner = alone();
+fn rejects_ignore_for_a_missing_column() {
+    let cli = without_server();
     let csv = file("status", "active", "active");
-    let done = owner
-        .run_with(&["import", "--ignore", "stauts"], csv)
+    let done = cli
+        .run_with_input(&["import", "--ignore", "stauts"], csv)
         .code(1);
     assert!(
-        told(&done).contains("there is no column \"stauts\""),
+        stderr(&done).contains("there is no column \"stauts\""),
         "{}",
-        told(&done)
+        stderr(&done)
     );
 }
 
 #[test]
-fn the_report_names_the_columns_and_their_use() {
-    for owner in everywhere() {
+fn report_lists_each_column_and_its_use() {
+    for cli in all_stores() {
         let csv = "\"E-mail\",Created at,Optin time,Status,unsubscribed_at,unsubscribe,Name\n\
                    ann@example.com,2024-01-01,,Active,,https://example.com/1,Ann\n\
                    bob@example.com,2024-01-02,,Bounced,,https://example.com/2,Bob\n\
@@ -264,12 +266,12 @@ fn the_report_names_the_columns_and_their_use() {
                       line 3: has left the list that this comes from\n\
                       line 4: has left the list that this comes from\n\
                       1 would be added, 0 already there, 2 rejected\n";
-        let done = owner.run_with(&["import", "--dry-run"], csv).success();
-        assert_eq!(printed(&done), report);
-        let done = owner
-            .run_with(&["import", "--dry-run", "--json"], csv)
+        let done = cli.run_with_input(&["import", "--dry-run"], csv).success();
+        assert_eq!(stdout(&done), report);
+        let done = cli
+            .run_with_input(&["import", "--dry-run", "--json"], csv)
             .success();
-        let report: serde_json::Value = serde_json::from_str(&printed(&done)).expect("JSON");
+        let report: serde_json::Value = serde_json::from_str(&stdout(&done)).expect("JSON");
         assert_eq!(
             report["columns"],
             json!([
@@ -285,50 +287,50 @@ fn the_report_names_the_columns_and_their_use() {
 }
 
 #[test]
-fn a_malformed_header_row_is_not_taken_for_a_bad_line() {
-    let owner = alone();
+fn malformed_header_row_stops_the_import() {
+    let cli = without_server();
     let csv = "email,\"status\nann@example.com,unsubscribed\n";
-    let done = owner.run_with(&["import"], csv).code(1);
-    assert!(told(&done).contains("line 1: "), "{}", told(&done));
+    let done = cli.run_with_input(&["import"], csv).code(1);
+    assert!(stderr(&done).contains("line 1: "), "{}", stderr(&done));
     assert!(
-        told(&done).contains("nothing was imported"),
+        stderr(&done).contains("nothing was imported"),
         "{}",
-        told(&done)
+        stderr(&done)
     );
 }
 
 #[test]
-fn asks_about_a_word_such_as_unsubscribed_in_any_column() {
-    let owner = alone();
+fn asks_about_an_unsubscribed_value_in_any_column() {
+    let cli = without_server();
     for file in [
         file("type", "regular", "unsubscribed"),
         file("Email Deliverability", "good", "Bounced"),
         file("plan_status", "", "opted out"),
         "ann@example.com,active\nbob@example.com,unsubscribed\n".to_owned(),
     ] {
-        let done = owner.run_with(&["import"], file.clone()).code(1);
-        let told = told(&done);
-        assert!(told.contains("nothing was imported"), "{file}: {told}");
-        assert!(told.contains("--skip STATUS"), "{file}: {told}");
+        let done = cli.run_with_input(&["import"], file.clone()).code(1);
+        let stderr = stderr(&done);
+        assert!(stderr.contains("nothing was imported"), "{file}: {stderr}");
+        assert!(stderr.contains("--skip STATUS"), "{file}: {stderr}");
         let word = file.trim_end().rsplit(',').next().expect("a cell");
         for (flag, added) in [("--skip", 1), ("--keep", 2)] {
-            let counted = counts_with(&owner, &file, &[flag, word]);
+            let counted = dry_run_counts_with(&cli, &file, &[flag, word]);
             let expected = format!("{added} would be added");
             assert!(counted.starts_with(&expected), "{file} {flag}: {counted}");
         }
     }
     // A phone may have other wishes.
     let sms = file("SMS Marketing Consent", "SUBSCRIBED", "UNSUBSCRIBED");
-    assert!(counts(&owner, &sms).starts_with("2 would be added"));
+    assert!(dry_run_counts(&cli, &sms).starts_with("2 would be added"));
 }
 
 #[test]
-fn asks_to_split_two_files_that_were_put_together() {
-    let owner = alone();
+fn asks_to_split_a_file_with_two_header_rows() {
+    let cli = without_server();
     let file = "email,name\nann@example.com,Ann\n\
                 email,UNSUB_TIME\nbob@example.com,2024-03-03 03:03:03\n";
-    let done = owner.run_with(&["import"], file).code(1);
-    let told = told(&done);
-    assert!(told.contains("line 3 is a second header row"), "{told}");
-    assert!(told.contains("nothing was imported"), "{told}");
+    let done = cli.run_with_input(&["import"], file).code(1);
+    let stderr = stderr(&done);
+    assert!(stderr.contains("line 3 is a second header row"), "{stderr}");
+    assert!(stderr.contains("nothing was imported"), "{stderr}");
 }

@@ -7,14 +7,14 @@ use std::{
     thread,
 };
 
-use super::{Owner, everywhere, many, served, told};
+use super::{TestCli, all_stores, people_csv, stderr, with_server};
 use crate::process::signal;
 
 const PEOPLE: usize = 100_000;
 
-impl Owner {
-    fn begin(&self, args: &[&str]) -> Child {
-        let mut command = self.calling(env!("CARGO_BIN_EXE_landing"));
+impl TestCli {
+    fn spawn(&self, args: &[&str]) -> Child {
+        let mut command = self.command_for(env!("CARGO_BIN_EXE_landing"));
         command
             .args(args)
             .stdout(Stdio::null())
@@ -25,7 +25,7 @@ impl Owner {
 
     /// Files that are not complete.
     fn partials(&self) -> Vec<String> {
-        let mut names = self.names();
+        let mut names = self.file_names();
         names.retain(|name| name.ends_with(".partial"));
         names
     }
@@ -52,58 +52,59 @@ impl Owner {
 }
 
 #[test]
-fn an_import_that_is_killed_and_run_again_loses_and_doubles_nobody() {
-    for owner in everywhere() {
-        let file = many(PEOPLE);
-        owner.write("people.csv", &file);
+fn killed_import_can_be_repeated_without_loss_or_duplicates() {
+    for cli in all_stores() {
+        let file = people_csv(PEOPLE);
+        cli.write("people.csv", &file);
         // An empty list.
-        owner.run_with(&["import"], "email\n").success();
+        cli.run_with_input(&["import"], "email\n").success();
         let mut cut_off = 0;
         for _ in 0..4 {
-            let before = owner.size();
-            let mut import = owner.begin(&["import", "people.csv"]);
+            let before = cli.size();
+            let mut import = cli.spawn(&["import", "people.csv"]);
             // Its first people are on the way to the list.
             let is_over = loop {
                 match import.try_wait().expect("it runs") {
                     Some(_) => break true,
-                    None if owner.size() > before => break false,
+                    None if cli.size() > before => break false,
                     None => thread::yield_now(),
                 }
             };
             import.kill().expect("it may be over");
             import.wait().expect("it ends");
-            let there = owner.people().len();
+            let there = cli.people().len();
             cut_off += u32::from(!is_over && there < PEOPLE);
-            owner.run(&["check"]).success();
+            cli.run(&["check"]).success();
         }
         assert!(cut_off > 0, "none was cut off in the middle");
-        owner.run(&["import", "people.csv"]).success();
+        cli.run(&["import", "people.csv"]).success();
         let expected: BTreeSet<_> = file
             .lines()
             .skip(1)
             .filter_map(|line| line.split_once(','))
             .map(|(email, time)| format!("{time}\t{email}"))
             .collect();
-        assert_eq!(owner.people(), expected);
+        assert_eq!(cli.people(), expected);
     }
 }
 
 #[test]
-fn an_export_that_is_killed_leaves_the_file_as_it_was_and_the_next_one_is_whole() {
-    for owner in everywhere() {
-        owner.run_with(&["import"], many(PEOPLE)).success();
-        owner.write("list.csv", "older");
+fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
+    for cli in all_stores() {
+        cli.run_with_input(&["import"], people_csv(PEOPLE))
+            .success();
+        cli.write("list.csv", "older");
         let mut cut_off = 0;
         for how in ["-KILL", "-INT", "-TERM", "-HUP", "-KILL"] {
-            let before = owner.partials();
-            let mut export = owner.begin(&["export", "-o", "list.csv"]);
+            let before = cli.partials();
+            let mut export = cli.spawn(&["export", "-o", "list.csv"]);
             // Its first bytes are on the way.
             let is_over = loop {
                 let is_new = |name: &String| !before.contains(name);
-                let size = |name: &String| fs::metadata(owner.file(name)).map_or(0, |it| it.len());
+                let size = |name: &String| fs::metadata(cli.file(name)).map_or(0, |it| it.len());
                 match export.try_wait().expect("it runs") {
                     Some(_) => break true,
-                    None if owner
+                    None if cli
                         .partials()
                         .iter()
                         .filter(|it| is_new(it))
@@ -118,24 +119,24 @@ fn an_export_that_is_killed_leaves_the_file_as_it_was_and_the_next_one_is_whole(
                 signal(export.id(), how);
             }
             export.wait().expect("it ends");
-            if owner.read("list.csv") != "older" {
+            if cli.read("list.csv") != "older" {
                 // The signal came late.
-                let report = owner.printed(&["import", "list.csv"]);
+                let report = cli.stdout(&["import", "list.csv"]);
                 assert!(
                     report.contains(&format!(" {PEOPLE} already there")),
                     "{report}"
                 );
-                owner.write("list.csv", "older");
+                cli.write("list.csv", "older");
                 continue;
             }
             cut_off += 1;
-            let left = owner.partials().len();
+            let left = cli.partials().len();
             assert_eq!(left, usize::from(how == "-KILL"), "{how}");
         }
         assert!(cut_off > 0, "none was cut off in the middle");
-        owner.run(&["export", "-o", "list.csv"]).success();
-        assert_eq!(owner.partials(), [""; 0]);
-        let report = owner.printed(&["import", "list.csv"]);
+        cli.run(&["export", "-o", "list.csv"]).success();
+        assert_eq!(cli.partials(), [""; 0]);
+        let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
             format!("0 added, {PEOPLE} already there, 0 rejected\n")
@@ -144,45 +145,46 @@ fn an_export_that_is_killed_leaves_the_file_as_it_was_and_the_next_one_is_whole(
 }
 
 #[test]
-fn a_server_that_ends_in_the_middle_is_told_and_what_was_added_stays() {
-    let mut owner = served();
+fn import_reports_a_server_shutdown_and_keeps_its_progress() {
+    let mut cli = with_server();
     // The signal must not come late.
     let people = PEOPLE * 3;
-    owner.write("people.csv", many(people));
-    let mut server = owner.server.take().expect("it runs");
+    cli.write("people.csv", people_csv(people));
+    let mut server = cli.server.take().expect("it runs");
     let done = thread::scope(|scope| {
-        let import = scope.spawn(|| owner.run(&["import", "people.csv"]));
+        let import = scope.spawn(|| cli.run(&["import", "people.csv"]));
         while server.count() == "{\"count\":0}" && !import.is_finished() {}
         server.signal("-TERM");
-        assert_eq!(server.ended(), Some(0));
+        assert_eq!(server.wait_for_exit(), Some(0));
         import.join().expect("no panic")
     });
-    let said = told(&done.code(1));
+    let stderr = stderr(&done.code(1));
     assert!(
-        said.contains("the server does not answer; if it was stopped, run this again"),
-        "{said}"
+        stderr.contains("the server does not answer; if it was stopped, run this again"),
+        "{stderr}"
     );
     assert!(
-        said.contains("were added before that: import it again"),
-        "{said}"
+        stderr.contains("were added before that: import it again"),
+        "{stderr}"
     );
-    let there = owner.people().len();
+    let there = cli.people().len();
     assert!(there > 0 && there < people, "{there}");
-    owner.run(&["import", "people.csv"]).success();
-    assert_eq!(owner.people().len(), people);
+    cli.run(&["import", "people.csv"]).success();
+    assert_eq!(cli.people().len(), people);
 }
 
 #[test]
-fn two_exports_to_one_file_do_not_mix() {
-    for owner in everywhere() {
-        owner.run_with(&["import"], many(PEOPLE)).success();
-        let mut exports = [(); 2].map(|()| owner.begin(&["export", "-o", "list.csv"]));
+fn concurrent_exports_to_one_file_do_not_mix() {
+    for cli in all_stores() {
+        cli.run_with_input(&["import"], people_csv(PEOPLE))
+            .success();
+        let mut exports = [(); 2].map(|()| cli.spawn(&["export", "-o", "list.csv"]));
         for export in &mut exports {
             // Without a server, one waits for the list.
             assert!(export.wait().expect("it ends").success());
         }
-        assert_eq!(owner.partials(), [""; 0]);
-        let report = owner.printed(&["import", "list.csv"]);
+        assert_eq!(cli.partials(), [""; 0]);
+        let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
             format!("0 added, {PEOPLE} already there, 0 rejected\n")

@@ -1,36 +1,36 @@
 //! `count` and `list`.
 
-use super::{alone, everywhere, rfc3339, with_three};
+use super::{all_stores, rfc3339, with_three_people, without_server};
 
 #[test]
 fn count_prints_the_number() {
-    for owner in with_three() {
-        assert_eq!(owner.printed(&["count"]), "3\n");
-        assert_eq!(owner.printed(&["count", "--json"]), "{\"count\":3}\n");
+    for cli in with_three_people() {
+        assert_eq!(cli.stdout(&["count"]), "3\n");
+        assert_eq!(cli.stdout(&["count", "--json"]), "{\"count\":3}\n");
     }
 }
 
 #[test]
-fn list_prints_the_newest_first_in_lines_that_programs_can_cut() {
-    for owner in with_three() {
+fn list_prints_tab_separated_lines_newest_first() {
+    for cli in with_three_people() {
         assert_eq!(
-            owner.printed(&["list"]),
+            cli.stdout(&["list"]),
             "2026-11-03T08:00:00.000Z\tcyd@example.com\n\
              2026-11-02T08:00:00.250Z\tBob@Example.com\n\
              2026-11-01T08:00:00.000Z\tann@example.com\n"
         );
         assert_eq!(
-            owner.printed(&["list", "--json", "--limit", "1"]),
+            cli.stdout(&["list", "--json", "--limit", "1"]),
             "{\"joined_at\":\"2026-11-03T08:00:00.000Z\",\"email\":\"cyd@example.com\"}\n"
         );
     }
 }
 
 #[test]
-fn list_takes_a_part_by_time_and_by_number() {
-    for owner in with_three() {
+fn list_filters_by_time_and_limit() {
+    for cli in with_three_people() {
         let chosen = |args: &[&str]| {
-            let lines = owner.printed(&[&["list"], args].concat());
+            let lines = cli.stdout(&[&["list"], args].concat());
             let names = lines
                 .lines()
                 .filter_map(|line| line.split(['\t', '@']).nth(1));
@@ -51,7 +51,7 @@ fn list_takes_a_part_by_time_and_by_number() {
             rfc3339(time)
         };
         let recent = format!("email,joined_at\ndee@example.com,{}\n", days(3));
-        owner.run_with(&["import"], recent).success();
+        cli.run_with_input(&["import"], recent).success();
         assert_eq!(chosen(&["--since", "4d", "--until", "2 days"]), "dee");
         assert_eq!(chosen(&["--since", "71h"]), "");
         assert_eq!(chosen(&["--since", "1w", "--limit", "1"]), "dee");
@@ -59,38 +59,38 @@ fn list_takes_a_part_by_time_and_by_number() {
 }
 
 #[test]
-fn a_time_that_is_none_is_told_with_what_to_write() {
-    for owner in everywhere() {
-        let told = super::told(&owner.run(&["list", "--since", "yesterday"]).code(2));
+fn invalid_time_error_shows_the_expected_format() {
+    for cli in all_stores() {
+        let stderr = super::stderr(&cli.run(&["list", "--since", "yesterday"]).code(2));
         assert!(
-            told.contains("write a time as 2026-11-21T08:00:00Z"),
-            "{told}"
+            stderr.contains("write a time as 2026-11-21T08:00:00Z"),
+            "{stderr}"
         );
     }
 }
 
 #[test]
-fn a_time_with_the_name_of_its_zone_is_refused() {
-    let owner = alone();
+fn rejects_a_time_with_a_zone_name() {
+    let cli = without_server();
     for option in ["--since", "--until"] {
         // Later than any time that is known here, in its zone.
-        owner
-            .run(&["list", option, "9999-12-30T21:00:00-05:00"])
+        cli.run(&["list", option, "9999-12-30T21:00:00-05:00"])
             .code(2);
         let time = "2026-11-01T08:00:00[Europe/Berlin]";
-        let told = super::told(&owner.run(&["list", option, time]).code(2));
-        assert!(told.contains("zone in brackets"), "{told}");
-        assert!(told.contains("2026-11-21T08:00:00+01:00"), "{told}");
+        let stderr = super::stderr(&cli.run(&["list", option, time]).code(2));
+        assert!(stderr.contains("zone in brackets"), "{stderr}");
+        assert!(stderr.contains("2026-11-21T08:00:00+01:00"), "{stderr}");
     }
 }
 
 #[test]
-fn who_reads_only_the_beginning_has_what_they_want() {
-    for owner in everywhere() {
-        owner.run_with(&["import"], super::many(20_000)).success();
+fn list_succeeds_when_the_reader_stops_early() {
+    for cli in all_stores() {
+        cli.run_with_input(&["import"], super::people_csv(20_000))
+            .success();
         let program = env!("CARGO_BIN_EXE_landing");
         let shell = format!("set -o pipefail; '{program}' list | head -n 1");
-        let output = owner.calling("bash").args(["-c", &shell]).output();
+        let output = cli.command_for("bash").args(["-c", &shell]).output();
         let output = output.expect("a shell");
         assert!(
             output.status.success() && output.stderr.is_empty(),
@@ -106,10 +106,10 @@ fn who_reads_only_the_beginning_has_what_they_want() {
 /// util-linux's `script` is a terminal.
 #[cfg(target_os = "linux")]
 #[test]
-fn on_a_terminal_list_is_a_table() {
-    for owner in with_three() {
+fn list_prints_a_table_on_a_terminal() {
+    for cli in with_three_people() {
         let command = format!("'{}' list --limit 1", env!("CARGO_BIN_EXE_landing"));
-        let mut script = owner.calling("script");
+        let mut script = cli.command_for("script");
         script.args(["-qec", &command, "/dev/null"]);
         let output = script.output().expect("script");
         assert_eq!(
@@ -121,9 +121,9 @@ fn on_a_terminal_list_is_a_table() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn on_a_terminal_long_work_shows_how_far_it_is() {
-    for owner in everywhere() {
-        owner.write("people.csv", super::many(20_000));
+fn long_commands_show_progress_on_a_terminal() {
+    for cli in all_stores() {
+        cli.write("people.csv", super::people_csv(20_000));
         for (args, what) in [
             ("import people.csv", "reading"),
             ("export -o list.csv", "writing"),
@@ -131,7 +131,7 @@ fn on_a_terminal_long_work_shows_how_far_it_is() {
             ("stats", "reading"),
         ] {
             let command = format!("'{}' {args}", env!("CARGO_BIN_EXE_landing"));
-            let mut script = owner.calling("script");
+            let mut script = cli.command_for("script");
             script
                 .args(["-qec", &command, "/dev/null"])
                 .env("TERM", "xterm");
@@ -147,15 +147,15 @@ fn on_a_terminal_long_work_shows_how_far_it_is() {
 }
 
 #[test]
-fn where_there_is_no_list_that_is_told_and_none_is_made() {
-    let owner = alone();
+fn reports_a_missing_list_and_creates_none() {
+    let cli = without_server();
     for command in ["count", "list", "export", "stats", "check"] {
-        let told = super::told(&owner.run(&[command]).code(1));
+        let stderr = super::stderr(&cli.run(&[command]).code(1));
         assert_eq!(
-            told, "landing: there is no waitlist in data; name its place with --store\n",
+            stderr, "landing: there is no waitlist in data; name its place with --store\n",
             "{command}"
         );
     }
-    owner.run(&["erase", "ann@example.com"]).code(1);
-    assert_eq!(owner.names(), ["site"]);
+    cli.run(&["erase", "ann@example.com"]).code(1);
+    assert_eq!(cli.file_names(), ["site"]);
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{everywhere, printed, told};
+use super::{all_stores, stderr, stdout};
 
 /// What the page's owner had.
 const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
@@ -12,33 +12,33 @@ const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TI
                          ";
 
 /// The commands of the page, each with what it prints.
-fn session() -> Vec<(String, String)> {
+fn console_examples() -> Vec<(String, String)> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(readme).expect("readable");
-    let mut session: Vec<(String, String)> = Vec::new();
+    let mut console_examples: Vec<(String, String)> = Vec::new();
     for block in readme.split("```console\n").skip(1) {
         let (block, _) = block.split_once("```").expect("its end");
         for line in block.lines() {
-            match (line.strip_prefix("$ landing "), session.last_mut()) {
-                (Some(command), _) => session.push((command.into(), String::new())),
+            match (line.strip_prefix("$ landing "), console_examples.last_mut()) {
+                (Some(command), _) => console_examples.push((command.into(), String::new())),
                 (None, Some((_, prints))) => *prints += &format!("{line}\n"),
                 (None, None) => panic!("a block begins with a command"),
             }
         }
     }
-    session
+    console_examples
 }
 
 #[test]
-fn each_command_prints_what_the_readme_says() {
-    for owner in everywhere() {
-        owner.write("mailchimp.csv", MAILCHIMP);
-        let session = session();
-        assert_eq!(session.len(), 11);
-        for (command, prints) in session {
+fn commands_print_the_output_in_the_readme() {
+    for cli in all_stores() {
+        cli.write("mailchimp.csv", MAILCHIMP);
+        let console_examples = console_examples();
+        assert_eq!(console_examples.len(), 11);
+        for (command, prints) in console_examples {
             let args: Vec<_> = command.split(' ').collect();
-            let done = owner.run(&args);
-            assert_eq!(printed(&done) + &told(&done), prints, "{command}");
+            let done = cli.run(&args);
+            assert_eq!(stdout(&done) + &stderr(&done), prints, "{command}");
         }
     }
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::{alone, everywhere, rfc3339, served};
+use super::{all_stores, rfc3339, with_server, without_server};
 
 const HOUR: u64 = 3600;
 
 /// Imports people who joined so many hours ago.
-fn joined(owner: &super::Owner, hours: &[u64]) {
+fn import_joined(cli: &super::TestCli, hours: &[u64]) {
     let now = SystemTime::now();
     let person = |(number, hours): (usize, &u64)| {
         // Not on the minute, so that the test may take one.
@@ -17,8 +17,7 @@ fn joined(owner: &super::Owner, hours: &[u64]) {
         format!("{number}@example.com,{}\n", rfc3339(time))
     };
     let rows: String = hours.iter().enumerate().map(person).collect();
-    owner
-        .run_with(&["import"], format!("email,joined_at\n{rows}"))
+    cli.run_with_input(&["import"], format!("email,joined_at\n{rows}"))
         .success();
 }
 
@@ -27,11 +26,11 @@ fn today() -> String {
 }
 
 #[test]
-fn it_counts_the_last_day_week_and_month_and_every_day() {
-    for owner in everywhere() {
-        joined(&owner, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
+fn counts_the_last_day_week_month_and_each_day() {
+    for cli in all_stores() {
+        import_joined(&cli, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
         let before = today();
-        let stats = owner.json(&["stats"]);
+        let stats = cli.json(&["stats"]);
         for (name, count) in [
             ("total", 7),
             ("last_24_hours", 3),
@@ -52,11 +51,11 @@ fn it_counts_the_last_day_week_and_month_and_every_day() {
 }
 
 #[test]
-fn a_longer_list_is_counted_by_weeks_months_or_years() {
+fn longer_lists_are_grouped_by_week_month_or_year() {
     for (days, per) in [(100, "week"), (700, "month"), (2000, "year")] {
-        let owner = alone();
-        joined(&owner, &[0, days * 24]);
-        let stats = owner.json(&["stats"]);
+        let cli = without_server();
+        import_joined(&cli, &[0, days * 24]);
+        let stats = cli.json(&["stats"]);
         assert_eq!(stats["per"], per);
         let bars = stats["sign_ups"].as_array().expect("bars");
         let counts: Vec<_> = bars
@@ -73,10 +72,10 @@ fn a_longer_list_is_counted_by_weeks_months_or_years() {
 }
 
 #[test]
-fn for_people_there_is_a_chart() {
-    for owner in everywhere() {
-        joined(&owner, &[0, 0, 0, 0, 48]);
-        let stats = owner.printed(&["stats"]);
+fn prints_a_chart() {
+    for cli in all_stores() {
+        import_joined(&cli, &[0, 0, 0, 0, 48]);
+        let stats = cli.stdout(&["stats"]);
         assert!(
             stats.starts_with("on the list             5\nlast 24 hours           4\n"),
             "{stats}"
@@ -93,12 +92,12 @@ fn for_people_there_is_a_chart() {
 }
 
 #[test]
-fn an_empty_list_has_stats_too() {
-    let owner = served();
+fn reports_an_empty_list() {
+    let cli = with_server();
     let before = today();
-    let stats = owner.json(&["stats"]);
+    let stats = cli.json(&["stats"]);
     assert_eq!(stats["total"], 0);
     let is_empty = |day| stats["sign_ups"] == json!([{ "from": day, "count": 0 }]);
     assert!(is_empty(before) || is_empty(today()), "{stats}");
-    owner.run(&["stats"]).success();
+    cli.run(&["stats"]).success();
 }

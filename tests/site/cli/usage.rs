@@ -2,16 +2,16 @@
 
 use clap_complete::Shell;
 
-use super::{alone, everywhere, printed, told};
+use super::{all_stores, stderr, stdout, without_server};
 
 const COMMANDS: [&str; 8] = [
     "serve", "count", "list", "export", "import", "erase", "stats", "check",
 ];
 
 #[test]
-fn there_are_eight_commands_and_each_has_an_example() {
-    let owner = alone();
-    let help = owner.printed(&["--help"]);
+fn help_lists_eight_commands_each_with_an_example() {
+    let cli = without_server();
+    let help = cli.stdout(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("a list");
     let (commands, _) = commands.split_once("\n\n").expect("its end");
     let names: Vec<_> = commands
@@ -20,7 +20,7 @@ fn there_are_eight_commands_and_each_has_an_example() {
         .collect();
     assert_eq!(names, COMMANDS);
     for command in COMMANDS {
-        let help = owner.printed(&[command, "--help"]);
+        let help = cli.stdout(&[command, "--help"]);
         assert!(
             help.contains(&format!("Example: landing {command}")),
             "{help}"
@@ -32,38 +32,37 @@ fn there_are_eight_commands_and_each_has_an_example() {
 }
 
 #[test]
-fn a_command_line_that_is_none_ends_with_2_and_what_is_right() {
-    for owner in everywhere() {
+fn invalid_command_lines_exit_2_and_suggest_help() {
+    for cli in all_stores() {
         for args in [
             &["cuont"][..],
             &["list", "--limit", "few"],
             &["export", "--format", "xls"],
         ] {
-            let done = owner.run(args).code(2);
-            assert!(told(&done).contains("--help"), "{}", told(&done));
-            assert_eq!(printed(&done), "");
+            let done = cli.run(args).code(2);
+            assert!(stderr(&done).contains("--help"), "{}", stderr(&done));
+            assert_eq!(stdout(&done), "");
         }
     }
 }
 
 #[test]
-fn every_command_takes_the_place_of_the_list_from_the_environment() {
-    for owner in everywhere() {
-        owner
-            .run_with(&["import", "--data", "data"], "email\nann@example.com\n")
+fn commands_read_the_store_from_the_environment() {
+    for cli in all_stores() {
+        cli.run_with_input(&["import", "--data", "data"], "email\nann@example.com\n")
             .success();
-        let mut command = owner.command();
+        let mut command = cli.command();
         let done = command
-            .env("LANDING_DATA", owner.file("data"))
+            .env("LANDING_DATA", cli.file("data"))
             .arg("count")
             .assert()
             .success();
-        assert_eq!(printed(&done), "1\n");
+        assert_eq!(stdout(&done), "1\n");
     }
 }
 
 #[test]
-fn a_manual_and_completions_are_made_of_it() {
+fn generates_man_pages_and_completions() {
     let mut manual = Vec::new();
     clap_mangen::Man::new(landing::cli::command())
         .render(&mut manual)

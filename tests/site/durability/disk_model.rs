@@ -14,7 +14,7 @@ use std::{
 
 use rand::{RngExt, rngs::StdRng};
 
-use super::strace::{Call, Deed};
+use super::strace::{Call, Operation};
 
 /// The unit that disks write whole.
 const SECTOR: usize = 512;
@@ -29,7 +29,7 @@ pub(super) enum Unsynced {
 }
 
 /// The files below a folder, through all that was done to them.
-pub(super) struct Disk {
+pub(super) struct DiskModel {
     root: PathBuf,
     /// The folder itself comes first.
     nodes: Vec<Node>,
@@ -68,7 +68,7 @@ enum NameChange {
     Rename(String, String),
 }
 
-impl Disk {
+impl DiskModel {
     /// An empty folder.
     pub(super) fn new(root: &Path, syncs_data: bool) -> Self {
         Self {
@@ -80,30 +80,35 @@ impl Disk {
 
     /// Does what the program did, a sync at its end and the rest at its begin.
     pub(super) fn apply(&mut self, call: &Call) {
-        match &call.deed {
-            Deed::Create(path) if self.find(path).is_none() => self.add(path, call, Node::file()),
-            Deed::MakeFolder(path) => self.add(path, call, Node::folder()),
-            Deed::Rename(from, to) => {
+        match &call.operation {
+            Operation::Create(path) if self.find(path).is_none() => {
+                self.add(path, call, Node::file())
+            }
+            Operation::MakeFolder(path) => self.add(path, call, Node::folder()),
+            Operation::Rename(from, to) => {
                 if let (Some((folder, from)), Some((other, to))) =
-                    (self.place(from), self.place(to))
+                    (self.parent_and_name(from), self.parent_and_name(to))
                 {
                     assert_eq!(folder, other, "the rules know no rename between folders");
                     self.change_names(folder, call, NameChange::Rename(from, to));
                 }
             }
-            Deed::Remove(path) => {
-                if let Some((folder, name)) = self.place(path) {
+            Operation::Remove(path) => {
+                if let Some((folder, name)) = self.parent_and_name(path) {
                     self.change_names(folder, call, NameChange::Remove(name));
                 }
             }
-            Deed::Write(path, at, bytes) => {
+            Operation::Write(path, at, bytes) => {
                 let change = |len| Change::Write(at.unwrap_or(len), bytes.clone());
                 self.change_file(path, call, change);
             }
-            Deed::SetLen(path, len) => self.change_file(path, call, |_| Change::SetLen(*len)),
-            Deed::Sync(path) => self.sync(path, call.begun),
-            Deed::SyncData(path) if self.syncs_data => self.sync(path, call.begun),
-            Deed::Create(_) | Deed::SyncData(_) | Deed::Acknowledge(_) | Deed::Erase(_) => {}
+            Operation::SetLen(path, len) => self.change_file(path, call, |_| Change::SetLen(*len)),
+            Operation::Sync(path) => self.sync(path, call.started),
+            Operation::SyncData(path) if self.syncs_data => self.sync(path, call.started),
+            Operation::Create(_)
+            | Operation::SyncData(_)
+            | Operation::Acknowledge(_)
+            | Operation::Erase(_) => {}
         }
     }
 
@@ -160,13 +165,13 @@ impl Disk {
     }
 
     /// The folder and the name of a path.
-    fn place(&self, path: &Path) -> Option<(usize, String)> {
+    fn parent_and_name(&self, path: &Path) -> Option<(usize, String)> {
         let name = path.file_name()?.to_str()?.to_owned();
         Some((self.find(path.parent()?)?, name))
     }
 
     fn add(&mut self, path: &Path, call: &Call, node: Node) {
-        if let Some((folder, name)) = self.place(path) {
+        if let Some((folder, name)) = self.parent_and_name(path) {
             let change = NameChange::Add(name, self.nodes.len());
             self.nodes.push(node);
             self.change_names(folder, call, change);
@@ -176,7 +181,7 @@ impl Disk {
     fn change_names(&mut self, folder: usize, call: &Call, change: NameChange) {
         if let Node::Folder { changes, now, .. } = &mut self.nodes[folder] {
             change.apply(now);
-            changes.push((call.done, change));
+            changes.push((call.finished, change));
         }
     }
 
@@ -189,7 +194,7 @@ impl Disk {
                 Change::Write(at, bytes) => (*len).max(at + bytes.len() as u64),
                 Change::SetLen(len) => *len,
             };
-            changes.push((call.done, change));
+            changes.push((call.finished, change));
         }
     }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs, process::Command, time::Duration};
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use tokio::{runtime::Runtime, time::timeout};
 
-use super::{acknowledged, sign_up, strace::failing};
-use crate::process::{Place, Running, signal, wait_until};
+use super::{acknowledged, sign_up, strace::with_fault};
+use crate::process::{Sandbox, ServerProcess, signal, wait_until};
 
 /// Failures of sled's log under load, as strace lets them happen: from some call on, each one fails.
 const FAILURES: [&str; 6] = [
@@ -19,32 +19,32 @@ const FAILURES: [&str; 6] = [
 ];
 
 #[test]
-fn a_write_or_sync_that_fails_stops_the_program_and_no_promise_is_broken() {
+fn failed_write_or_sync_exits_and_loses_no_acknowledged_sign_up() {
     for failure in FAILURES {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         // Makes the list, so that the failure comes while it is used.
-        place.serve().signal("-TERM");
-        let mut server = Running::start(failing(&place, failure));
+        sandbox.serve().signal("-TERM");
+        let mut server = ServerProcess::start(with_fault(&sandbox, failure));
         let addresses = (0..100_000).map(|number| format!("{number}@example.com"));
         let runtime = Runtime::new().expect("a runtime");
-        let answers = runtime.block_on(sign_up(&server.addr, 8, addresses));
+        let responses = runtime.block_on(sign_up(&server.addr, 8, addresses));
 
-        assert_eq!(server.ended(), Some(1), "{failure}");
-        let words = server.last_words();
-        let told: Vec<_> = words
+        assert_eq!(server.wait_for_exit(), Some(1), "{failure}");
+        let words = server.log_without_requests();
+        let stderr: Vec<_> = words
             .iter()
             .filter(|line| !line.starts_with("strace: "))
             .collect();
         let is_one_line =
-            told.len() == 1 && told[0].contains("the waitlist can't be read or written");
-        assert!(is_one_line, "{failure}: {told:?}");
+            stderr.len() == 1 && stderr[0].contains("the waitlist can't be read or written");
+        assert!(is_one_line, "{failure}: {stderr:?}");
 
         // There is space again, or another disk: what was promised is there, and more can come.
-        let promised: BTreeSet<_> = acknowledged(&answers).map(str::to_owned).collect();
-        let server = place.serve();
+        let promised: BTreeSet<_> = acknowledged(&responses).map(str::to_owned).collect();
+        let server = sandbox.serve();
         assert_eq!(server.join("after@example.com"), "201", "{failure}");
         drop(server);
-        let list = SledWaitlist::open(&place.path().join("data")).expect("the list opens");
+        let list = SledWaitlist::open(&sandbox.path().join("data")).expect("the list opens");
         let entries = list.entries(Selection::default()).expect("readable");
         let listed: BTreeSet<_> = entries
             .map(|entry| entry.expect("readable").email.key())
@@ -56,9 +56,9 @@ fn a_write_or_sync_that_fails_stops_the_program_and_no_promise_is_broken() {
 
 /// Here the last write is cut short, as a disk that gets full does it: no file may grow beyond 1 MiB.
 #[test]
-fn a_write_that_is_cut_short_stops_it_too() {
-    let place = Place::new();
-    place.serve().signal("-TERM");
+fn short_write_exits_and_loses_no_acknowledged_sign_up() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_landing");
     command.args([
@@ -66,15 +66,15 @@ fn a_write_that_is_cut_short_stops_it_too() {
         "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"",
         program,
     ]);
-    let mut server = Running::start(place.called_by(command));
+    let mut server = ServerProcess::start(sandbox.wrapped_command(command));
     let addresses = (0..100_000).map(|number| format!("{number}-{}@example.com", "a".repeat(50)));
     let runtime = Runtime::new().expect("a runtime");
-    let answers = runtime.block_on(sign_up(&server.addr, 8, addresses));
-    assert_eq!(server.ended(), Some(1));
-    let promised: Vec<_> = acknowledged(&answers).collect();
+    let responses = runtime.block_on(sign_up(&server.addr, 8, addresses));
+    assert_eq!(server.wait_for_exit(), Some(1));
+    let promised: Vec<_> = acknowledged(&responses).collect();
     assert!(promised.len() > 100);
 
-    let server = place.serve();
+    let server = sandbox.serve();
     for address in promised.iter().step_by(50).chain(promised.last()) {
         assert_eq!(server.join(address), "409");
     }
@@ -82,7 +82,7 @@ fn a_write_that_is_cut_short_stops_it_too() {
 
 /// A list that is there, and a disk that is still full or does not work.
 #[test]
-fn a_start_that_can_not_open_the_list_says_why_and_the_next_one_can() {
+fn reports_a_failed_open_and_the_next_start_succeeds() {
     for (failure, reason) in [
         ("pwrite64:error=ENOSPC:when=1+", "No space left on device"),
         ("fsync:error=EIO:when=1+", "Input/output error"),
@@ -91,22 +91,25 @@ fn a_start_that_can_not_open_the_list_says_why_and_the_next_one_can() {
             "No space left on device",
         ),
     ] {
-        let place = Place::new();
-        assert_eq!(place.serve().join("ann@example.com"), "201");
-        let output = failing(&place, failure).output().expect("it runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{failure}: {told}");
-        assert!(told.contains(reason), "{failure}: {told}");
-        assert!(!told.contains("Restore"), "the list is not lost: {told}");
-        let left = fs::exists(place.path().join("data/waitlist.trial")).expect("readable");
+        let sandbox = Sandbox::new();
+        assert_eq!(sandbox.serve().join("ann@example.com"), "201");
+        let output = with_fault(&sandbox, failure).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
+        assert!(stderr.contains(reason), "{failure}: {stderr}");
+        assert!(
+            !stderr.contains("Restore"),
+            "the list is not lost: {stderr}"
+        );
+        let left = fs::exists(sandbox.path().join("data/waitlist.trial")).expect("readable");
         assert!(!left, "{failure}: a full disk needs the space");
-        assert_eq!(place.serve().join("ann@example.com"), "409", "{failure}");
+        assert_eq!(sandbox.serve().join("ann@example.com"), "409", "{failure}");
     }
 }
 
 /// What can go wrong at the first start.
 #[test]
-fn a_start_that_can_not_make_the_list_says_why_and_the_next_one_can() {
+fn reports_a_failed_creation_and_the_next_start_succeeds() {
     for (failure, reason) in [
         ("mkdir:error=EROFS:when=1", "Read-only file system"),
         ("mkdir:error=ENOSPC:when=2", "No space left on device"),
@@ -114,34 +117,40 @@ fn a_start_that_can_not_make_the_list_says_why_and_the_next_one_can() {
         ("fsync:error=EIO:when=3", "Input/output error"),
         ("rename:error=EIO:when=1", "Input/output error"),
     ] {
-        let place = Place::new();
-        let output = failing(&place, failure).output().expect("it runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{failure}: {told}");
-        assert!(told.contains(reason), "{failure}: {told}");
-        assert!(told.contains("--store"), "it says what to do: {told}");
-        assert_eq!(place.serve().join("ann@example.com"), "201", "{failure}");
+        let sandbox = Sandbox::new();
+        let output = with_fault(&sandbox, failure).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
+        assert!(stderr.contains(reason), "{failure}: {stderr}");
+        assert!(stderr.contains("--store"), "it says what to do: {stderr}");
+        assert_eq!(sandbox.serve().join("ann@example.com"), "201", "{failure}");
     }
 }
 
 #[test]
-fn a_disk_that_does_not_write_keeps_nobody_waiting_for_ever() {
-    let place = Place::new();
-    place.serve().signal("-TERM");
-    let server = Running::start(failing(&place, "fdatasync:delay_enter=15000000:when=1"));
-    let answer = server.ask("POST", "/api/waitlist", r#"{"email":"ann@example.com"}"#);
-    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
-    assert!(answer.contains("retry-after: 1"), "{answer}");
+fn hanging_disk_returns_503() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
+    let server = ServerProcess::start(with_fault(
+        &sandbox,
+        "fdatasync:delay_enter=15000000:when=1",
+    ));
+    let response = server.request("POST", "/api/waitlist", r#"{"email":"ann@example.com"}"#);
+    assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+    assert!(response.contains("retry-after: 1"), "{response}");
     // It was being written, and asking again tells when it is.
     assert_eq!(server.join("ann@example.com"), "409");
 }
 
 /// The first one lets requests under way finish, and the second one waits no longer for them.
 #[test]
-fn a_third_signal_ends_it_also_when_the_disk_hangs() {
-    let place = Place::new();
-    place.serve().signal("-TERM");
-    let mut server = Running::start(failing(&place, "fdatasync:delay_enter=90000000:when=1"));
+fn third_signal_exits_while_the_disk_hangs() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
+    let mut server = ServerProcess::start(with_fault(
+        &sandbox,
+        "fdatasync:delay_enter=90000000:when=1",
+    ));
     let addr = server.addr.clone();
     let waiting = std::thread::spawn(move || {
         let mut stream = std::net::TcpStream::connect(addr).expect("it listens");
@@ -151,7 +160,7 @@ fn a_third_signal_ends_it_also_when_the_disk_hangs() {
         std::io::Write::write_all(&mut stream, request.as_bytes()).expect("it reads");
         std::io::read_to_string(stream).unwrap_or_default()
     });
-    let said = |what: &str| {
+    let status_field = |what: &str| {
         let status = fs::read_to_string(format!("/proc/{}/status", server.child.id()));
         let status = status.expect("it is not waited for yet");
         let line = status.lines().find_map(|line| line.strip_prefix(what));
@@ -161,47 +170,47 @@ fn a_third_signal_ends_it_also_when_the_disk_hangs() {
         std::thread::sleep(Duration::from_millis(500));
         server.signal("-TERM");
     }
-    wait_until("it ends", || said("State:").starts_with('Z'));
+    wait_until("it ends", || status_field("State:").starts_with('Z'));
     // Until the disk goes on strace keeps the thread that syncs, and with it the exit code.
-    signal(said("TracerPid:").parse().expect("an id"), "-KILL");
-    assert_eq!(server.ended(), Some(1));
+    signal(status_field("TracerPid:").parse().expect("an id"), "-KILL");
+    assert_eq!(server.wait_for_exit(), Some(1));
     waiting.join().expect("no panic");
 }
 
 /// The program may open so many files, and clients come on more connections.
 #[test]
-fn out_of_file_handles_it_serves_those_it_can_and_then_all() {
-    let place = Place::new();
+fn serves_all_clients_despite_too_few_file_descriptors() {
+    let sandbox = Sandbox::new();
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_landing");
     command.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\"", program]);
-    let server = Running::start(place.called_by(command));
+    let server = ServerProcess::start(sandbox.wrapped_command(command));
     let runtime = Runtime::new().expect("a runtime");
     let addresses = (0..200).map(|number| format!("{number}@example.com"));
     let crowd = Duration::from_secs(60);
     let crowd =
         runtime.block_on(async { timeout(crowd, sign_up(&server.addr, 100, addresses)).await });
-    let answers = crowd.expect("who got no connection gets one later");
-    assert_eq!(acknowledged(&answers).count(), 200);
+    let responses = crowd.expect("who got no connection gets one later");
+    assert_eq!(acknowledged(&responses).count(), 200);
     assert_eq!(server.join("after@example.com"), "201");
-    for address in acknowledged(&answers) {
+    for address in acknowledged(&responses) {
         assert_eq!(server.join(address), "409");
     }
 }
 
 #[test]
-fn without_a_file_handle_for_the_list_it_says_so_and_does_not_serve() {
-    let place = Place::new();
+fn does_not_start_without_a_file_descriptor_for_the_list() {
+    let sandbox = Sandbox::new();
     let output = Command::new("sh")
         .args([
             "-c",
             "ulimit -n 4; exec \"$0\" \"$@\"",
             env!("CARGO_BIN_EXE_landing"),
         ])
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .output()
         .expect("it runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("Too many open files"), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("Too many open files"), "{stderr}");
 }

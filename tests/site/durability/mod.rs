@@ -1,4 +1,4 @@
-//! What an answer promises, whatever happens to the program and its machine.
+//! What a response promises, whatever happens to the program and its machine.
 //!
 //! strace records what the running program does to its files, and makes calls of it fail.
 
@@ -17,12 +17,12 @@ use reqwest::Client;
 use tokio::task::JoinSet;
 
 /// A number for a longer run than the usual one, given in the environment.
-fn number(name: &str, usual: u64) -> u64 {
+fn env_number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
 }
 
-/// As many clients sign up, each as soon as it has its last answer. Returns each address with the
-/// status of its answer, or nothing where there was none.
+/// As many clients sign up, each as soon as it has its last response. Returns each address with the
+/// status of its response, or nothing where there was none.
 async fn sign_up(
     addr: &str,
     clients: u64,
@@ -34,27 +34,27 @@ async fn sign_up(
         let (client, addresses) = (Client::new(), Arc::clone(&addresses));
         let url = format!("http://{addr}/api/waitlist");
         tasks.spawn(async move {
-            let mut answers = Vec::new();
+            let mut responses = Vec::new();
             let next = || addresses.lock().expect("no panic").next();
             while let Some(email) = next() {
                 let body = serde_json::json!({ "email": email });
-                let answer = client.post(&url).json(&body).send().await;
-                let status = answer.ok().map(|answer| answer.status().as_u16());
-                answers.push((email, status));
+                let response = client.post(&url).json(&body).send().await;
+                let status = response.ok().map(|response| response.status().as_u16());
+                responses.push((email, status));
                 if status.is_none() {
                     break;
                 }
             }
-            answers
+            responses
         });
     }
     tasks.join_all().await.concat()
 }
 
 /// The addresses whose sign-up was acknowledged: with 201, or with 409 as there already.
-fn acknowledged(answers: &[(String, Option<u16>)]) -> impl Iterator<Item = &str> {
+fn acknowledged(responses: &[(String, Option<u16>)]) -> impl Iterator<Item = &str> {
     let is_promise = |status| matches!(status, Some(201 | 409));
-    let promises = answers
+    let promises = responses
         .iter()
         .filter(move |(_, status)| is_promise(*status));
     promises.map(|(email, _)| email.as_str())

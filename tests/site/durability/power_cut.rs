@@ -3,16 +3,18 @@
 
 use std::{collections::BTreeSet, path::Path, sync::LazyLock, thread, time::UNIX_EPOCH};
 
-use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, StoreError, Waitlist};
+use landing::waitlist::{
+    Email, JoinOutcome, Selection, SledWaitlist, StoreError, Waitlist, WaitlistEntry,
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
-    disk_model::{Disk, Unsynced},
-    number,
+    disk_model::{DiskModel, Unsynced},
+    env_number,
     recording::{IMPORTED, Recording, key},
-    strace::{Call, Deed},
+    strace::{Call, Operation},
 };
 
 /// Disks that are rebuilt. `make powercut` has more of everything.
@@ -23,13 +25,13 @@ const SIGN_UPS: u64 = 600;
 const CLIENTS: u64 = 6;
 
 static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
-    let sign_ups = number("POWER_CUT_SIGN_UPS", SIGN_UPS);
-    Recording::make(sign_ups, number("POWER_CUT_CLIENTS", CLIENTS))
+    let sign_ups = env_number("POWER_CUT_SIGN_UPS", SIGN_UPS);
+    Recording::record(sign_ups, env_number("POWER_CUT_CLIENTS", CLIENTS))
 });
 
 #[test]
-fn after_a_power_cut_all_that_was_acknowledged_is_there() {
-    let cuts = number("POWER_CUTS", CUTS);
+fn acknowledged_sign_ups_survive_a_power_cut() {
+    let cuts = env_number("POWER_CUTS", CUTS);
     let failures = RECORDING.cut(cuts, true);
     println!(
         "{cuts} power cuts in {} calls, {} sign-ups, {} segments of the log: {} failures",
@@ -43,25 +45,27 @@ fn after_a_power_cut_all_that_was_acknowledged_is_there() {
 
 /// Else the test above would prove nothing.
 #[test]
-fn without_the_sync_after_each_batch_sign_ups_would_be_lost() {
+fn detects_lost_sign_ups_without_fdatasync() {
     let failures = RECORDING.cut(40, false);
-    let lost = failures.iter().filter(|told| told.contains("missing"));
+    let lost = failures.iter().filter(|error| error.contains("missing"));
     assert!(lost.count() > 10, "{failures:?}");
 }
 
 #[test]
-fn the_cuts_come_also_after_an_import_and_an_erasure() {
-    let told = |deed: &Deed| match deed {
-        Deed::Erase(addresses) => addresses.len(),
+fn recording_includes_an_import_and_an_erasure() {
+    let erased_count = |operation: &Operation| match operation {
+        Operation::Erase(addresses) => addresses.len(),
         _ => 0,
     };
-    let erased: usize = RECORDING.calls.iter().map(|call| told(&call.deed)).sum();
+    let erased: usize = RECORDING
+        .calls
+        .iter()
+        .map(|call| erased_count(&call.operation))
+        .sum();
     assert_eq!(erased, IMPORTED as usize / 20);
-    assert!(
-        RECORDING.calls.iter().any(
-            |call| matches!(&call.deed, Deed::Acknowledge(addresses) if addresses.len() > 100)
-        )
-    );
+    assert!(RECORDING.calls.iter().any(
+        |call| matches!(&call.operation, Operation::Acknowledge(addresses) if addresses.len() > 100)
+    ));
 }
 
 impl Recording {
@@ -70,27 +74,28 @@ impl Recording {
     fn cut(&self, cuts: u64, syncs_data: bool) -> Vec<String> {
         let workers = thread::available_parallelism().map_or(2, |cores| cores.get().min(4) as u64);
         thread::scope(|scope| {
-            let cut =
-                |worker| scope.spawn(move || self.cut_alone(worker, cuts / workers, syncs_data));
+            let cut = |worker| {
+                scope.spawn(move || self.cut_in_worker(worker, cuts / workers, syncs_data))
+            };
             let workers: Vec<_> = (0..workers).map(cut).collect();
             let failures = workers.into_iter().map(|it| it.join().expect("no panic"));
             failures.flatten().collect()
         })
     }
 
-    fn cut_alone(&self, worker: u64, cuts: u64, syncs_data: bool) -> Vec<String> {
-        let seed = number("POWER_CUT_SEED", 1) * 1000 + worker;
+    fn cut_in_worker(&self, worker: u64, cuts: u64, syncs_data: bool) -> Vec<String> {
+        let seed = env_number("POWER_CUT_SEED", 1) * 1000 + worker;
         let mut random = StdRng::seed_from_u64(seed);
         let calls = in_order_of_effect(&self.calls);
         // A third of them at starts and stops, where the calls are few and different.
-        let is_usual = |deed: &Deed| {
+        let is_usual = |operation: &Operation| {
             matches!(
-                deed,
-                Deed::Write(..) | Deed::SyncData(_) | Deed::Acknowledge(_)
+                operation,
+                Operation::Write(..) | Operation::SyncData(_) | Operation::Acknowledge(_)
             )
         };
         let (usual, special): (Vec<_>, Vec<_>) =
-            (0..calls.len()).partition(|moment| is_usual(&calls[*moment].deed));
+            (0..calls.len()).partition(|moment| is_usual(&calls[*moment].operation));
         let mut moment = |cut| {
             let moments = if cut % 3 == 0 { &special } else { &usual };
             moments[random.random_range(0..moments.len())]
@@ -99,18 +104,20 @@ impl Recording {
         moments.sort_unstable();
         let mut moments = moments.into_iter().peekable();
 
-        let mut disk = Disk::new(&self.root, syncs_data);
+        let mut disk = DiskModel::new(&self.root, syncs_data);
         let (mut acknowledged, mut gone) = (BTreeSet::new(), BTreeSet::new());
         let mut failures = Vec::new();
         for (moment, call) in calls.into_iter().enumerate() {
             disk.apply(call);
-            match &call.deed {
-                Deed::Acknowledge(addresses) => {
+            match &call.operation {
+                Operation::Acknowledge(addresses) => {
                     let keys = addresses.iter().map(|address| key(address));
                     // Of one that is being erased nothing is promised until it is.
                     acknowledged.extend(keys.filter(|key| !self.erased.contains(key)));
                 }
-                Deed::Erase(addresses) => gone.extend(addresses.iter().map(|address| key(address))),
+                Operation::Erase(addresses) => {
+                    gone.extend(addresses.iter().map(|address| key(address)))
+                }
                 _ => {}
             }
             while moments.next_if_eq(&moment).is_some() {
@@ -121,12 +128,16 @@ impl Recording {
                 };
                 let left = folder();
                 disk.write_out(left.path(), unsynced, &mut random);
-                let at = call.begun;
-                for it in self.refusable.iter().filter(|it| it.lines.contains(&at)) {
-                    it.put_back(&left.path().join("data/waitlist"));
+                let at = call.started;
+                for it in self
+                    .rejected_periods
+                    .iter()
+                    .filter(|it| it.lines.contains(&at))
+                {
+                    it.restore(&left.path().join("data/waitlist"));
                 }
-                if let Err(told) = self.open(left.path(), &acknowledged, &gone) {
-                    failures.push(format!("after call {moment}, seed {seed}: {told}"));
+                if let Err(error) = self.open(left.path(), &acknowledged, &gone) {
+                    failures.push(format!("after call {moment}, seed {seed}: {error}"));
                 }
             }
         }
@@ -142,18 +153,18 @@ impl Recording {
     ) -> Result<(), String> {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
-        let before = self.look(&list, acknowledged, gone)?;
-        let last = Entry {
+        let before = self.verify(&list, acknowledged, gone)?;
+        let last = WaitlistEntry {
             email: Email::parse(LAST).expect("valid"),
             joined_at: UNIX_EPOCH,
         };
         let runtime = Runtime::new().expect("a runtime");
         let joined = runtime.block_on(list.join(last));
-        if joined != Ok(Joined::New) {
+        if joined != Ok(JoinOutcome::New) {
             return Err(format!("nobody can join: {joined:?}"));
         }
         drop(list);
-        let after = self.look(&open()?, acknowledged, gone)?;
+        let after = self.verify(&open()?, acknowledged, gone)?;
         if after != before + 1 {
             return Err(format!("of {before} and one more are left {after}"));
         }
@@ -161,7 +172,7 @@ impl Recording {
     }
 
     /// Looks whether everybody is on the list, once and counted, and nobody who was erased.
-    fn look(
+    fn verify(
         &self,
         list: &SledWaitlist,
         promised: &BTreeSet<String>,
@@ -195,9 +206,9 @@ const LAST: &str = "last@example.com";
 
 /// A sync counts when it has returned, all else as soon as it is begun.
 fn in_order_of_effect(calls: &[Call]) -> Vec<&Call> {
-    let effect = |call: &Call| match call.deed {
-        Deed::Sync(_) | Deed::SyncData(_) => call.done,
-        _ => call.begun,
+    let effect = |call: &Call| match call.operation {
+        Operation::Sync(_) | Operation::SyncData(_) => call.finished,
+        _ => call.started,
     };
     let mut calls: Vec<_> = calls.iter().collect();
     calls.retain(|call| effect(call) < usize::MAX);

@@ -14,9 +14,9 @@ use tokio::runtime::Runtime;
 
 use super::{
     sign_up,
-    strace::{self, Call, Deed},
+    strace::{self, Call, Operation},
 };
-use crate::process::{Place, Running, signal};
+use crate::process::{Sandbox, ServerProcess, signal};
 
 /// People whom the owner imports.
 pub(super) const IMPORTED: u64 = 800;
@@ -30,19 +30,19 @@ pub(super) struct Recording {
     /// Those that were to be erased.
     pub(super) erased: BTreeSet<String>,
     /// When the list was one that is refused, and what makes it whole again.
-    pub(super) refusable: Vec<Refusable>,
+    pub(super) rejected_periods: Vec<RejectedPeriod>,
 }
 
 /// A time in which some files of the list had other contents.
-pub(super) struct Refusable {
+pub(super) struct RejectedPeriod {
     pub(super) lines: Range<usize>,
     /// These files before it, or that one was not there.
     pub(super) before: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-impl Refusable {
+impl RejectedPeriod {
     /// Makes the list one that is accepted.
-    pub(super) fn put_back(&self, store: &Path) {
+    pub(super) fn restore(&self, store: &Path) {
         for (name, bytes) in &self.before {
             let file = store.join(name);
             match bytes {
@@ -57,25 +57,25 @@ impl Recording {
     /// Some starts that fail, and three lives in each of which people sign up: at the end of
     /// the first one the program is told to stop, and near the end of the second one it is killed. In
     /// the third one the owner imports and erases meanwhile.
-    pub(super) fn make(sign_ups: u64, clients: u64) -> Self {
-        let place = Place::new();
+    pub(super) fn record(sign_ups: u64, clients: u64) -> Self {
+        let sandbox = Sandbox::new();
         let mut recording = Self {
-            root: place.path().to_owned(),
+            root: sandbox.path().to_owned(),
             calls: Vec::new(),
             sent: BTreeSet::new(),
             erased: BTreeSet::new(),
-            refusable: Vec::new(),
+            rejected_periods: Vec::new(),
         };
         // Starts that fail while the list is created, and just after.
-        recording.refuse(&place, "fsync:error=EIO:when=3");
-        recording.refuse(&place, "rename:error=EIO");
-        recording.refuse(&place, "fadvise64:error=EIO");
+        recording.record_failed_start(&sandbox, "fsync:error=EIO:when=3");
+        recording.record_failed_start(&sandbox, "rename:error=EIO");
+        recording.record_failed_start(&sandbox, "fadvise64:error=EIO");
         for life in 0..3 {
             if life > 0 {
-                recording.refuse_all(&place);
+                recording.record_failed_starts(&sandbox);
             }
-            let log = place.path().join(format!("log{life}"));
-            let server = Running::start(recorded(&place, &log, &[]));
+            let log = sandbox.path().join(format!("log{life}"));
+            let server = ServerProcess::start(traced(&sandbox, &log, &[]));
             let process = server.child.id();
 
             let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
@@ -90,7 +90,7 @@ impl Recording {
             let runtime = Runtime::new().expect("a runtime");
             thread::scope(|scope| {
                 if life == 2 {
-                    scope.spawn(|| recording.manage(&place));
+                    scope.spawn(|| recording.import_and_erase(&sandbox));
                 }
                 runtime.block_on(sign_up(&server.addr, clients, addresses));
             });
@@ -100,53 +100,53 @@ impl Recording {
             strace::wait_for_end(&log, process);
             strace::read(&log, &mut recording.calls);
             if life == 1 {
-                recording.add_what_was_written(&place);
+                recording.add_unrecorded_writes(&sandbox);
             }
         }
         recording
     }
 
     /// What the killed program has written is in its files, also a write that strace missed at the kill.
-    fn add_what_was_written(&mut self, place: &Place) {
+    fn add_unrecorded_writes(&mut self, sandbox: &Sandbox) {
         for name in ["db", "mark"] {
-            let path = place.path().join("data/waitlist").join(name);
+            let path = sandbox.path().join("data/waitlist").join(name);
             let bytes = fs::read(&path).expect("readable");
             let line = self.next_line();
             self.calls.push(Call {
-                begun: line,
-                done: line,
-                deed: Deed::Write(path, Some(0), bytes),
+                started: line,
+                finished: line,
+                operation: Operation::Write(path, Some(0), bytes),
             });
         }
     }
 
     /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
     /// are of another format, damaged, or older than the mark.
-    fn refuse_all(&mut self, place: &Place) {
+    fn record_failed_starts(&mut self, sandbox: &Sandbox) {
         for failure in DISK_FAILURES {
-            self.refuse(place, failure);
+            self.record_failed_start(sandbox, failure);
         }
-        for change in REFUSED {
-            self.refuse_changed(place, change);
+        for change in REJECTED_CHANGES {
+            self.record_rejected_start(sandbox, change);
         }
     }
 
     /// A start on a list with a change for which it is refused: it writes nothing. Then the change is
     /// taken back.
-    fn refuse_changed(&mut self, place: &Place, change: fn(&Path)) {
-        let store = place.path().join("data/waitlist");
+    fn record_rejected_start(&mut self, sandbox: &Sandbox, change: fn(&Path)) {
+        let store = sandbox.path().join("data/waitlist");
         let before = contents(&store);
         change(&store);
         let changed = contents(&store);
         let from = self.next_line();
         self.write(&store, &before, &changed);
-        self.refuse(place, "");
+        self.record_failed_start(sandbox, "");
         assert!(contents(&store) == changed, "a refused start has written");
-        put_back(&store, &before);
+        restore(&store, &before);
         self.write(&store, &changed, &before);
         let names = before.keys().chain(changed.keys());
         let names = names.filter(|name| before.get(*name) != changed.get(*name));
-        self.refusable.push(Refusable {
+        self.rejected_periods.push(RejectedPeriod {
             lines: from..self.next_line(),
             before: names
                 .map(|name| (name.clone(), before.get(name).cloned()))
@@ -155,16 +155,16 @@ impl Recording {
     }
 
     /// A start that fails: as told, or in the end because the site's files are not there.
-    fn refuse(&mut self, place: &Place, failure: &str) {
-        let log = place.path().join(format!("refused{}", self.calls.len()));
+    fn record_failed_start(&mut self, sandbox: &Sandbox, failure: &str) {
+        let log = sandbox.path().join(format!("refused{}", self.calls.len()));
         let inject = format!("inject={failure}");
         let options: &[&str] = match failure {
             "" => &[],
             _ => &["-e", &inject],
         };
-        let [site, away] = ["site", "away"].map(|name| place.path().join(name));
+        let [site, away] = ["site", "away"].map(|name| sandbox.path().join(name));
         fs::rename(&site, &away).expect("ours");
-        let mut start = recorded(place, &log, options)
+        let mut start = traced(sandbox, &log, options)
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
@@ -176,26 +176,26 @@ impl Recording {
 
     /// Records that somebody else writes the files of a folder, synced.
     fn write(&mut self, folder: &Path, before: &Files, after: &Files) {
-        let mut deeds = Vec::new();
+        let mut operations = Vec::new();
         for (name, bytes) in after {
             let path = folder.join(name);
             match before.get(name) {
                 Some(former) if former == bytes => continue,
                 Some(_) => {}
-                None => deeds.push(Deed::Create(path.clone())),
+                None => operations.push(Operation::Create(path.clone())),
             }
-            deeds.push(Deed::SetLen(path.clone(), bytes.len() as u64));
-            deeds.push(Deed::Write(path.clone(), Some(0), bytes.clone()));
-            deeds.push(Deed::Sync(path));
+            operations.push(Operation::SetLen(path.clone(), bytes.len() as u64));
+            operations.push(Operation::Write(path.clone(), Some(0), bytes.clone()));
+            operations.push(Operation::Sync(path));
         }
         let gone = before.keys().filter(|name| !after.contains_key(*name));
-        deeds.extend(gone.map(|name| Deed::Remove(folder.join(name))));
-        deeds.push(Deed::Sync(folder.to_owned()));
+        operations.extend(gone.map(|name| Operation::Remove(folder.join(name))));
+        operations.push(Operation::Sync(folder.to_owned()));
         let first = self.next_line();
-        let calls = (first..).zip(deeds).map(|(line, deed)| Call {
-            begun: line,
-            done: line,
-            deed,
+        let calls = (first..).zip(operations).map(|(line, operation)| Call {
+            started: line,
+            finished: line,
+            operation,
         });
         self.calls.extend(calls);
     }
@@ -203,13 +203,13 @@ impl Recording {
     fn next_line(&self) -> usize {
         self.calls
             .iter()
-            .map(|call| call.begun + 1)
+            .map(|call| call.started + 1)
             .max()
             .unwrap_or(0)
     }
 
     /// Imports people, and erases some who are in many records.
-    fn manage(&mut self, place: &Place) {
+    fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));
         self.sent.extend(keys);
@@ -219,14 +219,14 @@ impl Recording {
             .collect();
         self.erased
             .extend(erased.iter().map(|address| key(address)));
-        let file = place.path().join("people.txt");
+        let file = sandbox.path().join("people.txt");
         fs::write(&file, people.join("\n")).expect("writable");
         for args in [
             vec!["import".into(), file.display().to_string()],
             [vec!["erase".into()], erased].concat(),
         ] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-            let data = place.path().join("data");
+            let data = sandbox.path().join("data");
             let done = command.args(args).arg("--data").arg(data).output();
             assert!(done.expect("it runs").status.success());
         }
@@ -235,7 +235,7 @@ impl Recording {
     /// Segments of sled's log that were begun: each is 512 KiB.
     pub(super) fn segments(&self) -> usize {
         let begins = |call: &&Call| {
-            matches!(&call.deed, Deed::Write(path, Some(at), _)
+            matches!(&call.operation, Operation::Write(path, Some(at), _)
                 if path.ends_with("waitlist/db") && at % (512 << 10) == 0)
         };
         self.calls.iter().filter(begins).count()
@@ -243,9 +243,9 @@ impl Recording {
 }
 
 /// The program, recorded, on the list of this place.
-fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
-    let mut command = strace::recorded(place, log, options);
-    command.arg("--data").arg(place.path().join("data"));
+fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
+    let mut command = strace::traced(sandbox, log, options);
+    command.arg("--data").arg(sandbox.path().join("data"));
     command
 }
 
@@ -264,7 +264,7 @@ pub(super) const DISK_FAILURES: [&str; 8] = [
 
 /// Changes of a store for which a start refuses it: another format, files of another program, and marks
 /// that are ahead of the list, by its last number and by its erasures.
-pub(super) const REFUSED: [fn(&Path); 4] = [
+pub(super) const REJECTED_CHANGES: [fn(&Path); 4] = [
     |store| {
         let database = ::sled::open(store).expect("sled opens");
         let format = u64::MAX.to_be_bytes();
@@ -299,7 +299,7 @@ pub(super) fn contents(store: &Path) -> Files {
 }
 
 /// Makes the files of a store what they were.
-pub(super) fn put_back(store: &Path, files: &Files) {
+pub(super) fn restore(store: &Path, files: &Files) {
     for name in contents(store).keys() {
         if !files.contains_key(name) {
             fs::remove_file(store.join(name)).expect("ours");

@@ -12,7 +12,7 @@ use std::{
 
 use regex::Regex;
 
-use crate::process::{Place, signal};
+use crate::process::{Sandbox, signal};
 
 /// Calls that change files, make them durable, or speak with clients.
 const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
@@ -21,15 +21,15 @@ const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,u
 /// What the program did. Lines count the begins and ends of all calls.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) begun: usize,
+    pub(super) started: usize,
     /// Never, when the program was killed meanwhile.
-    pub(super) done: usize,
-    pub(super) deed: Deed,
+    pub(super) finished: usize,
+    pub(super) operation: Operation,
 }
 
-/// A deed that matters after a power cut.
+/// A operation that matters after a power cut.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum Operation {
     Create(PathBuf),
     MakeFolder(PathBuf),
     Rename(PathBuf, PathBuf),
@@ -49,39 +49,39 @@ pub(super) enum Deed {
 
 /// The program, with all that it does written to `log`, and more options for strace. The process that
 /// is started is the program itself.
-pub(super) fn recorded(place: &Place, log: &Path, options: &[&str]) -> Command {
+pub(super) fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
     let trace = format!("trace={CALLS}");
     let record = ["--seccomp-bpf", "-y", "-xx", "-s", "1000000", "-e", &trace];
-    strace(place, log, &[&record, options].concat())
+    strace(sandbox, log, &[&record, options].concat())
 }
 
 /// The program with calls that fail, as `strace -e inject` has it: `fsync:error=EIO:when=3`; or at which it
 /// gets a signal: `fsync:signal=KILL:when=3`.
-pub(super) fn failing(place: &Place, failure: &str) -> Command {
+pub(super) fn with_fault(sandbox: &Sandbox, failure: &str) -> Command {
     let (call, _) = failure.split_once(':').expect("a call and how it fails");
     let [trace, inject] = [format!("trace={call}"), format!("inject={failure}")];
     strace(
-        place,
+        sandbox,
         Path::new("/dev/null"),
         // With --seccomp-bpf a signal at any but the first call is lost.
         &["-e", &trace, "-e", &inject],
     )
 }
 
-fn strace(place: &Place, log: &Path, options: &[&str]) -> Command {
+fn strace(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-q"]).args(options);
     strace
         .arg("-o")
         .args([log.as_os_str(), env!("CARGO_BIN_EXE_landing").as_ref()]);
-    place.called_by(strace)
+    sandbox.wrapped_command(strace)
 }
 
 /// Reads a log of a process that has ended, and appends what it did to the recording.
 pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
     let first = recording
         .iter()
-        .map(|call| call.begun + 1)
+        .map(|call| call.started + 1)
         .max()
         .unwrap_or(0);
     let text = fs::read_to_string(log).expect("strace writes it");
@@ -94,46 +94,50 @@ pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
             under_way.insert(thread, (line, begin.trim_end().to_owned()));
             continue;
         }
-        let (begun, call) = match text
+        let (started, call) = match text
             .strip_prefix("<... ")
             .and_then(|it| it.split_once("resumed>"))
         {
             Some((_, end)) => {
-                let (begun, begin) = under_way.remove(thread).expect("it was begun");
-                (begun, begin + end)
+                let (started, begin) = under_way.remove(thread).expect("it was begun");
+                (started, begin + end)
             }
             None => (line, text.to_owned()),
         };
-        let deed = understand(&call, &mut requests);
-        recording.extend(deed.map(|deed| Call {
-            begun,
-            done: line,
-            deed,
+        let operation = parse_call(&call, &mut requests);
+        recording.extend(operation.map(|operation| Call {
+            started,
+            finished: line,
+            operation,
         }));
     }
     // The process was killed in the middle of these. What a write has done by then is in the file, and
     // a later life builds upon it.
     let end = first + text.lines().count();
-    for (begun, call) in under_way.into_values() {
-        let deed = understand(&format!("{call}) = 0"), &mut requests);
-        recording.extend(deed.map(|deed| match deed {
-            Deed::Write(path, Some(at), meant) => Call {
-                begun,
-                done: end,
-                deed: Deed::Write(path.clone(), Some(at), there(&path, at, meant.len())),
+    for (started, call) in under_way.into_values() {
+        let operation = parse_call(&format!("{call}) = 0"), &mut requests);
+        recording.extend(operation.map(|operation| match operation {
+            Operation::Write(path, Some(at), meant) => Call {
+                started,
+                finished: end,
+                operation: Operation::Write(
+                    path.clone(),
+                    Some(at),
+                    read_range(&path, at, meant.len()),
+                ),
             },
-            deed => Call {
-                begun,
-                done: usize::MAX,
-                deed,
+            operation => Call {
+                started,
+                finished: usize::MAX,
+                operation,
             },
         }));
     }
-    recording.sort_by_key(|call| call.begun);
+    recording.sort_by_key(|call| call.started);
 }
 
 /// What stands in a file now, of so many bytes from an offset.
-fn there(path: &Path, at: u64, length: usize) -> Vec<u8> {
+fn read_range(path: &Path, at: u64, length: usize) -> Vec<u8> {
     let content = fs::read(path).unwrap_or_default();
     let from = content.len().min(at as usize);
     let to = content.len().min(at as usize + length);
@@ -168,7 +172,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// What a call did, if it did and it matters. Remembers what each connection asked for last.
-fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Deed> {
+fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Operation> {
     let [name, arguments, result] = CALL.captures(call)?.extract().1;
     if result.starts_with('-') {
         return None;
@@ -189,41 +193,43 @@ fn understand(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Dee
     };
     let last_number = || arguments.rsplit(", ").next()?.parse().ok();
     Some(match name {
-        "open" | "openat" | "creat" if arguments.contains("O_CREAT") => Deed::Create(named(0)?),
+        "open" | "openat" | "creat" if arguments.contains("O_CREAT") => {
+            Operation::Create(named(0)?)
+        }
         // To a log in memory, which a power cut takes with it.
-        "symlink" => Deed::Create(named(1)?),
-        "mkdir" | "mkdirat" => Deed::MakeFolder(named(0)?),
-        "rename" | "renameat" | "renameat2" => Deed::Rename(named(0)?, named(1)?),
-        "unlink" | "unlinkat" | "rmdir" => Deed::Remove(named(0)?),
-        "ftruncate" => Deed::SetLen(opened?, last_number()?),
-        "fsync" => Deed::Sync(opened?),
-        "fdatasync" => Deed::SyncData(opened?),
-        "pwrite64" => Deed::Write(opened?, Some(last_number()?), texts.concat()),
+        "symlink" => Operation::Create(named(1)?),
+        "mkdir" | "mkdirat" => Operation::MakeFolder(named(0)?),
+        "rename" | "renameat" | "renameat2" => Operation::Rename(named(0)?, named(1)?),
+        "unlink" | "unlinkat" | "rmdir" => Operation::Remove(named(0)?),
+        "ftruncate" => Operation::SetLen(opened?, last_number()?),
+        "fsync" => Operation::Sync(opened?),
+        "fdatasync" => Operation::SyncData(opened?),
+        "pwrite64" => Operation::Write(opened?, Some(last_number()?), texts.concat()),
         "recvfrom" => {
-            let heard = String::from_utf8_lossy(&texts.concat()).into_owned();
+            let received = String::from_utf8_lossy(&texts.concat()).into_owned();
             let so_far = requests.entry(opened?).or_default();
-            so_far.push_str(&heard);
+            so_far.push_str(&received);
             if let Some(email) = EMAIL.captures_iter(so_far).last() {
                 *so_far = email[0].to_owned();
             }
             return None;
         }
         "write" | "writev" | "sendto" => {
-            let (to, told) = (opened?, texts.concat());
+            let (to, written) = (opened?, texts.concat());
             let asked = || requests.get(&to).expect("a request comes first");
-            if told.starts_with(b"HTTP/1.1 201 ") || told.starts_with(b"HTTP/1.1 409 ") {
+            if written.starts_with(b"HTTP/1.1 201 ") || written.starts_with(b"HTTP/1.1 409 ") {
                 let email = &EMAIL.captures(asked()).expect("a sign-up")[1];
-                Deed::Acknowledge(vec![email.to_owned()])
-            } else if told.starts_with(br#"{"Ok":["#) {
+                Operation::Acknowledge(vec![email.to_owned()])
+            } else if written.starts_with(br#"{"Ok":["#) {
                 let emails = QUOTED.captures_iter(asked()).map(|it| it[1].to_owned());
                 let emails = emails.filter(|word| word.contains('@')).collect();
                 if asked().contains(r#""ask":{"Erase""#) {
-                    Deed::Erase(emails)
+                    Operation::Erase(emails)
                 } else {
-                    Deed::Acknowledge(emails)
+                    Operation::Acknowledge(emails)
                 }
             } else {
-                Deed::Write(to, None, told)
+                Operation::Write(to, None, written)
             }
         }
         // The last one is there so that it can be made to fail.

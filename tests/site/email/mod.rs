@@ -16,7 +16,7 @@ fn is_whatwg(text: &str) -> bool {
 
 proptest! {
     #[test]
-    fn it_accepts_what_browsers_accept_within_the_lengths(
+    fn accepts_browser_valid_addresses_within_the_length_limits(
         typed in r"[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~@ -]{0,12}@?[a-zA-Z0-9.-]{0,70}(\.[a-z-]{0,5})?",
     ) {
         let within = typed.trim().len() <= 254
@@ -25,12 +25,12 @@ proptest! {
     }
 
     #[test]
-    fn of_ascii_any_text_is_parsed_or_refused_by_the_same_rule(typed in r"[\x00-\x7f]{0,40}") {
+    fn ascii_text_follows_the_whatwg_rule(typed in r"[\x00-\x7f]{0,40}") {
         prop_assert_eq!(Email::parse(&typed).is_ok(), is_whatwg(typed.trim()));
     }
 
     #[test]
-    fn the_address_is_kept_as_typed_without_the_spaces_around_it(
+    fn keeps_the_address_as_typed_and_trims_spaces(
         address in r"[a-zA-Z0-9.+]{1,20}@[a-zA-Z0-9]{1,20}\.[a-zA-Z]{2,6}",
         before in "[ \t\n]{0,3}",
         after in "[ \t\n]{0,3}",
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn letter_case_and_spaces_make_no_other_address(
+    fn ignores_letter_case_and_surrounding_spaces(
         address in r"[a-zA-Z0-9.+]{1,20}@[a-zA-Z0-9]{1,20}\.[a-zA-Z]{2,6}",
     ) {
         let key = |typed: &str| Email::parse(typed).expect("valid").key();
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn addresses_that_differ_in_more_have_different_keys(
+    fn different_addresses_have_different_keys(
         one in r"[a-z0-9.+]{1,8}@[a-z]{1,4}\.com",
         other in r"[a-z0-9.+]{1,8}@[a-z]{1,4}\.com",
     ) {
@@ -60,7 +60,7 @@ proptest! {
 }
 
 #[test]
-fn the_lengths_are_64_before_the_at_63_for_a_label_and_254_in_all() {
+fn length_limits_are_64_local_63_label_254_total() {
     let domain = |length: usize| {
         let label = format!("{}.", "b".repeat(63)).repeat(4);
         label[..length].trim_end_matches('.').to_owned()
@@ -73,7 +73,7 @@ fn the_lengths_are_64_before_the_at_63_for_a_label_and_254_in_all() {
     );
     assert_eq!(
         Email::parse(&format!("{local}a@b.co")),
-        Err(InvalidEmail::LocalTooLong)
+        Err(InvalidEmail::LocalPartTooLong)
     );
     assert_eq!(
         Email::parse(&format!("a@{}.co", "b".repeat(64))),
@@ -82,13 +82,13 @@ fn the_lengths_are_64_before_the_at_63_for_a_label_and_254_in_all() {
 }
 
 #[test]
-fn debugging_never_shows_the_address() {
+fn debug_output_hides_the_address() {
     let email = Email::parse("ann@example.com").expect("valid");
     assert_eq!(format!("{email:?}"), "Email(…)");
 }
 
 #[test]
-fn a_domain_in_any_script_is_kept_as_typed_and_has_one_key() {
+fn international_domains_keep_their_spelling_and_share_a_key() {
     for (typed, key) in [
         ("ann@bücher.example", "ann@xn--bcher-kva.example"),
         ("Ann@BÜCHER.Example", "ann@xn--bcher-kva.example"),
@@ -113,7 +113,7 @@ fn a_domain_in_any_script_is_kept_as_typed_and_has_one_key() {
 }
 
 #[test]
-fn what_does_not_show_or_turns_the_text_around_is_in_no_address() {
+fn rejects_invisible_and_bidirectional_characters() {
     let hidden = [
         '\0',
         '\r',
@@ -149,7 +149,10 @@ fn what_does_not_show_or_turns_the_text_around_is_in_no_address() {
         }
     }
     // Letters before the @ are ASCII, as in a browser: few servers take others (RFC 6531).
-    assert_eq!(Email::parse("änn@example.com"), Err(InvalidEmail::Local));
+    assert_eq!(
+        Email::parse("änn@example.com"),
+        Err(InvalidEmail::LocalPart)
+    );
     // What a mapping makes of one letter, too: "a/c", "@", ".." and "1.".
     for domain in [
         "℀.com",
@@ -203,7 +206,7 @@ const INVISIBLE: [(u32, u32); 32] = [
 ];
 
 #[test]
-fn invisible_characters_are_in_no_domain() {
+fn rejects_every_invisible_character_in_a_domain() {
     for c in INVISIBLE
         .iter()
         .flat_map(|(first, last)| *first..=*last)
@@ -223,7 +226,7 @@ fn invisible_characters_are_in_no_domain() {
 }
 
 #[test]
-fn the_lengths_hold_as_typed_and_as_it_goes_over_the_wire() {
+fn length_limits_apply_to_unicode_and_punycode() {
     // 40 letters of three octets each make a label of more than 63.
     let label = |letters: usize| "例".repeat(letters);
     assert!(Email::parse(&format!("a@{}.jp", label(10))).is_ok());

@@ -36,7 +36,7 @@ const DIFFERENCES: [(&str, bool, &[u16]); 4] = [
 ];
 
 #[test]
-fn of_is_emails_164_cases_we_differ_in_39_and_know_why() {
+fn agrees_with_is_email_except_in_39_known_cases() {
     let (mut cases, mut ours, mut theirs) = (0, BTreeSet::new(), BTreeSet::new());
     for line in ISEMAIL.lines() {
         let [number, category, _, address] = line.split('\t').collect::<Vec<_>>()[..] else {
@@ -45,7 +45,7 @@ fn of_is_emails_164_cases_we_differ_in_39_and_know_why() {
         cases += 1;
         let number: u16 = number.parse().expect("a number");
         let (is_ours, is_theirs) = (
-            Email::parse(&unpictured(address)).is_ok(),
+            Email::parse(&decode_control_pictures(address)).is_ok(),
             VALID.contains(&category),
         );
         if is_ours && !is_theirs {
@@ -70,7 +70,7 @@ fn of_is_emails_164_cases_we_differ_in_39_and_know_why() {
 }
 
 /// The control characters that pictures stand for.
-fn unpictured(address: &str) -> String {
+fn decode_control_pictures(address: &str) -> String {
     let character = |c: char| match c {
         '\u{2400}'..='\u{241f}' => char::from(c as u8),
         '\u{2421}' => '\u{7f}',
@@ -123,7 +123,7 @@ const WEBKIT: [(&str, bool, bool); 33] = [
 ];
 
 #[test]
-fn of_webkits_33_cases_we_differ_in_3() {
+fn agrees_with_webkit_except_in_3_cases() {
     for (address, _, is_ours) in WEBKIT {
         assert_eq!(Email::parse(address).is_ok(), is_ours, "{address:?}");
     }

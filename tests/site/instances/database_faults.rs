@@ -12,9 +12,9 @@ use std::{
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
 
-use super::{Clients, Copy, pausable_proxy::Line};
+use super::{Clients, Instance, pausable_proxy::PausableProxy};
 use crate::{
-    postgres_server::{Server, free_port},
+    postgres_server::{PostgresServer, free_port},
     process::{signal, wait_until},
 };
 
@@ -40,7 +40,7 @@ enum Fault {
     /// An administrator cancels whatever runs.
     Cancelled,
     /// The standby is gone that each commit waits for, and an administrator ends the waits.
-    NoStandby(&'static str),
+    LostStandby(&'static str),
     /// It starts anew.
     Restarted(&'static str),
     /// The standby takes over.
@@ -57,8 +57,8 @@ const FAULTS: [Fault; 14] = [
     Fault::FullDisk,
     Fault::Revoked,
     Fault::Cancelled,
-    Fault::NoStandby("pg_cancel_backend"),
-    Fault::NoStandby("pg_terminate_backend"),
+    Fault::LostStandby("pg_cancel_backend"),
+    Fault::LostStandby("pg_terminate_backend"),
     Fault::Restarted("fast"),
     Fault::Restarted("immediate"),
     Fault::Failover,
@@ -71,17 +71,17 @@ impl fmt::Display for Fault {
 }
 
 /// A small disk in memory, so that it can be full. Only root may make one.
-struct Disk(TempDir);
+struct SmallDisk(TempDir);
 
-const DISK: &str = "size=400m,mode=755";
+const MOUNT_OPTIONS: &str = "size=400m,mode=755";
 
-impl Disk {
+impl SmallDisk {
     fn new() -> Self {
         let folder = TempDir::new().expect("a directory");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
         let disk = Self(folder);
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", DISK, "tmpfs"])
+            .args(["-t", "tmpfs", "-o", MOUNT_OPTIONS, "tmpfs"])
             .arg(disk.0.path())
             .status();
         assert!(mounted.is_ok_and(|it| it.success()), "run this as root");
@@ -89,30 +89,30 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
 
 /// The database with its standby, each behind a line, and the instances.
-struct Stage {
-    first: Server,
-    standby: Server,
+struct Cluster {
+    primary: PostgresServer,
+    standby: PostgresServer,
     /// After the servers, which are on them.
-    _disks: Vec<Disk>,
-    lines: [Line; 2],
-    instances: [Copy; 3],
+    _disks: Vec<SmallDisk>,
+    proxies: [PausableProxy; 2],
+    instances: [Instance; 3],
     random: SmallRng,
     /// In milliseconds.
     pause_max: u64,
 }
 
-impl Stage {
+impl Cluster {
     fn new(seed: u64, has_small_disks: bool) -> Self {
         let disks: Vec<_> = (0..2)
             .filter(|_| has_small_disks)
-            .map(|_| Disk::new())
+            .map(|_| SmallDisk::new())
             .collect();
         let disk = |at: usize| {
             disks
@@ -124,22 +124,25 @@ impl Stage {
             "min_wal_size = 32MB",
             "wal_keep_size = 64MB",
         ];
-        let first = Server::in_folder(&disk(0), &settings);
-        first.sql("postgres", "CREATE ROLE site LOGIN PASSWORD 'secret'");
-        first.sql("postgres", &format!("CREATE DATABASE {LIST} OWNER site"));
-        let standby = Server::standby_in(&disk(1), free_port(), &first);
-        wait_for_each_other(&first);
-        let lines = [Line::to(first.port), Line::to(standby.port)];
+        let primary = PostgresServer::in_folder(&disk(0), &settings);
+        primary.sql("postgres", "CREATE ROLE site LOGIN PASSWORD 'secret'");
+        primary.sql("postgres", &format!("CREATE DATABASE {LIST} OWNER site"));
+        let standby = PostgresServer::standby_in(&disk(1), free_port(), &primary);
+        enable_synchronous_replication(&primary);
+        let proxies = [
+            PausableProxy::to(primary.port),
+            PausableProxy::to(standby.port),
+        ];
         let url = format!(
             "postgres://site:secret@127.0.0.1:{},127.0.0.1:{}/{LIST}",
-            lines[0].port, lines[1].port
+            proxies[0].port, proxies[1].port
         );
-        let instances = [(); 3].map(|()| Copy::start(&url));
+        let instances = [(); 3].map(|()| Instance::start(&url));
         Self {
-            first,
+            primary,
             standby,
             _disks: disks,
-            lines,
+            proxies,
             instances,
             random: SmallRng::seed_from_u64(seed),
             pause_max: if has_small_disks { 14_000 } else { 5_000 },
@@ -153,23 +156,25 @@ impl Stage {
     }
 
     fn sql(&self, statement: &str) -> String {
-        self.first.sql(LIST, statement)
+        self.primary.sql(LIST, statement)
     }
 
-    fn on_all(&self, what: &str) {
+    fn call_for_all_backends(&self, what: &str) {
         self.sql(&format!(
             "SELECT count({what}(pid)) FROM pg_stat_activity WHERE usename = 'site'"
         ));
     }
 
     /// Does it, and undoes it.
-    fn suffer(&mut self, fault: Fault) {
+    fn inject(&mut self, fault: Fault) {
         match fault {
-            Fault::Cut => self.on_all("pg_terminate_backend"),
+            Fault::Cut => self.call_for_all_backends("pg_terminate_backend"),
             Fault::BlackHole => {
-                self.lines.iter().for_each(|line| line.swallow(true));
+                self.proxies.iter().for_each(|proxy| proxy.set_paused(true));
                 self.pause();
-                self.lines.iter().for_each(|line| line.swallow(false));
+                self.proxies
+                    .iter()
+                    .for_each(|proxy| proxy.set_paused(false));
             }
             Fault::HungBackend => {
                 let pids = self.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'site'");
@@ -183,7 +188,7 @@ impl Stage {
                 signal(pid, "-CONT");
             }
             Fault::HungServer => {
-                let stopped = self.first.processes();
+                let stopped = self.primary.processes();
                 stopped.iter().for_each(|pid| signal(*pid, "-STOP"));
                 self.pause();
                 stopped.iter().for_each(|pid| signal(*pid, "-CONT"));
@@ -194,7 +199,7 @@ impl Stage {
                     "BEGIN; LOCK TABLE {table} IN SHARE MODE; SELECT pg_sleep({millis} / 1000.0); COMMIT"
                 ));
             }
-            Fault::FullDisk => self.fill_the_disk(),
+            Fault::FullDisk => self.fill_disk(),
             Fault::Revoked => {
                 self.sql("REVOKE INSERT ON waitlist_entries FROM site");
                 self.pause();
@@ -202,44 +207,44 @@ impl Stage {
             }
             Fault::Cancelled => {
                 for _ in 0..40 {
-                    self.on_all("pg_cancel_backend");
+                    self.call_for_all_backends("pg_cancel_backend");
                     thread::sleep(Duration::from_millis(50));
                 }
             }
-            Fault::NoStandby(end) => {
+            Fault::LostStandby(end) => {
                 self.standby.down("fast");
                 for _ in 0..20 {
-                    self.on_all(end);
+                    self.call_for_all_backends(end);
                     thread::sleep(Duration::from_millis(100));
                 }
                 self.pause();
                 self.standby.up();
             }
             Fault::Restarted(mode) => {
-                self.first.down(mode);
+                self.primary.down(mode);
                 self.pause();
-                self.first.up();
+                self.primary.up();
             }
             Fault::Failover => self.fail_over(),
         }
     }
 
-    fn fill_the_disk(&mut self) {
-        let ballast = self.first.folder().with_file_name("ballast");
+    fn fill_disk(&mut self) {
+        let ballast = self.primary.folder().with_file_name("ballast");
         let mut file = fs::File::create(&ballast).expect("there is room");
         while std::io::Write::write_all(&mut file, &[0; 1 << 16]).is_ok() {}
         self.pause();
         fs::remove_file(&ballast).expect("ours");
         // It stops itself when there is no room for its log.
-        if !self.first.is_up() {
-            self.first.up();
+        if !self.primary.is_up() {
+            self.primary.up();
         }
     }
 
     fn fail_over(&mut self) {
-        self.first.down("immediate");
+        self.primary.down("immediate");
         self.standby.promote();
-        std::mem::swap(&mut self.first, &mut self.standby);
+        std::mem::swap(&mut self.primary, &mut self.standby);
         self.pause();
         // The old one comes back as the standby of the new one, without what only it had.
         let port = self.standby.port;
@@ -249,21 +254,21 @@ impl Stage {
             .parent()
             .expect("it has one")
             .to_owned();
-        self.standby = Server::standby_in(&disk, port, &self.first);
-        wait_for_each_other(&self.first);
+        self.standby = PostgresServer::standby_in(&disk, port, &self.primary);
+        enable_synchronous_replication(&self.primary);
     }
 }
 
 /// From now on nobody is answered before the standby has it.
-fn wait_for_each_other(first: &Server) {
-    first.sql(
+fn enable_synchronous_replication(primary: &PostgresServer) {
+    primary.sql(
         "postgres",
         "ALTER SYSTEM SET synchronous_standby_names = '*'",
     );
-    first.sql("postgres", "SELECT pg_reload_conf()");
+    primary.sql("postgres", "SELECT pg_reload_conf()");
     wait_until("the standby is waited for", || {
         let standbys = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        first.sql("postgres", standbys) != "0"
+        primary.sql("postgres", standbys) != "0"
     });
 }
 
@@ -279,7 +284,7 @@ fn erase(url: &str, address: &str) -> bool {
 }
 
 #[test]
-fn whatever_happens_to_the_database_nobody_is_lost_or_doubled_or_comes_back() {
+fn no_database_fault_loses_duplicates_or_restores_an_entry() {
     let minutes = env::var("FAULT_MINUTES")
         .ok()
         .map(|it| it.parse().expect("a number"));
@@ -288,19 +293,19 @@ fn whatever_happens_to_the_database_nobody_is_lost_or_doubled_or_comes_back() {
         .map(|it| it.parse().expect("a number"));
     let seed = seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
     println!("FAULT_SEED={seed}");
-    let mut stage = Stage::new(seed, minutes.is_some());
+    let mut cluster = Cluster::new(seed, minutes.is_some());
     let end = minutes.map(|minutes: u64| Instant::now() + Duration::from_secs(60 * minutes));
-    let origins = stage
+    let origins = cluster
         .instances
         .iter()
-        .map(|copy| format!("http://{}", copy.addr));
-    let clients = Clients::come_to_all(origins.collect());
-    clients.wait_for_more("all is well");
-    let (mut suffered, mut erased, mut turn) = (0, Vec::new(), 0);
+        .map(|instance| format!("http://{}", instance.addr));
+    let clients = Clients::start_for_all(origins.collect());
+    clients.wait_for_sign_ups("all is well");
+    let (mut injected, mut erased, mut turn) = (0, Vec::new(), 0);
     loop {
         let fault = match end {
             Some(end) if Instant::now() > end => break,
-            Some(_) => *FAULTS.choose(&mut stage.random).expect("there are some"),
+            Some(_) => *FAULTS.choose(&mut cluster.random).expect("there are some"),
             // In the tests each once, but for the disk.
             None if turn == FAULTS.len() => break,
             None => FAULTS[turn],
@@ -309,24 +314,24 @@ fn whatever_happens_to_the_database_nobody_is_lost_or_doubled_or_comes_back() {
         if fault == Fault::FullDisk && end.is_none() {
             continue;
         }
-        let before = stage.instances.each_ref().map(Copy::outages);
-        let leaves = clients.anybody().expect("somebody is on the list");
-        clients.note_erased(leaves.clone());
-        let url = stage.instances[0].database.clone();
+        let before = cluster.instances.each_ref().map(Instance::outages);
+        let erased_address = clients.any_acknowledged().expect("somebody is on the list");
+        clients.note_erased(erased_address.clone());
+        let url = cluster.instances[0].database.clone();
         let erasing = thread::spawn({
-            let leaves = leaves.clone();
-            move || erase(&url, &leaves)
+            let erased_address = erased_address.clone();
+            move || erase(&url, &erased_address)
         });
-        stage.suffer(fault);
-        for copy in &stage.instances {
-            copy.wait_for("/readyz", "200");
+        cluster.inject(fault);
+        for instance in &cluster.instances {
+            instance.wait_for("/readyz", "200");
         }
-        clients.wait_for_more(&fault.to_string());
+        clients.wait_for_sign_ups(&fault.to_string());
         if erasing.join().expect("no panic") {
-            erased.push(leaves);
+            erased.push(erased_address);
         }
-        for (copy, before) in stage.instances.iter().zip(before) {
-            let after = copy.outages();
+        for (instance, before) in cluster.instances.iter().zip(before) {
+            let after = instance.outages();
             let (lost, back) = (after.0 - before.0, after.1 - before.1);
             println!("{fault}: {lost} lost, {back} back");
             assert!(
@@ -335,26 +340,32 @@ fn whatever_happens_to_the_database_nobody_is_lost_or_doubled_or_comes_back() {
             );
             assert_eq!(lost, back, "{fault}");
         }
-        suffered += 1;
+        injected += 1;
     }
-    let told = clients.leave();
+    let outcomes = clients.finish();
     println!(
-        "{suffered} faults, {} erased, {:?}",
+        "{injected} faults, {} erased, {:?}",
         erased.len(),
-        told.statuses
+        outcomes.statuses
     );
     let is_expected = |status: &u16| [201, 409, 503].contains(status);
-    assert!(told.statuses.keys().all(is_expected), "{:?}", told.statuses);
-    for copy in &stage.instances {
-        copy.wait_for("/readyz", "200");
+    assert!(
+        outcomes.statuses.keys().all(is_expected),
+        "{:?}",
+        outcomes.statuses
+    );
+    for instance in &cluster.instances {
+        instance.wait_for("/readyz", "200");
     }
-    let listed = told.is_kept_by(&stage.first, LIST);
-    let people = stage.sql("SELECT email FROM waitlist_entries");
+    let listed = outcomes.assert_stored_in(&cluster.primary, LIST);
+    let people = cluster.sql("SELECT email FROM waitlist_entries");
     for address in &erased {
         assert!(!people.lines().any(|it| it == address), "{address} is back");
     }
     assert!(!erased.is_empty(), "erasures were put to the test");
-    for copy in &stage.instances {
-        wait_until("an instance counts everybody", || copy.count() == listed);
+    for instance in &cluster.instances {
+        wait_until("an instance counts everybody", || {
+            instance.count() == listed
+        });
     }
 }

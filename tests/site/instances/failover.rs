@@ -1,41 +1,42 @@
 //! A database with a standby, of which the first is lost for good.
 
-use super::{Clients, Copy};
-use crate::postgres_server::Server;
+use super::{Clients, Instance};
+use crate::postgres_server::PostgresServer;
 
 #[test]
-fn with_a_standby_that_is_waited_for_nobody_is_lost_when_the_first_database_is() {
-    let first = Server::start();
+fn failover_to_a_synchronous_standby_loses_no_sign_up() {
+    let primary = PostgresServer::start();
     let name = "list0";
-    let both = first.database();
-    let standby = Server::standby_of(&first);
+    let both = primary.create_database();
+    let standby = PostgresServer::standby_of(&primary);
     // From now on nobody is answered before the standby has it.
-    first.sql(
+    primary.sql(
         "postgres",
         "ALTER SYSTEM SET synchronous_standby_names = '*'",
     );
-    first.sql("postgres", "SELECT pg_reload_conf()");
+    primary.sql("postgres", "SELECT pg_reload_conf()");
     let both = both.replace(
-        &format!(":{}/", first.port),
-        &format!(":{},127.0.0.1:{}/", first.port, standby.port),
+        &format!(":{}/", primary.port),
+        &format!(":{},127.0.0.1:{}/", primary.port, standby.port),
     );
-    let copies = [(); 2].map(|()| Copy::start(&both));
-    let clients = Clients::come(format!("http://{}", copies[0].addr));
-    clients.wait_for_more("both are there");
+    let instances = [(); 2].map(|()| Instance::start(&both));
+    let clients = Clients::start(format!("http://{}", instances[0].addr));
+    clients.wait_for_sign_ups("both are there");
 
-    first.down("immediate");
+    primary.down("immediate");
     standby.promote();
-    clients.wait_for_more("the standby is the first now");
-    copies[1].wait_for("/readyz", "200");
+    clients.wait_for_sign_ups("the standby is the first now");
+    instances[1].wait_for("/readyz", "200");
 
-    let told = clients.leave();
+    let outcomes = clients.finish();
     assert!(
-        told.statuses
+        outcomes
+            .statuses
             .keys()
             .all(|status| [201, 409, 503].contains(status)),
         "{:?}",
-        told.statuses
+        outcomes.statuses
     );
-    let listed = told.is_kept_by(&standby, name);
+    let listed = outcomes.assert_stored_in(&standby, name);
     assert!(listed > 0);
 }

@@ -7,93 +7,99 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Clients, Copy};
+use super::{Clients, Instance};
 use crate::{
-    postgres_server::{Server, free_port},
+    postgres_server::{PostgresServer, free_port},
     process::{signal, wait_until},
-    reverse_proxies::{Proxy, haproxy, recipe},
+    reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 
 /// Longer than an answer may take.
-const PAUSE: Duration = Duration::from_secs(13);
+const HANG_DURATION: Duration = Duration::from_secs(13);
 
-/// The recipe over three copies, without its certificate, on a port.
-fn balancer(folder: &TempDir, copies: &[Copy; 3], port: u16) -> Proxy {
+/// The recipe over three instances, without its certificate, on a port.
+fn balancer(folder: &TempDir, instances: &[Instance; 3], port: u16) -> ProxyProcess {
     let recipe = recipe("haproxy")
         .replace(
             "bind :443 ssl crt /etc/haproxy/steward.example.pem alpn h2,http/1.1",
             &format!("bind 127.0.0.1:{port}"),
         )
         .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
-    let addresses = copies.each_ref().map(|copy| copy.addr.as_str());
-    Proxy::start(&mut haproxy(folder.path(), &recipe, addresses), port)
+    let addresses = instances.each_ref().map(|instance| instance.addr.as_str());
+    ProxyProcess::start(&mut haproxy(folder.path(), &recipe, addresses), port)
 }
 
 #[test]
-fn whatever_breaks_nobody_is_lost_and_nobody_is_doubled() {
-    let server = Server::start();
-    let database = server.database();
-    let mut copies = [(); 3].map(|()| Copy::start(&database));
+fn no_failure_loses_or_duplicates_a_sign_up() {
+    let server = PostgresServer::start();
+    let database = server.create_database();
+    let mut instances = [(); 3].map(|()| Instance::start(&database));
     let (folder, port) = (TempDir::new().expect("a directory"), free_port());
-    let _balancer = balancer(&folder, &copies, port);
-    let clients = Clients::come(format!("http://127.0.0.1:{port}"));
-    clients.wait_for_more("all is well");
+    let _balancer = balancer(&folder, &instances, port);
+    let clients = Clients::start(format!("http://127.0.0.1:{port}"));
+    clients.wait_for_sign_ups("all is well");
 
-    // A copy is killed, in the middle of what it does, and comes back.
-    copies[1].running().signal("-KILL");
-    clients.wait_for_more("a copy is gone");
-    copies[1].start_again();
-    clients.wait_for_more("it is back");
+    // An instance is killed, in the middle of what it does, and comes back.
+    instances[1].running().signal("-KILL");
+    clients.wait_for_sign_ups("an instance is gone");
+    instances[1].restart();
+    clients.wait_for_sign_ups("it is back");
 
     // One hangs, and goes on.
-    copies[0].running().signal("-STOP");
-    clients.wait_for_more("a copy hangs");
-    copies[0].running().signal("-CONT");
+    instances[0].running().signal("-STOP");
+    clients.wait_for_sign_ups("an instance hangs");
+    instances[0].running().signal("-CONT");
 
     // Another one is replaced by a new version.
-    copies[2].running().signal("-TERM");
-    assert_eq!(copies[2].ended(), Some(0));
-    copies[2].start_again();
-    clients.wait_for_more("it is new");
+    instances[2].running().signal("-TERM");
+    assert_eq!(instances[2].wait_for_exit(), Some(0));
+    instances[2].restart();
+    clients.wait_for_sign_ups("it is new");
 
     // The database starts anew.
     for mode in ["fast", "immediate"] {
         server.down(mode);
         server.up();
-        clients.wait_for_more(mode);
+        clients.wait_for_sign_ups(mode);
     }
 
     // It hangs.
-    let before = copies.each_ref().map(|copy| copy.count());
+    let before = instances.each_ref().map(|instance| instance.count());
     let stopped = server.processes();
     let paused = Instant::now();
     stopped.iter().for_each(|process| signal(*process, "-STOP"));
-    for copy in &copies {
-        copy.wait_for("/readyz", "503");
-        assert_eq!(copy.status("/healthz"), "200");
+    for instance in &instances {
+        instance.wait_for("/readyz", "503");
+        assert_eq!(instance.status("/healthz"), "200");
     }
     let page = clients.get("/");
-    thread::sleep(PAUSE.saturating_sub(paused.elapsed()));
-    let known = copies.each_ref().map(|copy| copy.count());
+    thread::sleep(HANG_DURATION.saturating_sub(paused.elapsed()));
+    let known = instances.each_ref().map(|instance| instance.count());
     stopped.iter().for_each(|process| signal(*process, "-CONT"));
     assert!(page.contains("already on the list"), "the page is there");
     for (known, before) in known.iter().zip(before) {
         assert!(*known >= before, "with the last count that was known");
     }
-    clients.wait_for_more("it has hung");
-    for copy in &copies {
-        copy.wait_for("/readyz", "200");
+    clients.wait_for_sign_ups("it has hung");
+    for instance in &instances {
+        instance.wait_for("/readyz", "200");
     }
 
-    let told = clients.leave();
+    let outcomes = clients.finish();
     let is_expected = |status: &u16| [201, 409, 503].contains(status);
-    assert!(told.statuses.keys().all(is_expected), "{:?}", told.statuses);
     assert!(
-        told.statuses.contains_key(&503),
+        outcomes.statuses.keys().all(is_expected),
+        "{:?}",
+        outcomes.statuses
+    );
+    assert!(
+        outcomes.statuses.contains_key(&503),
         "nothing was put to the test"
     );
-    let listed = told.is_kept_by(&server, "list0");
-    for copy in &copies {
-        wait_until("a copy counts everybody", || copy.count() == listed);
+    let listed = outcomes.assert_stored_in(&server, "list0");
+    for instance in &instances {
+        wait_until("an instance counts everybody", || {
+            instance.count() == listed
+        });
     }
 }

@@ -2,11 +2,11 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Clients, Copy};
-use crate::{postgres_server::Server, process::Place};
+use super::{Clients, Instance};
+use crate::{postgres_server::PostgresServer, process::Sandbox};
 
 /// `landing export | landing import`
-fn carry(from: &str, to: &str) {
+fn export_and_import(from: &str, to: &str) {
     let landing = |store: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         command.env_clear().env("LANDING_STORE", store);
@@ -26,32 +26,32 @@ fn carry(from: &str, to: &str) {
 }
 
 #[test]
-fn a_list_is_moved_into_a_database_while_people_sign_up_and_nobody_is_lost() {
-    let place = Place::new();
-    let mut old = place.serve();
-    let here = format!("sled:{}", place.path().join("data").display());
-    let clients = Clients::come(format!("http://{}", old.addr));
-    clients.wait_for_more("in the directory");
+fn live_migration_to_a_database_loses_no_sign_up() {
+    let sandbox = Sandbox::new();
+    let mut old = sandbox.serve();
+    let here = format!("sled:{}", sandbox.path().join("data").display());
+    let clients = Clients::start(format!("http://{}", old.addr));
+    clients.wait_for_sign_ups("in the directory");
 
-    let server = Server::start();
-    let database = server.database();
-    let copy = Copy::start(&database);
-    carry(&here, &database);
-    clients.wait_for_more("still in the directory");
-    clients.go_to(format!("http://{}", copy.addr));
-    clients.wait_for_more("in the database");
+    let server = PostgresServer::start();
+    let database = server.create_database();
+    let instance = Instance::start(&database);
+    export_and_import(&here, &database);
+    clients.wait_for_sign_ups("still in the directory");
+    clients.switch_to(format!("http://{}", instance.addr));
+    clients.wait_for_sign_ups("in the database");
     old.signal("-TERM");
-    assert_eq!(old.ended(), Some(0));
-    carry(&here, &database);
+    assert_eq!(old.wait_for_exit(), Some(0));
+    export_and_import(&here, &database);
 
-    let told = clients.leave();
+    let outcomes = clients.finish();
     assert_eq!(
-        told.statuses.keys().collect::<Vec<_>>(),
+        outcomes.statuses.keys().collect::<Vec<_>>(),
         [&201],
         "nobody notices"
     );
     assert_eq!(
-        told.is_kept_by(&server, "list0"),
-        told.acknowledged.len() as u64
+        outcomes.assert_stored_in(&server, "list0"),
+        outcomes.acknowledged.len() as u64
     );
 }

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::http2::PREFACE;
-use crate::process::{Place, Running};
+use crate::process::{Sandbox, ServerProcess};
 
 /// Requests that try to get something of theirs into the log, and how their lines begin.
 const REQUESTS: [(&str, &str, &str, &str, u64); 7] = [
@@ -35,19 +35,19 @@ const REQUESTS: [(&str, &str, &str, &str, u64); 7] = [
 
 /// What the program logs of them.
 fn log(options: &[&str]) -> Vec<String> {
-    let place = Place::new();
-    let mut command = place.command();
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
     command.args(options);
-    let mut server = Running::start(command);
+    let mut server = ServerProcess::start(command);
     for (method, path, body, _, status) in REQUESTS {
-        let answer = server.ask(method, path, body);
+        let response = server.request(method, path, body);
         assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{path}: {answer}"
+            response.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{path}: {response}"
         );
     }
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();
     for forbidden in ["ann", "example.com", "forged", "\u{1b}", "ANN"] {
         assert!(
@@ -59,7 +59,7 @@ fn log(options: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn each_request_is_a_line_for_people() {
+fn logs_each_request_as_text() {
     let log = log(&[]);
     let lines: Vec<_> = log
         .iter()
@@ -76,7 +76,7 @@ fn each_request_is_a_line_for_people() {
 }
 
 #[test]
-fn or_an_object_for_programs() {
+fn logs_each_request_as_json() {
     let log = log(&["--log=json"]);
     let objects: Vec<Value> = log
         .iter()
@@ -103,9 +103,9 @@ fn or_an_object_for_programs() {
 }
 
 #[test]
-fn what_is_no_request_is_a_line_too_if_it_is_answered() {
-    let place = Place::new();
-    let mut server = place.serve();
+fn logs_malformed_requests_that_get_a_response() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve();
     for (sent, status) in [
         (&b""[..], ""),
         (b"ann@example.com\r\n\r\n", "400"),
@@ -115,11 +115,11 @@ fn what_is_no_request_is_a_line_too_if_it_is_answered() {
         let mut stream = TcpStream::connect(&server.addr).expect("it listens");
         stream.write_all(sent).expect("it reads");
         stream.shutdown(Shutdown::Write).expect("it is open");
-        let answer = read_to_string(stream).expect("it is not reset");
-        assert_eq!(answer.split(' ').nth(1).unwrap_or_default(), status);
+        let response = read_to_string(stream).expect("it is not reset");
+        assert_eq!(response.split(' ').nth(1).unwrap_or_default(), status);
     }
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     let mut log = server.log();
     log.retain(|line| line.contains("answered"));
     assert_eq!(log.len(), 2, "{log:#?}");
@@ -137,20 +137,20 @@ fn what_is_no_request_is_a_line_too_if_it_is_answered() {
 }
 
 #[test]
-fn a_proxy_that_nobody_has_named_is_told_of_once() {
-    let place = Place::new();
-    let mut server = place.serve();
+fn warns_once_about_an_unconfigured_proxy() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve();
     for _ in 0..3 {
         let body = r#"{"email":"ann@example.com"}"#;
-        server.ask(
+        server.request(
             "POST",
             "/api/waitlist HTTP/1.1\r\nX-Forwarded-For: 203.0.113.7\r\nX:",
             body,
         );
     }
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
-    let words = server.last_words();
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let words = server.log_without_requests();
     let warnings: Vec<_> = words.iter().filter(|line| line.contains("WARN")).collect();
     assert_eq!(warnings.len(), 1, "{words:?}");
     assert!(

@@ -13,14 +13,14 @@ use std::{
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 
-use crate::process::{Place, Running, ended, signal, wait_until};
+use crate::process::{Sandbox, ServerProcess, signal, wait_for_exit, wait_until};
 
 /// Sends requests until the server's standard error is full.
-fn fill(server: &Running, log: impl AsFd) {
+fn fill_stderr(server: &ServerProcess, log: impl AsFd) {
     let mut waiting = 0;
     loop {
         for _ in 0..300 {
-            server.ask("GET", "/healthz", "");
+            server.request("GET", "/healthz", "");
         }
         let now = ioctl_fionread(&log).expect("a pipe");
         if now > 0 && now == waiting {
@@ -34,18 +34,20 @@ fn fill(server: &Running, log: impl AsFd) {
 const REQUESTS: usize = 15_000;
 
 /// Makes the server log more lines than it can keep.
-fn flood(server: &Running) {
+fn flood(server: &ServerProcess) {
     let requests = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
     let mut stream = TcpStream::connect(&server.addr).expect("it listens");
-    let mut answers = stream.try_clone().expect("a second handle");
+    let mut responses = stream.try_clone().expect("a second handle");
     let reading = thread::spawn(move || {
         let mut all = Vec::new();
-        answers.read_to_end(&mut all).map(|_| all)
+        responses.read_to_end(&mut all).map(|_| all)
     });
     stream.write_all(requests.as_bytes()).expect("it reads");
     stream.shutdown(Shutdown::Write).expect("it is open");
-    let answers = reading.join().expect("no panic").expect("answers");
-    let answered = String::from_utf8_lossy(&answers).matches("200 OK").count();
+    let responses = reading.join().expect("no panic").expect("responses");
+    let answered = String::from_utf8_lossy(&responses)
+        .matches("200 OK")
+        .count();
     assert_eq!(answered, REQUESTS);
 }
 
@@ -60,9 +62,9 @@ fn full_pipe() -> (PipeReader, Stdio) {
 }
 
 #[test]
-fn a_store_that_fails_ends_the_program() {
-    let place = Place::new();
-    place.serve().signal("-TERM");
+fn store_failure_exits() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
     strace.args(["-e", "trace=fdatasync", "-e"]);
@@ -70,27 +72,28 @@ fn a_store_that_fails_ends_the_program() {
         "inject=fdatasync:error=EIO:when=1",
         env!("CARGO_BIN_EXE_landing"),
     ]);
-    let (mut server, log) = Running::start_unread(place.called_by(strace));
-    fill(&server, log.get_ref());
+    let (mut server, log) =
+        ServerProcess::start_with_unread_stderr(sandbox.wrapped_command(strace));
+    fill_stderr(&server, log.get_ref());
     assert_eq!(server.join("ann@example.com"), "", "it promises nothing");
-    assert_eq!(server.ended(), Some(1));
+    assert_eq!(server.wait_for_exit(), Some(1));
 }
 
 #[test]
-fn sigterm_ends_the_program() {
-    let place = Place::new();
-    let (mut server, log) = Running::start_unread(place.command());
-    fill(&server, log.get_ref());
+fn sigterm_exits() {
+    let sandbox = Sandbox::new();
+    let (mut server, log) = ServerProcess::start_with_unread_stderr(sandbox.command());
+    fill_stderr(&server, log.get_ref());
     flood(&server);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
-    assert_eq!(place.serve().join("ann@example.com"), "409");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    assert_eq!(sandbox.serve().join("ann@example.com"), "409");
 }
 
 #[test]
-fn a_start_that_fails_ends() {
-    let place = Place::new();
+fn failed_start_exits() {
+    let sandbox = Sandbox::new();
     for (arguments, code) in [
         (["serve", "--addr", "1.2.3.4:5"].as_slice(), 1),
         (&["serve", "--store", "/proc/nowhere"], 1),
@@ -98,9 +101,9 @@ fn a_start_that_fails_ends() {
         let (_unread, full) = full_pipe();
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         let command = command.args(arguments).env_clear();
-        let command = command.current_dir(place.path()).stderr(full);
+        let command = command.current_dir(sandbox.path()).stderr(full);
         let mut command = command.spawn().expect("it starts");
-        assert_eq!(ended(&mut command), Some(code), "{arguments:?}");
+        assert_eq!(wait_for_exit(&mut command), Some(code), "{arguments:?}");
     }
 }
 
@@ -113,14 +116,14 @@ fn handles_sigterm(process: u32) -> bool {
 }
 
 #[test]
-fn an_export_that_is_interrupted_ends() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("data")).expect("writable");
-    let server = UnixListener::bind(place.path().join("data/control")).expect("a socket");
+fn interrupted_export_exits() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("data")).expect("writable");
+    let server = UnixListener::bind(sandbox.path().join("data/control")).expect("a socket");
     let (_unread, full) = full_pipe();
     let mut export = Command::new(env!("CARGO_BIN_EXE_landing"));
     let export = export.args(["export", "-o", "list.csv"]).env_clear();
-    let export = export.current_dir(place.path()).stderr(full);
+    let export = export.current_dir(sandbox.path()).stderr(full);
     let mut export = export.spawn().expect("it starts");
     // The first connection finds the server, the second asks it.
     drop(server.accept().expect("it connects"));
@@ -128,17 +131,17 @@ fn an_export_that_is_interrupted_ends() {
     asked.write_all(b"{\"Ok\":3}\n").expect("it reads");
     wait_until("it handles SIGTERM", || handles_sigterm(export.id()));
     signal(export.id(), "-TERM");
-    assert_eq!(ended(&mut export), Some(1));
+    assert_eq!(wait_for_exit(&mut export), Some(1));
 }
 
 #[test]
-fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
+fn reports_dropped_log_lines_when_reading_resumes() {
     for format in ["human", "json"] {
-        let place = Place::new();
-        let mut command = place.command();
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command();
         command.args(["--log", format]);
-        let (mut server, log) = Running::start_unread(command);
-        fill(&server, log.get_ref());
+        let (mut server, log) = ServerProcess::start_with_unread_stderr(command);
+        fill_stderr(&server, log.get_ref());
         flood(&server);
 
         let (mut lines, mut dropped) = (0, 0);
@@ -156,7 +159,7 @@ fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
                 lines += 1;
             }
         }
-        assert_eq!(server.ended(), Some(0));
+        assert_eq!(server.wait_for_exit(), Some(0));
         assert!(dropped > 0);
         // With those that filled it, 300 at a time, each request is a line or counted.
         let asked = lines + dropped;
@@ -171,14 +174,14 @@ fn log_lines_that_were_dropped_are_counted_once_it_is_read_again() {
 
 /// The log is a file on a full disk: here it is the largest file that the process may write.
 #[test]
-fn counts_the_log_lines_that_a_full_disk_has_lost_once_there_is_room_again() {
+fn reports_log_lines_lost_to_a_full_disk() {
     const REPORT: &str = " lines of the log were dropped";
-    let place = Place::new();
-    let log = place.path().join("log");
+    let sandbox = Sandbox::new();
+    let log = sandbox.path().join("log");
     let mut shell = Command::new("sh");
     let limited = r#"ulimit -f 2048; exec "$@" 2>>log"#;
     shell.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_landing")]);
-    let server = Running::logging_to(place.called_by(shell), &log);
+    let server = ServerProcess::start_with_log_file(sandbox.wrapped_command(shell), &log);
     flood(&server);
     wait_until_it_writes_nothing(&server);
     let kept = number_of(" answered ", &log);
@@ -186,10 +189,10 @@ fn counts_the_log_lines_that_a_full_disk_has_lost_once_there_is_room_again() {
 
     let file = File::options().write(true).open(&log).expect("ours");
     file.set_len(0).expect("ours");
-    server.ask("GET", "/healthz", "");
+    server.request("GET", "/healthz", "");
     wait_until("it reports", || number_of(REPORT, &log) > 0);
-    let told = fs::read_to_string(&log).expect("readable");
-    let report = told.split(REPORT).next().expect("a number");
+    let log_text = fs::read_to_string(&log).expect("readable");
+    let report = log_text.split(REPORT).next().expect("a number");
     let number = report.rsplit(|c: char| !c.is_ascii_digit()).next();
     let dropped: usize = number.and_then(|it| it.parse().ok()).expect("a number");
     assert_eq!(kept + dropped, REQUESTS);
@@ -203,7 +206,7 @@ fn number_of(words: &str, log: &Path) -> usize {
 }
 
 /// It does not try for ever to write what it can't.
-fn wait_until_it_writes_nothing(server: &Running) {
+fn wait_until_it_writes_nothing(server: &ServerProcess) {
     let calls = || {
         let io = fs::read_to_string(format!("/proc/{}/io", server.child.id())).expect("Linux");
         let calls = io.lines().find(|line| line.starts_with("syscw: "));

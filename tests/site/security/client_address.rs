@@ -3,26 +3,26 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use landing::server::{Client, Proxies};
+use landing::server::{ClientKey, TrustedProxies};
 
-use crate::fixtures::parse;
+use crate::fixtures::parse_config;
 
 /// Who the client is, by the lines of a header in a request from `peer`.
 fn client(options: &[&str], peer: &str, header: &str, lines: &[&str]) -> String {
-    let proxies = Proxies::new(&parse(options).expect("valid options"));
+    let proxies = TrustedProxies::from_config(&parse_config(options).expect("valid options"));
     let mut headers = HeaderMap::new();
     for line in lines {
         let name = HeaderName::try_from(header).expect("a name");
         headers.append(name, HeaderValue::from_str(line).expect("a value"));
     }
     let peer = peer.parse().expect("an address");
-    proxies.client(peer, &headers).to_string()
+    proxies.client_address(peer, &headers).to_string()
 }
 
-const TRUST: &str = "--trusted-proxies=127.0.0.1,10.0.0.0/8,fd00::/8";
+const TRUSTED_PROXIES: &str = "--trusted-proxies=127.0.0.1,10.0.0.0/8,fd00::/8";
 
 #[test]
-fn without_a_trusted_proxy_it_is_the_other_end_of_the_connection() {
+fn uses_the_peer_address_without_a_trusted_proxy() {
     for header in ["x-forwarded-for", "forwarded", "x-real-ip"] {
         for options in [
             &[][..],
@@ -38,7 +38,7 @@ fn without_a_trusted_proxy_it_is_the_other_end_of_the_connection() {
 }
 
 #[test]
-fn it_is_the_right_most_address_that_is_no_trusted_proxys() {
+fn uses_the_right_most_untrusted_address() {
     let cases: [(&[&str], &str); 16] = [
         (&[], "10.0.0.1"),
         (&["203.0.113.7"], "203.0.113.7"),
@@ -64,13 +64,13 @@ fn it_is_the_right_most_address_that_is_no_trusted_proxys() {
         (&["::ffff:203.0.113.7, ::ffff:10.0.0.2"], "203.0.113.7"),
     ];
     for (lines, expected) in cases {
-        let client = client(&[TRUST], "10.0.0.1", "x-forwarded-for", lines);
+        let client = client(&[TRUSTED_PROXIES], "10.0.0.1", "x-forwarded-for", lines);
         assert_eq!(client, expected, "{lines:?}");
     }
 }
 
 #[test]
-fn a_network_of_mapped_addresses_is_one_of_ipv4() {
+fn ipv4_mapped_networks_match_ipv4_addresses() {
     for (network, is_trusted) in [
         ("::ffff:10.0.0.0/104", true),
         ("::ffff:a00:0/104", true),
@@ -93,7 +93,7 @@ fn a_network_of_mapped_addresses_is_one_of_ipv4() {
 }
 
 #[test]
-fn the_standard_header_is_read_where_the_proxies_write_that() {
+fn reads_the_forwarded_header_when_configured() {
     let cases: [(&[&str], &str); 14] = [
         (&["for=203.0.113.7"], "203.0.113.7"),
         (
@@ -120,7 +120,7 @@ fn the_standard_header_is_read_where_the_proxies_write_that() {
             "203.0.113.7",
         ),
     ];
-    let options = [TRUST, "--proxy-header=forwarded"];
+    let options = [TRUSTED_PROXIES, "--proxy-header=forwarded"];
     for (lines, expected) in cases {
         let client = client(&options, "10.0.0.1", "forwarded", lines);
         assert_eq!(client, expected, "{lines:?}");
@@ -128,13 +128,18 @@ fn the_standard_header_is_read_where_the_proxies_write_that() {
     // The other header is then a client's own.
     let spoofed = client(&options, "10.0.0.1", "x-forwarded-for", &["1.1.1.1"]);
     assert_eq!(spoofed, "10.0.0.1");
-    let spoofed = client(&[TRUST], "10.0.0.1", "forwarded", &["for=1.1.1.1"]);
+    let spoofed = client(
+        &[TRUSTED_PROXIES],
+        "10.0.0.1",
+        "forwarded",
+        &["for=1.1.1.1"],
+    );
     assert_eq!(spoofed, "10.0.0.1");
 }
 
 #[test]
-fn a_client_is_an_ipv4_address_or_an_ipv6_network_of_64_bits() {
-    let client = |address: &str| Client::from(address.parse::<IpAddr>().expect("an address"));
+fn client_is_an_ipv4_address_or_an_ipv6_64_network() {
+    let client = |address: &str| ClientKey::from(address.parse::<IpAddr>().expect("an address"));
     for (one, other, are_one) in [
         ("192.0.2.1", "192.0.2.1", true),
         ("192.0.2.1", "192.0.2.2", false),

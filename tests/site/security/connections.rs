@@ -8,16 +8,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::test_site::Site;
+use crate::test_site::TestSite;
 
 /// Far beyond every limit: a test that waits so long has failed.
-const FOR_EVER: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sends a byte a second, for as long as the other end listens, and returns what it answered.
-async fn drip(mut stream: TcpStream, first: &str) -> String {
+async fn send_slowly(mut stream: TcpStream, first: &str) -> String {
     stream.write_all(first.as_bytes()).await.expect("it reads");
     let (mut read, mut write) = stream.into_split();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let drip = async {
         while write.write_all(b"a").await.is_ok() {
             sleep(Duration::from_secs(1)).await;
@@ -26,9 +26,9 @@ async fn drip(mut stream: TcpStream, first: &str) -> String {
     };
     let ended = async {
         // A reset is an end too.
-        let _ = read.read_to_end(&mut answer).await;
+        let _ = read.read_to_end(&mut response).await;
     };
-    timeout(FOR_EVER, async {
+    timeout(TEST_TIMEOUT, async {
         tokio::select! {
             () = drip => {}
             () = ended => {}
@@ -36,18 +36,18 @@ async fn drip(mut stream: TcpStream, first: &str) -> String {
     })
     .await
     .expect("the server ends it");
-    String::from_utf8(answer).expect("text")
+    String::from_utf8(response).expect("text")
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_end_is_not_waited_for() {
-    let site = Site::start().await;
+async fn slow_request_head_times_out_with_408() {
+    let site = TestSite::start().await;
     let begun = "GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
     // A second one is none the better for the first.
     let twice = format!("GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n{begun}");
     let (once, twice) = tokio::join!(
-        drip(site.connect().await, begun),
-        drip(site.connect().await, &twice),
+        send_slowly(site.connect().await, begun),
+        send_slowly(site.connect().await, &twice),
     );
     assert!(once.starts_with("HTTP/1.1 408 "), "{once}");
     assert!(
@@ -58,40 +58,38 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn who_has_asked_and_says_no_more_is_answered() {
-    let site = Site::start().await;
+async fn half_closed_connection_still_gets_its_response() {
+    let site = TestSite::start().await;
     for _ in 0..20 {
-        let said = site
-            .answer_to(b"GET / HTTP/1.1\r\nHost: site\r\n\r\n")
-            .await;
+        let response = site.send_raw(b"GET / HTTP/1.1\r\nHost: site\r\n\r\n").await;
         assert!(
-            said.starts_with("HTTP/1.1 200 ") && said.ends_with("</html>"),
-            "{said:.100}"
+            response.starts_with("HTTP/1.1 200 ") && response.ends_with("</html>"),
+            "{response:.100}"
         );
     }
 }
 
 #[tokio::test]
-async fn who_says_nothing_is_let_go() {
-    let site = Site::start().await;
+async fn closes_idle_connections() {
+    let site = TestSite::start().await;
     let mut silent = site.connect().await;
     let mut after_one = site.connect().await;
-    assert!(is_served(&mut after_one).await);
+    assert!(get_succeeds(&mut after_one).await);
     for stream in [&mut silent, &mut after_one] {
-        let mut answer = Vec::new();
-        let ended = timeout(FOR_EVER, stream.read_to_end(&mut answer)).await;
+        let mut response = Vec::new();
+        let ended = timeout(TEST_TIMEOUT, stream.read_to_end(&mut response)).await;
         // A reset is an end too.
         let _ = ended.expect("the server ends it");
         assert!(
-            !String::from_utf8_lossy(&answer).contains(" 408 "),
+            !String::from_utf8_lossy(&response).contains(" 408 "),
             "it asked for nothing"
         );
     }
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_408_at_both_doors() {
-    let site = Site::start().await;
+async fn slow_body_times_out_with_408_for_api_and_form() {
+    let site = TestSite::start().await;
     let post = |path: &str, content_type: &str| {
         format!(
             "POST {path} HTTP/1.1\r\nHost: site\r\nContent-Type: {content_type}\r\n\
@@ -103,8 +101,8 @@ async fn a_body_that_does_not_come_is_408_at_both_doors() {
         post("/", "application/x-www-form-urlencoded"),
     );
     let (api, form) = tokio::join!(
-        drip(site.connect().await, &api),
-        drip(site.connect().await, &form),
+        send_slowly(site.connect().await, &api),
+        send_slowly(site.connect().await, &form),
     );
     assert!(api.starts_with("HTTP/1.1 408 "), "{api}");
     assert!(api.contains("took too long to arrive"), "{api}");
@@ -114,11 +112,11 @@ async fn a_body_that_does_not_come_is_408_at_both_doors() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_the_answers_is_let_go() {
-    let site = Site::start().await;
+async fn closes_connections_that_do_not_read_responses() {
+    let site = TestSite::start().await;
     let mut greedy = site.connect().await;
     let request = b"GET / HTTP/1.1\r\nHost: site\r\n\r\n";
-    let ended = timeout(FOR_EVER, async {
+    let ended = timeout(TEST_TIMEOUT, async {
         // More pages are asked for than fit into all buffers on the way.
         while greedy.write_all(request).await.is_ok() {}
     });
@@ -126,31 +124,31 @@ async fn who_does_not_read_the_answers_is_let_go() {
 }
 
 #[tokio::test]
-async fn bodies_are_counted_as_they_come_whatever_their_head_says() {
-    let site = Site::start().await;
+async fn limits_the_body_size_whatever_the_headers_declare() {
+    let site = TestSite::start().await;
     let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n";
     // Said to be large: not waited for.
-    let said = site
-        .answer_to(format!("{head}Content-Length: 4097\r\n\r\n").as_bytes())
+    let response = site
+        .send_raw(format!("{head}Content-Length: 4097\r\n\r\n").as_bytes())
         .await;
-    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
     let expects = format!("{head}Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n");
-    let said = site.answer_to(expects.as_bytes()).await;
-    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
-    // Without a length, and large: the answer comes although more was being sent.
+    let response = site.send_raw(expects.as_bytes()).await;
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
+    // Without a length, and large: the response comes although more was being sent.
     let chunk = format!("400\r\n{}\r\n", " ".repeat(1024));
     let body = format!(
         "{head}Transfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
         chunk.repeat(40)
     );
-    let said = site.answer_to(body.as_bytes()).await;
-    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+    let response = site.send_raw(body.as_bytes()).await;
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
     // Smaller than said.
     let broken = format!("{head}Content-Length: 100\r\n\r\n{{\"email\":\"ann@example.com\"}}");
-    let said = site.answer_to(broken.as_bytes()).await;
+    let response = site.send_raw(broken.as_bytes()).await;
     assert!(
-        said.is_empty() || said.starts_with("HTTP/1.1 400 "),
-        "{said}"
+        response.is_empty() || response.starts_with("HTTP/1.1 400 "),
+        "{response}"
     );
     // Two lengths, or two ways to say it: which one is meant could be read in two ways.
     for framing in [
@@ -159,18 +157,18 @@ async fn bodies_are_counted_as_they_come_whatever_their_head_says() {
         "Content-Length: 28\r\nTransfer-Encoding: gzip\r\n",
     ] {
         let body = format!("{head}{framing}\r\n{{\"email\":\"ann@example.com\"}}");
-        let said = site.answer_to(body.as_bytes()).await;
+        let response = site.send_raw(body.as_bytes()).await;
         assert!(
-            said.is_empty() || said.starts_with("HTTP/1.1 400 "),
-            "{framing}{said}"
+            response.is_empty() || response.starts_with("HTTP/1.1 400 "),
+            "{framing}{response}"
         );
     }
     assert_eq!(site.count().await, 0);
 }
 
 #[tokio::test]
-async fn heads_and_urls_have_a_size() {
-    let site = Site::start().await;
+async fn limits_request_heads_and_urls() {
+    let site = TestSite::start().await;
     let get =
         |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nHost: site\r\n{headers}\r\n");
     let path = |length: usize| format!("/{}", "a".repeat(length - 1));
@@ -194,65 +192,65 @@ async fn heads_and_urls_have_a_size() {
         (get("/", "X : a\r\n"), "400"),
     ];
     for (request, status) in cases {
-        let said = site.answer_to(request.as_bytes()).await;
-        let said_status = said.split(' ').nth(1);
-        assert_eq!(said_status, Some(status), "{request:.60}: {said:.100}");
+        let response = site.send_raw(request.as_bytes()).await;
+        let actual = response.split(' ').nth(1);
+        assert_eq!(actual, Some(status), "{request:.60}: {response:.100}");
     }
 }
 
 /// Whether a kept connection is served.
-async fn is_served(stream: &mut TcpStream) -> bool {
+async fn get_succeeds(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
-    let mut answer = [0; 12];
+    let mut response = [0; 12];
     let asked = stream.write_all(request).await.is_ok();
-    let served = asked && stream.read_exact(&mut answer).await.is_ok();
+    let served = asked && stream.read_exact(&mut response).await.is_ok();
     // The rest of it.
     let mut rest = Vec::new();
     while served && !rest.ends_with(b"\r\n\r\nOK") {
         rest.push(stream.read_u8().await.expect("the rest"));
     }
-    served && &answer == b"HTTP/1.1 200"
+    served && &response == b"HTTP/1.1 200"
 }
 
 #[tokio::test]
-async fn one_client_has_a_hundred_connections_and_a_trusted_proxy_more() {
+async fn limits_a_client_to_100_connections_but_not_a_proxy() {
     for (options, most) in [(&[][..], 100), (&["--trusted-proxies=127.0.0.0/8"], 150)] {
-        let site = Site::with(options).await;
+        let site = TestSite::with_options(options).await;
         let mut served = Vec::new();
         for _ in 0..most {
             let mut stream = site.connect().await;
-            assert!(is_served(&mut stream).await, "{options:?}");
+            assert!(get_succeeds(&mut stream).await, "{options:?}");
             served.push(stream);
         }
-        let one_more = is_served(&mut site.connect().await).await;
+        let one_more = get_succeeds(&mut site.connect().await).await;
         assert_eq!(one_more, !options.is_empty());
         drop(served.pop());
         // Its place is free once the server has seen it go.
-        timeout(FOR_EVER, async {
-            while !is_served(&mut site.connect().await).await {}
+        timeout(TEST_TIMEOUT, async {
+            while !get_succeeds(&mut site.connect().await).await {}
         })
         .await
         .expect("there is a place");
         assert!(
-            is_served(&mut served[0]).await,
+            get_succeeds(&mut served[0]).await,
             "the others are as they were"
         );
     }
 }
 
 #[tokio::test]
-async fn when_all_places_are_taken_the_next_waits_for_one() {
-    let site = Site::with(&["--max-connections=2"]).await;
+async fn connections_above_the_maximum_wait() {
+    let site = TestSite::with_options(&["--max-connections=2"]).await;
     let (mut first, mut second) = (site.connect().await, site.connect().await);
-    assert!(is_served(&mut first).await && is_served(&mut second).await);
+    assert!(get_succeeds(&mut first).await && get_succeeds(&mut second).await);
     let mut third = site.connect().await;
-    let mut waiting = tokio::spawn(async move { is_served(&mut third).await });
+    let mut waiting = tokio::spawn(async move { get_succeeds(&mut third).await });
     for _ in 0..20 {
-        assert!(is_served(&mut first).await);
+        assert!(get_succeeds(&mut first).await);
         assert!(!waiting.is_finished());
     }
     drop(second);
-    let served = timeout(FOR_EVER, &mut waiting)
+    let served = timeout(TEST_TIMEOUT, &mut waiting)
         .await
         .expect("its turn comes");
     assert!(served.expect("no panic"));

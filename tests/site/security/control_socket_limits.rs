@@ -13,57 +13,57 @@ use std::{
     time::Duration,
 };
 
-use crate::process::{Place, Running};
+use crate::process::{Sandbox, ServerProcess};
 
-fn socket(place: &Place) -> PathBuf {
-    place.path().join("data/control")
+fn socket(sandbox: &Sandbox) -> PathBuf {
+    sandbox.path().join("data/control")
 }
 
-fn connect(place: &Place) -> UnixStream {
-    UnixStream::connect(socket(place)).expect("it listens")
+fn connect(sandbox: &Sandbox) -> UnixStream {
+    UnixStream::connect(socket(sandbox)).expect("it listens")
 }
 
 /// Runs `landing count`.
-fn count(place: &Place) -> Output {
+fn count(sandbox: &Sandbox) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.arg("count").env_clear().current_dir(place.path());
+    command.arg("count").env_clear().current_dir(sandbox.path());
     command.output().expect("it runs")
 }
 
-fn assert_counts(place: &Place) {
-    let output = count(place);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{said}");
+fn assert_counts(sandbox: &Sandbox) {
+    let output = count(sandbox);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{stderr}");
 }
 
 /// How many files the server has open.
-fn open_files(server: &Running) -> usize {
+fn open_files(server: &ServerProcess) -> usize {
     let files = Path::new("/proc").join(server.child.id().to_string());
     fs::read_dir(files.join("fd")).expect("Linux").count()
 }
 
 #[test]
-fn a_request_that_does_not_end_is_not_waited_for() {
-    let place = Place::new();
-    let _server = place.serve();
+fn incomplete_request_times_out() {
+    let sandbox = Sandbox::new();
+    let _server = sandbox.serve();
     for begun in ["", "{\"protocol\":1,"] {
-        let mut slow = connect(&place);
+        let mut slow = connect(&sandbox);
         let limit = Some(Duration::from_secs(60));
         slow.set_read_timeout(limit).expect("a limit");
         slow.write_all(begun.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        slow.read_to_string(&mut answer)
+        let mut response = String::new();
+        slow.read_to_string(&mut response)
             .expect("the server ends it");
     }
-    assert_counts(&place);
+    assert_counts(&sandbox);
 }
 
 #[test]
-fn a_few_connections_are_served_at_once_and_the_others_wait() {
-    let place = Place::new();
-    let server = place.serve();
+fn limits_concurrent_connections() {
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve();
     let before = open_files(&server);
-    let idle: Vec<_> = (0..100).map(|_| connect(&place)).collect();
+    let idle: Vec<_> = (0..100).map(|_| connect(&sandbox)).collect();
     // The server has seen them once it answers later requests.
     for _ in 0..100 {
         server.count();
@@ -71,68 +71,76 @@ fn a_few_connections_are_served_at_once_and_the_others_wait() {
     let taken = open_files(&server).saturating_sub(before);
     assert!(taken <= 20, "{taken} files for 100 connections");
     drop(idle);
-    assert_counts(&place);
+    assert_counts(&sandbox);
 }
 
 #[test]
-fn a_request_is_at_most_a_mebibyte() {
-    let place = Place::new();
-    let _server = place.serve();
-    let mut large = connect(&place);
+fn rejects_requests_larger_than_a_mebibyte() {
+    let sandbox = Sandbox::new();
+    let _server = sandbox.serve();
+    let mut large = connect(&sandbox);
     let limit = Some(Duration::from_secs(60));
     large.set_write_timeout(limit).expect("a limit");
     // The server answers without reading the rest.
     let written = large.write_all(&vec![b' '; 3 << 20]);
     assert!(written.is_err());
-    assert_counts(&place);
+    assert_counts(&sandbox);
 }
 
 #[test]
-fn a_socket_that_is_another_servers_stays() {
-    let place = Place::new();
-    let mut server = place.serve();
-    fs::remove_file(socket(&place)).expect("ours");
-    let _other = UnixListener::bind(socket(&place)).expect("a socket");
-    let inode = || fs::metadata(socket(&place)).map(|file| file.ino()).ok();
+fn shutdown_keeps_another_servers_socket() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve();
+    fs::remove_file(socket(&sandbox)).expect("ours");
+    let _other = UnixListener::bind(socket(&sandbox)).expect("a socket");
+    let inode = || fs::metadata(socket(&sandbox)).map(|file| file.ino()).ok();
     let bound = inode();
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     assert!(bound.is_some());
     assert_eq!(inode(), bound);
 }
 
 #[test]
-fn a_socket_on_which_another_listens_is_not_taken() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("data")).expect("writable");
-    let other = UnixListener::bind(socket(&place)).expect("a socket");
-    let mut server = place.serve();
+fn does_not_take_over_a_socket_in_use() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("data")).expect("writable");
+    let other = UnixListener::bind(socket(&sandbox)).expect("a socket");
+    let mut server = sandbox.serve();
     let warned = |line: &String| line.contains("the owner's commands can't be answered");
-    assert!(server.said.iter().any(warned), "{:?}", server.said);
+    assert!(
+        server.startup_log.iter().any(warned),
+        "{:?}",
+        server.startup_log
+    );
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
-    assert!(socket(&place).exists());
+    assert_eq!(server.wait_for_exit(), Some(0));
+    assert!(socket(&sandbox).exists());
     other.set_nonblocking(true).expect("it can be changed");
     while other.accept().is_ok() {}
-    drop(connect(&place));
+    drop(connect(&sandbox));
     assert!(other.accept().is_ok(), "it is as it was");
 }
 
 /// The program with a limit on open files.
-fn with_files(place: &Place, files: u32) -> Running {
+fn serve_with_file_limit(sandbox: &Sandbox, files: u32) -> ServerProcess {
     let mut command = Command::new("sh");
     let limit = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
     command.args(["-c", &limit, env!("CARGO_BIN_EXE_landing")]);
-    Running::start(place.called_by(command))
+    ServerProcess::start(sandbox.wrapped_command(command))
 }
 
 #[test]
-fn visitors_leave_files_for_the_owner() {
-    let place = Place::new();
-    let mut server = with_files(&place, 100);
+fn reserves_file_descriptors_for_commands() {
+    let sandbox = Sandbox::new();
+    let mut server = serve_with_file_limit(&sandbox, 100);
     let lowered = |line: &String| line.contains("WARN") && line.contains("--max-connections");
-    assert!(server.said.iter().any(lowered), "{:?}", server.said);
+    assert!(
+        server.startup_log.iter().any(lowered),
+        "{:?}",
+        server.startup_log
+    );
     let crowd = || std::net::TcpStream::connect(&server.addr).expect("it listens");
     let crowd: Vec<_> = (0..100).map(|_| crowd()).collect();
     let mut stuck = 0;
@@ -140,20 +148,20 @@ fn visitors_leave_files_for_the_owner() {
         stuck += 1;
         thread::sleep(Duration::from_millis(100));
     }
-    assert_counts(&place);
+    assert_counts(&sandbox);
     drop(crowd);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();
     let failed = |line: &&String| line.contains("can be accepted");
     assert_eq!(log.iter().filter(failed).count(), 0, "{log:?}");
 }
 
 #[test]
-fn a_shortage_of_files_is_logged_once_a_minute() {
-    let place = Place::new();
-    let mut server = with_files(&place, 100);
+fn logs_a_file_descriptor_shortage_once_a_minute() {
+    let sandbox = Sandbox::new();
+    let mut server = serve_with_file_limit(&sandbox, 100);
     let limit = |files: &str| {
         let mut prlimit = Command::new("prlimit");
         prlimit.args(["--pid", &server.child.id().to_string(), files]);
@@ -168,7 +176,7 @@ fn a_shortage_of_files_is_logged_once_a_minute() {
     drop(waiting);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
-    assert_eq!(server.ended(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();
     let failed = |line: &&String| line.contains("can be accepted");
     assert_eq!(log.iter().filter(failed).count(), 1, "{log:?}");

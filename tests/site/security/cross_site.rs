@@ -1,6 +1,6 @@
 //! Pages of other sites, which could have their visitors' browsers sign up.
 
-use crate::test_site::Site;
+use crate::test_site::TestSite;
 
 /// Headers of a POST, and whether it is let in. The host is the site's own, whatever it is.
 const CASES: [(&[(&str, &str)], bool); 17] = [
@@ -69,8 +69,8 @@ const CASES: [(&[(&str, &str)], bool); 17] = [
 ];
 
 #[tokio::test]
-async fn a_sign_up_of_another_sites_page_is_refused_at_both_doors() {
-    let site = Site::start().await;
+async fn rejects_cross_site_sign_ups_by_api_and_form() {
+    let site = TestSite::start().await;
     let mut listed = 0;
     for (number, (headers, is_let_in)) in CASES.into_iter().enumerate() {
         let doors = [
@@ -95,8 +95,8 @@ async fn a_sign_up_of_another_sites_page_is_refused_at_both_doors() {
             for (name, value) in headers {
                 request = request.header(*name, *value);
             }
-            let answer = request.send().await.expect("an answer");
-            let status = answer.status().as_u16();
+            let response = request.send().await.expect("a response");
+            let status = response.status().as_u16();
             assert_eq!(
                 status,
                 if is_let_in { taken } else { 403 },
@@ -109,15 +109,15 @@ async fn a_sign_up_of_another_sites_page_is_refused_at_both_doors() {
 }
 
 #[tokio::test]
-async fn reading_is_open_to_all_and_shared_with_nobody() {
-    let site = Site::start().await;
+async fn cross_site_reads_get_no_cors_headers() {
+    let site = TestSite::start().await;
     for path in ["/", "/api/waitlist/count"] {
         let request = site.get(path).header("origin", "https://evil.example");
-        let answer = request.header("sec-fetch-site", "cross-site").send().await;
-        let answer = answer.expect("an answer");
-        assert_eq!(answer.status(), 200);
+        let response = request.header("sec-fetch-site", "cross-site").send().await;
+        let response = response.expect("a response");
+        assert_eq!(response.status(), 200);
         assert!(
-            answer
+            response
                 .headers()
                 .get("access-control-allow-origin")
                 .is_none()

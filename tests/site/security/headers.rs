@@ -6,16 +6,16 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::{Response, header::HeaderMap};
 use sha2::{Digest, Sha256};
 
-use super::{http2::PREFACE, overload::panicking};
+use super::{http2::PREFACE, overload::panicking_store};
 use crate::{
-    process::{Place, Running},
-    test_site::{Site, header},
+    process::{Sandbox, ServerProcess},
+    test_site::{TestSite, header},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const CROSS_SITE: (&str, &str) = ("sec-fetch-site", "cross-site");
 
-/// Method, path, headers, body, and the status of the answer.
+/// Method, path, headers, body, and the status of the response.
 type Case = (
     &'static str,
     &'static str,
@@ -66,8 +66,8 @@ const REQUESTS: [Case; 20] = [
     ("POST", "/api/waitlist", &[], "", 415),
 ];
 
-/// What is no request, and the status of the last answer.
-const NO_REQUESTS: [(&[u8], u16); 6] = [
+/// What is no request, and the status of the last response.
+const MALFORMED_REQUESTS: [(&[u8], u16); 6] = [
     (b"nonsense\r\n\r\n", 400),
     (PREFACE, 505),
     // TLS where there is none.
@@ -84,65 +84,65 @@ const NO_REQUESTS: [(&[u8], u16); 6] = [
     (b"GET / HTTP/1.1\r\n\r\n", 400),
 ];
 
-/// Sends them all, and some whose answers need another site or a long path.
-async fn answers() -> Vec<Response> {
-    let site = Site::start().await;
-    let mut answers = Vec::new();
+/// Sends them all, and some whose responses need another site or a long path.
+async fn responses() -> Vec<Response> {
+    let site = TestSite::start().await;
+    let mut responses = Vec::new();
     for (method, path, headers, body, status) in REQUESTS {
         let mut request = site.request(method, path).body(body);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = request.send().await.expect("an answer");
-        assert_eq!(answer.status(), status, "{method} {path}");
-        answers.push(answer);
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), status, "{method} {path}");
+        responses.push(response);
     }
     let long = site.get(&format!("/{}", "a".repeat(2048))).send().await;
-    answers.push(long.expect("an answer"));
-    let broken = Site::over(panicking()).await;
-    answers.push(broken.join("ann@example.com").await);
-    let last: Vec<_> = answers[REQUESTS.len()..]
+    responses.push(long.expect("a response"));
+    let broken = TestSite::with_store(panicking_store()).await;
+    responses.push(broken.join("ann@example.com").await);
+    let last: Vec<_> = responses[REQUESTS.len()..]
         .iter()
         .map(|it| it.status().as_u16())
         .collect();
     assert_eq!(last, [414, 500]);
-    for (bytes, status) in NO_REQUESTS {
-        let answer = raw(&site, bytes).await;
-        assert_eq!(answer.status(), status, "{}", bytes.escape_ascii());
-        answers.push(answer);
+    for (bytes, status) in MALFORMED_REQUESTS {
+        let response = raw(&site, bytes).await;
+        assert_eq!(response.status(), status, "{}", bytes.escape_ascii());
+        responses.push(response);
     }
     for headers in [
         format!("X: {}\r\n", "a".repeat(20_000)),
         "X: a\r\n".repeat(101),
     ] {
         let request = format!("GET / HTTP/1.1\r\nHost: site\r\n{headers}\r\n");
-        let answer = raw(&site, request.as_bytes()).await;
-        assert_eq!(answer.status(), 431);
-        answers.push(answer);
+        let response = raw(&site, request.as_bytes()).await;
+        assert_eq!(response.status(), 431);
+        responses.push(response);
     }
-    answers
+    responses
 }
 
-/// The last answer to bytes sent as they are.
-async fn raw(site: &Site, bytes: &[u8]) -> Response {
-    let said = site.answer_to(bytes).await;
-    let (_, last) = said.rsplit_once("HTTP/1.1 ").expect("an answer");
+/// The last response to bytes sent as they are.
+async fn raw(site: &TestSite, bytes: &[u8]) -> Response {
+    let response = site.send_raw(bytes).await;
+    let (_, last) = response.rsplit_once("HTTP/1.1 ").expect("a response");
     let (head, body) = last.split_once("\r\n\r\n").expect("a head and a body");
     let mut lines = head.lines();
     let status = lines.next().and_then(|line| line.get(..3));
-    let mut answer = axum::http::Response::builder().status(status.expect("a status"));
+    let mut response = axum::http::Response::builder().status(status.expect("a status"));
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
-        answer = answer.header(name, value);
+        response = response.header(name, value);
     }
     assert!(body.starts_with("{\"error\":"), "{body}");
-    answer.body(body.to_owned()).expect("an answer").into()
+    response.body(body.to_owned()).expect("a response").into()
 }
 
 #[tokio::test]
-async fn every_answer_has_them_and_none_says_what_runs_here() {
-    for answer in answers().await {
-        let at = format!("{} {}", answer.status(), answer.url().path());
-        let policy = header(&answer, "content-security-policy");
+async fn every_response_has_security_headers_and_names_no_server() {
+    for response in responses().await {
+        let at = format!("{} {}", response.status(), response.url().path());
+        let policy = header(&response, "content-security-policy");
         assert!(policy.starts_with("default-src 'none'; "), "{at}");
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
@@ -154,14 +154,14 @@ async fn every_answer_has_them_and_none_says_what_runs_here() {
                 "max-age=63072000; includeSubDomains",
             ),
         ] {
-            assert_eq!(header(&answer, name), value, "{at}: {name}");
+            assert_eq!(header(&response, name), value, "{at}: {name}");
         }
-        let asked_for = header(&answer, "permissions-policy");
+        let asked_for = header(&response, "permissions-policy");
         assert!(
             asked_for.contains("camera=(), ") && !asked_for.contains("=*"),
             "{at}"
         );
-        for name in answer.headers().keys() {
+        for name in response.headers().keys() {
             let name = name.as_str();
             let is_telling = ["server", "via", "set-cookie"].contains(&name)
                 || name.starts_with("x-powered")
@@ -172,11 +172,11 @@ async fn every_answer_has_them_and_none_says_what_runs_here() {
 }
 
 #[tokio::test]
-async fn the_policy_allows_what_the_page_has_and_nothing_else() {
-    let site = Site::start().await;
-    let answer = site.get("/").send().await.expect("an answer");
-    let policy = header(&answer, "content-security-policy").to_owned();
-    let page = answer.text().await.expect("text");
+async fn csp_allows_only_what_the_page_uses() {
+    let site = TestSite::start().await;
+    let response = site.get("/").send().await.expect("a response");
+    let policy = header(&response, "content-security-policy").to_owned();
+    let page = response.text().await.expect("text");
     let style = page
         .split_once("<style>")
         .and_then(|(_, rest)| rest.split_once("</style>"));
@@ -196,32 +196,32 @@ async fn the_policy_allows_what_the_page_has_and_nothing_else() {
 }
 
 #[test]
-fn only_while_somebody_works_on_the_page_its_reload_script_may_run() {
-    let place = Place::new();
-    let mut command = place.command();
+fn watch_mode_allows_inline_scripts() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
     command.env("LEPTOS_WATCH", "1");
-    let page = Running::start(command).ask("GET", "/", "");
+    let page = ServerProcess::start(command).request("GET", "/", "");
     assert!(page.contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';"));
 }
 
 #[tokio::test]
-async fn without_https_no_browser_is_told_to_insist_on_it() {
-    let site = Site::with(&["--origin=http://steward.example"]).await;
-    let answer = site.get("/").send().await.expect("an answer");
-    assert_eq!(header(&answer, "strict-transport-security"), "");
-    assert_ne!(header(&answer, "content-security-policy"), "");
+async fn http_origin_sends_no_hsts() {
+    let site = TestSite::with_options(&["--origin=http://steward.example"]).await;
+    let response = site.get("/").send().await.expect("a response");
+    assert_eq!(header(&response, "strict-transport-security"), "");
+    assert_ne!(header(&response, "content-security-policy"), "");
 }
 
 #[tokio::test]
-async fn mozillas_observatory_would_give_them_an_a_plus() {
-    for answer in answers().await {
-        let score = observatory(answer.headers());
-        assert!(score >= 100, "{}: {score}", answer.url().path());
+async fn scores_a_plus_in_the_mozilla_observatory() {
+    for response in responses().await {
+        let score = observatory(response.headers());
+        assert!(score >= 100, "{}: {score}", response.url().path());
     }
 }
 
 #[test]
-fn the_observatory_gives_less_for_less() {
+fn observatory_score_drops_for_weaker_headers() {
     let complete = [
         (
             "content-security-policy",
@@ -278,7 +278,7 @@ fn the_observatory_gives_less_for_less() {
 
 /// The score of Mozilla's HTTP Observatory (github.com/mdn/mdn-http-observatory, `src/grader` and
 /// `src/analyzer/tests`, version of 2025): 100 and more is A+. Its rules for cookies and CORS are
-/// about headers that no answer has; those for redirections are about the proxy; for scripts of the
+/// about headers that no response has; those for redirections are about the proxy; for scripts of the
 /// same origin subresource integrity gives nothing and takes nothing.
 fn observatory(headers: &HeaderMap) -> i32 {
     let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -303,7 +303,7 @@ fn observatory(headers: &HeaderMap) -> i32 {
             -5
         },
         match (frames, get("x-frame-options")) {
-            (Some(sources), _) if sources.is_disjoint(&BROAD.into()) => 5,
+            (Some(sources), _) if sources.is_disjoint(&BROAD_SOURCES.into()) => 5,
             (_, Some("DENY" | "SAMEORIGIN")) => 0,
             _ => -20,
         },
@@ -332,7 +332,7 @@ fn observatory(headers: &HeaderMap) -> i32 {
     if score >= 90 { score + extra } else { score }
 }
 
-const BROAD: [&str; 8] = [
+const BROAD_SOURCES: [&str; 8] = [
     "ftp:",
     "http:",
     "https:",
@@ -361,7 +361,7 @@ fn policy_modifier(policy: &BTreeMap<&str, BTreeSet<&str>>) -> i32 {
         sources("object-src"),
         sources("style-src"),
     );
-    let is_broad = |sources: &BTreeSet<&str>| !sources.is_disjoint(&BROAD.into());
+    let is_broad = |sources: &BTreeSet<&str>| !sources.is_disjoint(&BROAD_SOURCES.into());
     let is_hashed = |sources: &BTreeSet<&str>| {
         let hashes = ["'sha256-", "'sha384-", "'sha512-", "'nonce-"];
         sources

@@ -2,7 +2,7 @@
 
 use reqwest::Version;
 
-use crate::test_site::{Site, TRUSTED, header, http2};
+use crate::test_site::{TRUST_LOOPBACK, TestSite, header, http2_client};
 
 /// The preface of HTTP/2, with settings that change nothing.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -10,23 +10,23 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0
 const GET: &[u8] = b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84";
 
 #[tokio::test]
-async fn strangers_are_told_to_speak_http_1() {
-    let site = Site::start().await;
+async fn untrusted_clients_get_505() {
+    let site = TestSite::start().await;
     for sent in [PREFACE.to_owned(), [PREFACE, GET].concat()] {
-        let said = site.answer_to(&sent).await;
-        assert!(said.starts_with("HTTP/1.1 505 "), "{said:?}");
-        assert!(said.contains("nosniff"), "{said}");
-        assert!(said.contains("--trusted-proxies"), "{said}");
+        let response = site.send_raw(&sent).await;
+        assert!(response.starts_with("HTTP/1.1 505 "), "{response:?}");
+        assert!(response.contains("nosniff"), "{response}");
+        assert!(response.contains("--trusted-proxies"), "{response}");
     }
-    assert_eq!(site.text("/healthz").await, "OK");
+    assert_eq!(site.get_text("/healthz").await, "OK");
 }
 
 #[tokio::test]
-async fn a_proxy_may_speak_it_without_tls() {
-    let site = Site::with(&[TRUSTED]).await;
-    let client = http2();
+async fn trusted_proxies_can_use_http_2_without_tls() {
+    let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
+    let client = http2_client();
     let url = |path: &str| format!("{}{path}", site.origin());
-    let page = client.get(url("/")).send().await.expect("an answer");
+    let page = client.get(url("/")).send().await.expect("a response");
     assert_eq!(
         (page.version(), page.status().as_u16()),
         (Version::HTTP_2, 200)
@@ -36,19 +36,22 @@ async fn a_proxy_may_speak_it_without_tls() {
         // Its host is in `:authority`.
         let post = post.header("origin", site.origin());
         let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
-        assert_eq!(post.send().await.expect("an answer").status(), status);
+        assert_eq!(post.send().await.expect("a response").status(), status);
     }
     let many = (0..300).map(|_| tokio::spawn(client.get(url("/api/waitlist/count")).send()));
-    for answer in many.collect::<Vec<_>>() {
-        let answer = answer.await.expect("no panic").expect("an answer");
-        assert_eq!(answer.status(), 200);
+    for response in many.collect::<Vec<_>>() {
+        let response = response.await.expect("no panic").expect("a response");
+        assert_eq!(response.status(), 200);
     }
 }
 
 #[tokio::test]
-async fn heads_have_the_same_limits_as_in_http_1() {
-    let site = Site::with(&[TRUSTED]).await;
-    for (name, client) in [("HTTP/1", reqwest::Client::new()), ("HTTP/2", http2())] {
+async fn header_limits_match_http_1() {
+    let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
+    for (name, client) in [
+        ("HTTP/1", reqwest::Client::new()),
+        ("HTTP/2", http2_client()),
+    ] {
         let long = |bytes: usize| vec![("x".to_owned(), "a".repeat(bytes))];
         let many = |fields: usize| {
             let fields = (0..fields).map(|number| (format!("x-{number}"), "a".into()));
@@ -64,17 +67,17 @@ async fn heads_have_the_same_limits_as_in_http_1() {
             let get = headers
                 .into_iter()
                 .fold(get, |get, (name, value)| get.header(name, value));
-            let answer = get.send().await.expect("an answer");
-            assert_eq!(answer.status(), status, "{name}: {case}");
-            assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
+            let response = get.send().await.expect("a response");
+            assert_eq!(response.status(), status, "{name}: {case}");
+            assert_eq!(header(&response, "x-content-type-options"), "nosniff");
         }
     }
 }
 
 #[tokio::test]
-async fn a_head_far_above_the_limit_is_refused_without_being_kept() {
-    let site = Site::with(&[TRUSTED]).await;
-    let get = http2().get(site.origin());
-    let answer = get.header("x", "a".repeat(40_000)).send().await;
-    assert_eq!(answer.expect("an answer").status(), 431);
+async fn rejects_a_head_far_above_the_limit() {
+    let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
+    let get = http2_client().get(site.origin());
+    let response = get.header("x", "a".repeat(40_000)).send().await;
+    assert_eq!(response.expect("a response").status(), 431);
 }

@@ -10,35 +10,35 @@ use std::{
 
 use landing::{
     cli::log_panics,
-    waitlist::{Answer, Entry, Joined, StoreError, Waitlist},
+    waitlist::{JoinOutcome, StoreError, StoreFuture, Waitlist, WaitlistEntry},
 };
 use tokio::{sync::mpsc, time::timeout};
 use tracing::subscriber::DefaultGuard;
 
 use crate::{
-    fixtures::{at_once, down, stand_in},
-    process::A_WHILE,
-    test_site::{Site, TRUSTED, http2},
+    fixtures::{failing_store, immediate, stub_store},
+    process::TEST_TIMEOUT,
+    test_site::{TRUST_LOOPBACK, TestSite, http2_client},
 };
 
 /// A store with a fault in it.
-pub(super) fn panicking() -> impl Waitlist {
-    let join = |entry: Entry| panic!("no panic may tell of {}", entry.email.as_typed());
-    stand_in(join, || at_once(Ok(())))
+pub(super) fn panicking_store() -> impl Waitlist {
+    let join = |entry: WaitlistEntry| panic!("no panic may tell of {}", entry.email.as_typed());
+    stub_store(join, || immediate(Ok(())))
 }
 
-/// What is logged, kept.
+/// What is logged, captured.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Kept {
+impl CapturedLog {
     /// Keeps what is logged on this thread.
     fn log() -> (Self, DefaultGuard) {
-        let kept = Self::default();
-        let writer = kept.clone();
+        let captured = Self::default();
+        let writer = captured.clone();
         let log = tracing_subscriber::fmt().with_ansi(false);
         let log = log.with_writer(move || writer.clone()).finish();
-        (kept, tracing::subscriber::set_default(log))
+        (captured, tracing::subscriber::set_default(log))
     }
 
     fn text(&self) -> String {
@@ -47,7 +47,7 @@ impl Kept {
     }
 }
 
-impl Write for Kept {
+impl Write for CapturedLog {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("no panic").extend_from_slice(line);
         Ok(line.len())
@@ -59,11 +59,11 @@ impl Write for Kept {
 }
 
 /// Puts the hook back for the other tests of this process.
-struct UsualHook(Option<Hook>);
+struct RestorePanicHook(Option<Hook>);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
-impl Drop for UsualHook {
+impl Drop for RestorePanicHook {
     fn drop(&mut self) {
         // A thread that panics may not.
         if let Some(hook) = self.0.take().filter(|_| !thread::panicking()) {
@@ -74,28 +74,28 @@ impl Drop for UsualHook {
 
 /// All of it happens on the test's own thread, so its own log has all of it.
 #[tokio::test]
-async fn a_fault_is_a_500_for_that_request_alone_logged_once_and_without_the_address() {
-    let (kept, _log) = Kept::log();
-    let _usual = UsualHook(Some(panic::take_hook()));
+async fn panic_is_one_500_logged_once_without_the_address() {
+    let (captured, _log) = CapturedLog::log();
+    let _usual = RestorePanicHook(Some(panic::take_hook()));
     log_panics();
 
-    let site = Site::over(panicking()).await;
+    let site = TestSite::with_store(panicking_store()).await;
     let waiting = site.get("/api/waitlist/count").send();
-    let answer = site.join("ann@example.com").await;
-    assert_eq!(answer.status(), 500);
+    let response = site.join("ann@example.com").await;
+    assert_eq!(response.status(), 500);
     assert_eq!(
-        answer.text().await.expect("text"),
+        response.text().await.expect("text"),
         r#"{"error":"Something went wrong on our side."}"#
     );
-    assert_eq!(waiting.await.expect("an answer").status(), 200);
+    assert_eq!(waiting.await.expect("a response").status(), 200);
     assert_eq!(site.count().await, 7);
     let form = site
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
-    let answer = form.body("email=ann%40example.com").send().await;
-    assert_eq!(answer.expect("an answer").status(), 500);
+    let response = form.body("email=ann%40example.com").send().await;
+    assert_eq!(response.expect("a response").status(), 500);
 
-    let log = kept.text();
+    let log = captured.text();
     let faults: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
     assert_eq!(faults.len(), 2, "one for each request: {log}");
     for fault in faults {
@@ -108,52 +108,55 @@ async fn a_fault_is_a_500_for_that_request_alone_logged_once_and_without_the_add
 }
 
 #[tokio::test]
-async fn the_process_is_alive_whatever_the_store_does_and_ready_when_it_answers() {
-    let site = Site::start().await;
+async fn health_ignores_the_store_and_readiness_follows_it() {
+    let site = TestSite::start().await;
     for path in ["/healthz", "/readyz"] {
-        let answer = site.get(path).send().await.expect("an answer");
-        assert_eq!(answer.status(), 200, "{path}");
-        assert_eq!(answer.headers()["cache-control"], "no-store");
-        assert_eq!(answer.text().await.expect("text"), "OK", "{path}");
+        let response = site.get(path).send().await.expect("a response");
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.text().await.expect("text"), "OK", "{path}");
     }
-    let site = Site::over(down(StoreError::Stopped)).await;
-    assert_eq!(site.text("/healthz").await, "OK");
-    let answer = site.get("/readyz").send().await.expect("an answer");
-    assert_eq!(answer.status(), 503);
-    assert_eq!(answer.text().await.expect("text"), "Service Unavailable");
+    let site = TestSite::with_store(failing_store(StoreError::Stopped)).await;
+    assert_eq!(site.get_text("/healthz").await, "OK");
+    let response = site.get("/readyz").send().await.expect("a response");
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.text().await.expect("text"), "Service Unavailable");
 }
 
 /// A store that says when it is asked, and never answers.
-pub(super) fn silent() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
+pub(super) fn hanging_store() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
     let (asked, was_asked) = mpsc::unbounded_channel();
     let ask = move || asked.send(()).expect("the test waits for it");
     let ask_again = ask.clone();
     let join = move |_| {
         ask();
-        Box::pin(pending()) as Answer<'static, Joined>
+        Box::pin(pending()) as StoreFuture<'static, JoinOutcome>
     };
     let ready = move || {
         ask_again();
-        Box::pin(pending()) as Answer<'static, ()>
+        Box::pin(pending()) as StoreFuture<'static, ()>
     };
-    (stand_in(join, ready), was_asked)
+    (stub_store(join, ready), was_asked)
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_before_its_answer_has_its_line_too() {
-    let (kept, _log) = Kept::log();
-    let (list, mut was_asked) = silent();
-    // In HTTP/2, because a client of HTTP/1 that has gone is not missed before its answer is there.
-    let site = Site::over_with(list, &[TRUSTED]).await;
-    let post = http2().post(format!("{}/api/waitlist", site.origin()));
+async fn logs_clients_that_disconnect_early_as_499() {
+    let (captured, _log) = CapturedLog::log();
+    let (list, mut was_asked) = hanging_store();
+    // In HTTP/2, because a client of HTTP/1 that has gone is not missed before its response is there.
+    let site = TestSite::with_store_and_options(list, &[TRUST_LOOPBACK]).await;
+    let post = http2_client().post(format!("{}/api/waitlist", site.origin()));
     let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
     let waiting = tokio::spawn(post.send());
     was_asked.recv().await.expect("it is asked");
     waiting.abort();
     let line = async {
-        while !kept.text().contains("route=\"/api/waitlist\" status=499 ") {
+        while !captured
+            .text()
+            .contains("route=\"/api/waitlist\" status=499 ")
+        {
             tokio::task::yield_now().await;
         }
     };
-    timeout(A_WHILE, line).await.expect("it has its line");
+    timeout(TEST_TIMEOUT, line).await.expect("it has its line");
 }

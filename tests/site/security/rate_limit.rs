@@ -6,30 +6,30 @@ use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
 use landing::{
     server::{AppState, router},
     waitlist::StoreError,
-    wire::BUILD,
+    wire::BUILD_ID,
 };
 use reqwest::Response;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
 use crate::{
-    fixtures::{down, parse, write_site},
-    test_site::{Site, header},
+    fixtures::{failing_store, parse_config, write_site},
+    test_site::{TestSite, header},
 };
 
 /// The site behind a proxy, which is this test.
-const PROXIED: &str = "--trusted-proxies=127.0.0.1";
+const TRUSTED_PROXY: &str = "--trusted-proxies=127.0.0.1";
 
 /// A sign-up that the proxy says is from `client`.
-async fn join_as(site: &Site, client: &str, number: usize) -> Response {
+async fn join_as(site: &TestSite, client: &str, number: usize) -> Response {
     let post = site.post("/api/waitlist").header("x-forwarded-for", client);
     let body = serde_json::json!({ "email": format!("{number}@example.com") });
-    post.json(&body).send().await.expect("an answer")
+    post.json(&body).send().await.expect("a response")
 }
 
 #[tokio::test]
-async fn after_10_at_once_a_client_is_told_to_wait_and_when() {
-    let site = Site::with(&[]).await;
+async fn limits_a_client_to_10_sign_ups_with_retry_after() {
+    let site = TestSite::with_options(&[]).await;
     for number in 0..10 {
         assert_eq!(
             site.join(&format!("{number}@example.com")).await.status(),
@@ -55,7 +55,7 @@ async fn after_10_at_once_a_client_is_told_to_wait_and_when() {
         .body("email=11%40example.com")
         .send()
         .await
-        .expect("an answer");
+        .expect("a response");
     assert_eq!(refused.status(), 429);
     assert_ne!(header(&refused, "retry-after"), "");
     let page = refused.text().await.expect("text");
@@ -63,8 +63,8 @@ async fn after_10_at_once_a_client_is_told_to_wait_and_when() {
 }
 
 #[tokio::test]
-async fn every_try_counts_also_one_that_is_refused() {
-    let site = Site::with(&["--signups-per-minute=3"]).await;
+async fn rejected_attempts_count() {
+    let site = TestSite::with_options(&["--signups-per-minute=3"]).await;
     for (email, status) in [
         ("a@b.co", 201),
         ("a@b.co", 409),
@@ -76,14 +76,14 @@ async fn every_try_counts_also_one_that_is_refused() {
 }
 
 #[tokio::test]
-async fn after_the_time_it_was_told_it_may_try_again() {
-    let site = Site::with(&["--signups-per-minute=60"]).await;
+async fn accepts_a_sign_up_after_retry_after() {
+    let site = TestSite::with_options(&["--signups-per-minute=60"]).await;
     let mut number = 0;
     let refused = loop {
-        let answer = site.join(&format!("{number}@example.com")).await;
+        let response = site.join(&format!("{number}@example.com")).await;
         number += 1;
-        if answer.status() == 429 {
-            break answer;
+        if response.status() == 429 {
+            break response;
         }
     };
     assert!(number > 60);
@@ -93,8 +93,8 @@ async fn after_the_time_it_was_told_it_may_try_again() {
 }
 
 #[tokio::test]
-async fn zero_lifts_it() {
-    let site = Site::with(&["--signups-per-minute=0"]).await;
+async fn zero_disables_the_limit() {
+    let site = TestSite::with_options(&["--signups-per-minute=0"]).await;
     for number in 0..100 {
         assert_eq!(
             site.join(&format!("{number}@example.com")).await.status(),
@@ -104,8 +104,8 @@ async fn zero_lifts_it() {
 }
 
 #[tokio::test]
-async fn each_client_has_its_own_and_a_network_of_ipv6_is_one() {
-    let site = Site::with(&[PROXIED, "--signups-per-minute=1"]).await;
+async fn limits_each_ipv4_address_and_ipv6_network() {
+    let site = TestSite::with_options(&[TRUSTED_PROXY, "--signups-per-minute=1"]).await;
     for (number, (client, status)) in [
         ("203.0.113.1", 201),
         ("203.0.113.1", 429),
@@ -131,9 +131,9 @@ async fn each_client_has_its_own_and_a_network_of_ipv6_is_one() {
 }
 
 #[tokio::test]
-async fn a_client_that_names_others_is_still_itself() {
-    let trusted = Site::with(&[PROXIED, "--signups-per-minute=2"]).await;
-    let alone = Site::with(&["--signups-per-minute=2"]).await;
+async fn spoofed_addresses_do_not_evade_the_limit() {
+    let trusted = TestSite::with_options(&[TRUSTED_PROXY, "--signups-per-minute=2"]).await;
+    let alone = TestSite::with_options(&["--signups-per-minute=2"]).await;
     for (number, status) in [(1, 201), (2, 201), (3, 429), (4, 429)] {
         let named = format!("10.0.0.{number}, 203.0.113.7");
         assert_eq!(join_as(&trusted, &named, number).await.status(), status);
@@ -150,17 +150,17 @@ async fn status(router: &Router, peer: [u8; 4]) -> u16 {
     let mut request = request.expect("a request");
     let peer = SocketAddr::from((peer, 1));
     request.extensions_mut().insert(ConnectInfo(peer));
-    let answer = router.clone().oneshot(request).await.expect("an answer");
-    answer.status().as_u16()
+    let response = router.clone().oneshot(request).await.expect("a response");
+    response.status().as_u16()
 }
 
 #[tokio::test]
-async fn who_comes_from_everywhere_makes_it_forget_the_oldest_and_not_grow() {
+async fn remembers_65536_clients_and_evicts_the_oldest() {
     let directory = TempDir::new().expect("a directory");
-    write_site(directory.path(), BUILD);
-    let mut config = parse(&["--signups-per-minute=1"]).expect("valid options");
+    write_site(directory.path(), BUILD_ID);
+    let mut config = parse_config(&["--signups-per-minute=1"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
-    let state = AppState::new(&config, Arc::new(down(StoreError::Busy))).expect("files");
+    let state = AppState::new(&config, Arc::new(failing_store(StoreError::Busy))).expect("files");
     let router = router(state);
     let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
     assert_eq!(status(&router, first).await, 415);

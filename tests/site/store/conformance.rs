@@ -2,121 +2,127 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{Entry, Joined, Selection, Waitlist};
+use landing::waitlist::{JoinOutcome, Selection, Waitlist, WaitlistEntry};
 use tokio::task::JoinSet;
 
 use super::{
-    Database, Directory, Memory, Place, addresses, email, entries, entry, erase, join, read,
-    selected,
+    MemoryFixture, SledFixture, StoreFixture, TestDatabase, addresses, email, entries, entry,
+    erase, join, read_on_thread, selected,
 };
 
-macro_rules! contract {
-    ($($promise:ident,)*) => {
+macro_rules! conformance_tests {
+    ($($test:ident,)*) => {
         mod sled {
             $(#[tokio::test(flavor = "multi_thread")]
-            async fn $promise() {
-                super::$promise(super::Directory::default()).await;
+            async fn $test() {
+                super::$test(super::SledFixture::default()).await;
             })*
         }
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread")]
-            async fn $promise() {
-                super::$promise(super::Database::default()).await;
+            async fn $test() {
+                super::$test(super::TestDatabase::default()).await;
             })*
         }
         mod memory {
             $(#[tokio::test(flavor = "multi_thread")]
-            async fn $promise() {
-                super::$promise(super::Memory::default()).await;
+            async fn $test() {
+                super::$test(super::MemoryFixture::default()).await;
             })*
         }
     };
 }
 
-contract! {
-    a_new_list_is_empty,
-    an_open_list_is_ready_and_that_changes_nothing,
-    who_joins_is_counted_and_listed_as_typed_with_the_time,
-    an_address_is_listed_once_in_whatever_spelling,
-    of_many_who_join_at_once_each_address_is_new_once,
-    of_many_from_another_list_each_is_told_in_their_order,
-    each_change_of_the_count_is_told,
-    entries_come_by_the_time_of_joining,
-    entries_can_be_chosen_by_their_time_and_come_newest_first,
-    entries_are_those_of_the_moment_they_were_asked_for,
-    the_count_told_with_the_entries_is_of_the_same_moment,
-    who_is_erased_is_gone_and_may_join_again,
-    to_erase_who_is_not_listed_changes_nothing,
-    many_are_erased_at_once_and_each_is_told_of,
-    everything_is_there_after_reopening,
-    a_long_list_stays_whole,
+conformance_tests! {
+    new_list_is_empty,
+    readiness_check_changes_nothing,
+    join_lists_the_address_as_typed_with_its_time,
+    lists_an_address_once_in_any_spelling,
+    concurrent_joins_of_an_address_are_new_once,
+    join_all_returns_outcomes_in_order,
+    reports_each_change_of_the_count,
+    entries_are_ordered_by_sign_up_time,
+    entries_can_be_filtered_by_time_and_reversed,
+    entries_are_a_snapshot,
+    snapshot_count_matches_its_entries,
+    erased_people_can_join_again,
+    erasing_an_unlisted_address_changes_nothing,
+    erases_many_and_reports_each,
+    entries_survive_reopening,
+    long_list_stays_complete,
 }
 
-async fn a_new_list_is_empty(place: impl Place) {
-    let list = place.open();
+async fn new_list_is_empty(fixture: impl StoreFixture) {
+    let list = fixture.open();
     assert_eq!((list.count(), entries(&*list)), (0, vec![]));
 }
 
-async fn an_open_list_is_ready_and_that_changes_nothing(place: impl Place) {
-    let list = place.open();
+async fn readiness_check_changes_nothing(fixture: impl StoreFixture) {
+    let list = fixture.open();
     join(&*list, "ann@example.com").await;
     assert_eq!(list.ready().await, Ok(()));
     assert_eq!(addresses(&*list), ["ann@example.com"]);
 }
 
-async fn who_joins_is_counted_and_listed_as_typed_with_the_time(place: impl Place) {
-    let list = place.open();
+async fn join_lists_the_address_as_typed_with_its_time(fixture: impl StoreFixture) {
+    let list = fixture.open();
     let ann = entry("Ann.O'Hara+list@Example.com", 1_700_000_000_123);
-    assert_eq!(list.join(ann.clone()).await, Ok(Joined::New));
+    assert_eq!(list.join(ann.clone()).await, Ok(JoinOutcome::New));
     assert_eq!((list.count(), entries(&*list)), (1, vec![ann]));
 }
 
-async fn an_address_is_listed_once_in_whatever_spelling(place: impl Place) {
-    let list = place.open();
-    assert_eq!(join(&*list, "Ann@example.com").await, Joined::New);
+async fn lists_an_address_once_in_any_spelling(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    assert_eq!(join(&*list, "Ann@example.com").await, JoinOutcome::New);
     for again in ["Ann@example.com", "ann@EXAMPLE.com", " ANN@EXAMPLE.COM "] {
-        assert_eq!(join(&*list, again).await, Joined::AlreadyListed, "{again}");
+        assert_eq!(
+            join(&*list, again).await,
+            JoinOutcome::AlreadyListed,
+            "{again}"
+        );
     }
-    assert_eq!(join(&*list, "ann@example.co").await, Joined::New);
+    assert_eq!(join(&*list, "ann@example.co").await, JoinOutcome::New);
     assert_eq!(addresses(&*list), ["Ann@example.com", "ann@example.co"]);
 }
 
-async fn of_many_who_join_at_once_each_address_is_new_once(place: impl Place) {
-    let list: Arc<dyn Waitlist> = place.open().into();
+async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
     let mut joins = JoinSet::new();
     for number in 0..1200 {
         let list = Arc::clone(&list);
         joins.spawn(async move { join(&*list, &format!("{}@example.com", number % 300)).await });
     }
     let outcomes = joins.join_all().await;
-    let new = outcomes.iter().filter(|outcome| **outcome == Joined::New);
+    let new = outcomes
+        .iter()
+        .filter(|outcome| **outcome == JoinOutcome::New);
     assert_eq!((new.count(), list.count()), (300, 300));
     assert_eq!(entries(&*list).len(), 300);
 }
 
-async fn of_many_from_another_list_each_is_told_in_their_order(place: impl Place) {
-    let list = place.open();
+async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
+    let list = fixture.open();
     join(&*list, "7@example.com").await;
     // More than fit into one batch, and some of them twice.
     let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), number);
     let joined = list.join_all((0..600).map(person).collect()).await;
     let expected = (0..600).map(|number| match number {
-        7 | 300.. => Joined::AlreadyListed,
-        _ => Joined::New,
+        7 | 300.. => JoinOutcome::AlreadyListed,
+        _ => JoinOutcome::New,
     });
     assert_eq!(joined, Ok(expected.collect()));
     assert_eq!(list.join_all(vec![]).await, Ok(vec![]));
     assert_eq!((list.count(), entries(&*list).len()), (300, 300));
     drop(list);
-    let times = entries(&*place.open());
+    let times = entries(&*fixture.open());
     let times = times[..299].iter().map(|entry| entry.joined_at);
     let expected = (0..300).filter(|number| *number != 7);
     assert!(times.eq(expected.map(|number| entry("a@b.co", number).joined_at)));
 }
 
-async fn each_change_of_the_count_is_told(place: impl Place) {
-    let list = place.open();
-    let mut changes = list.changes();
+async fn reports_each_change_of_the_count(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let mut changes = list.watch_count();
     assert_eq!(*changes.borrow_and_update(), 0);
     join(&*list, "ann@example.com").await;
     assert_eq!(*changes.borrow_and_update(), 1);
@@ -126,8 +132,8 @@ async fn each_change_of_the_count_is_told(place: impl Place) {
     assert_eq!(*changes.borrow_and_update(), 0);
 }
 
-async fn entries_come_by_the_time_of_joining(place: impl Place) {
-    let list = place.open();
+async fn entries_are_ordered_by_sign_up_time(fixture: impl StoreFixture) {
+    let list = fixture.open();
     let times = [30, 10, 20, 10, 40, 0];
     for (number, millis) in times.iter().enumerate() {
         let entry = entry(&format!("{number}@example.com"), *millis);
@@ -144,8 +150,8 @@ async fn entries_come_by_the_time_of_joining(place: impl Place) {
     );
 }
 
-async fn entries_can_be_chosen_by_their_time_and_come_newest_first(place: impl Place) {
-    let list = place.open();
+async fn entries_can_be_filtered_by_time_and_reversed(fixture: impl StoreFixture) {
+    let list = fixture.open();
     for (number, millis) in [20, 10, 30, 20, 40].into_iter().enumerate() {
         let entry = entry(&format!("{number}@example.com"), millis);
         list.join(entry).await.expect("an answer");
@@ -174,18 +180,18 @@ async fn entries_can_be_chosen_by_their_time_and_come_newest_first(place: impl P
     }
 }
 
-async fn the_count_told_with_the_entries_is_of_the_same_moment(place: impl Place) {
-    let list: Arc<dyn Waitlist> = place.open().into();
+async fn snapshot_count_matches_its_entries(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
     let mut joins = JoinSet::new();
     for number in 0..2_000 {
         let list = Arc::clone(&list);
         joins.spawn(async move { join(&*list, &format!("{number}@example.com")).await });
     }
     while list.count() < 2_000 {
-        read(|| {
-            let told = list.entries(Selection::default()).expect("readable");
-            let count = told.listed();
-            let read: Vec<_> = told.map(|entry| entry.expect("readable")).collect();
+        read_on_thread(|| {
+            let snapshot = list.entries(Selection::default()).expect("readable");
+            let count = snapshot.total_count();
+            let read: Vec<_> = snapshot.map(|entry| entry.expect("readable")).collect();
             assert_eq!(count, read.len() as u64);
         });
         tokio::task::yield_now().await;
@@ -193,27 +199,27 @@ async fn the_count_told_with_the_entries_is_of_the_same_moment(place: impl Place
     joins.join_all().await;
 }
 
-async fn entries_are_those_of_the_moment_they_were_asked_for(place: impl Place) {
-    let list: Arc<dyn Waitlist> = place.open().into();
+async fn entries_are_a_snapshot(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
     for number in 0..200 {
         join(&*list, &format!("before{number}@example.com")).await;
     }
-    let asked = read(|| list.entries(Selection::default()).expect("readable"));
+    let asked = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
     let mut joins = JoinSet::new();
     for number in 0..200 {
         let list = Arc::clone(&list);
         joins.spawn(async move { join(&*list, &format!("after{number}@example.com")).await });
     }
     joins.join_next().await;
-    let seen: Vec<_> = read(|| asked.map(|entry| entry.expect("readable")).collect());
-    let is_before = |entry: &Entry| entry.email.as_typed().starts_with("before");
+    let seen: Vec<_> = read_on_thread(|| asked.map(|entry| entry.expect("readable")).collect());
+    let is_before = |entry: &WaitlistEntry| entry.email.as_typed().starts_with("before");
     assert!(seen.len() == 200 && seen.iter().all(is_before));
     joins.join_all().await;
     assert_eq!(entries(&*list).len(), 400);
 }
 
-async fn who_is_erased_is_gone_and_may_join_again(place: impl Place) {
-    let list = place.open();
+async fn erased_people_can_join_again(fixture: impl StoreFixture) {
+    let list = fixture.open();
     for typed in ["ann@example.com", "Bob@example.com", "cyd@example.com"] {
         join(&*list, typed).await;
     }
@@ -222,25 +228,25 @@ async fn who_is_erased_is_gone_and_may_join_again(place: impl Place) {
     assert_eq!(addresses(&*list), ["ann@example.com", "cyd@example.com"]);
     assert!(!erase(&*list, "bob@example.com").await);
 
-    assert_eq!(join(&*list, "bob@example.com").await, Joined::New);
+    assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
     assert_eq!(list.count(), 3);
     drop(list);
-    let listed = addresses(&*place.open());
+    let listed = addresses(&*fixture.open());
     assert_eq!(
         listed,
         ["ann@example.com", "cyd@example.com", "bob@example.com"]
     );
 }
 
-async fn to_erase_who_is_not_listed_changes_nothing(place: impl Place) {
-    let list = place.open();
+async fn erasing_an_unlisted_address_changes_nothing(fixture: impl StoreFixture) {
+    let list = fixture.open();
     join(&*list, "ann@example.com").await;
     assert!(!erase(&*list, "bob@example.com").await);
     assert_eq!(addresses(&*list), ["ann@example.com"]);
 }
 
-async fn many_are_erased_at_once_and_each_is_told_of(place: impl Place) {
-    let list = place.open();
+async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
+    let list = fixture.open();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
     let joined = list.join_all((0..1000).map(person).collect()).await;
     joined.expect("an answer");
@@ -258,14 +264,17 @@ async fn many_are_erased_at_once_and_each_is_told_of(place: impl Place) {
     );
     assert_eq!(list.count(), 666);
     drop(list);
-    let list = place.open();
+    let list = fixture.open();
     assert_eq!((list.count(), entries(&*list).len()), (666, 666));
-    assert_eq!(join(&*list, "3@example.com").await, Joined::New);
-    assert_eq!(join(&*list, "4@example.com").await, Joined::AlreadyListed);
+    assert_eq!(join(&*list, "3@example.com").await, JoinOutcome::New);
+    assert_eq!(
+        join(&*list, "4@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
 }
 
-async fn everything_is_there_after_reopening(place: impl Place) {
-    let list = place.open();
+async fn entries_survive_reopening(fixture: impl StoreFixture) {
+    let list = fixture.open();
     for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
         join(&*list, typed).await;
     }
@@ -273,22 +282,28 @@ async fn everything_is_there_after_reopening(place: impl Place) {
     erase(&*list, "cyd@example.com").await;
     drop(list);
     for round in 0..4 {
-        let list = place.open();
+        let list = fixture.open();
         assert_eq!(list.count(), 1 + round);
-        assert_eq!(join(&*list, "BOB@example.com").await, Joined::AlreadyListed);
+        assert_eq!(
+            join(&*list, "BOB@example.com").await,
+            JoinOutcome::AlreadyListed
+        );
         assert_eq!(
             join(&*list, &format!("{round}@example.com")).await,
-            Joined::New
+            JoinOutcome::New
         );
-        assert_eq!(join(&*list, "0@example.com").await, Joined::AlreadyListed);
+        assert_eq!(
+            join(&*list, "0@example.com").await,
+            JoinOutcome::AlreadyListed
+        );
     }
-    let listed = addresses(&*place.open());
+    let listed = addresses(&*fixture.open());
     assert_eq!(listed[..2], ["bob@example.com", "0@example.com"]);
 }
 
 /// Longer than whatever a store keeps in one piece, with addresses of every length.
-async fn a_long_list_stays_whole(place: impl Place) {
-    let list: Arc<dyn Waitlist> = place.open().into();
+async fn long_list_stays_complete(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
     let address = |number: u64| {
         let filling = "x".repeat(number as usize % 50);
         format!(
@@ -302,7 +317,7 @@ async fn a_long_list_stays_whole(place: impl Place) {
         joins.spawn(async move { list.join(entry(&address(number), number)).await });
     }
     for joined in joins.join_all().await {
-        assert_eq!(joined, Ok(Joined::New));
+        assert_eq!(joined, Ok(JoinOutcome::New));
     }
     for number in (0..2_000).step_by(7) {
         assert!(erase(&*list, &address(number)).await);
@@ -313,6 +328,6 @@ async fn a_long_list_stays_whole(place: impl Place) {
         .collect();
     assert_eq!((list.count(), addresses(&*list)), (1714, expected.clone()));
     drop(list);
-    let list = place.open();
+    let list = fixture.open();
     assert_eq!((list.count(), addresses(&*list)), (1714, expected));
 }

@@ -7,7 +7,7 @@ use landing::waitlist::{SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 
-use super::{contents, copy, entry};
+use super::{copy_directory, directory_contents, entry};
 
 const ENTRIES: u64 = 4_000;
 /// Of each kind of damage.
@@ -16,16 +16,11 @@ const ROUNDS: u64 = 12;
 const PAGE: usize = 4096;
 
 /// What happens to the bytes of the database.
-type Damage = fn(Vec<u8>, &mut StdRng) -> Vec<u8>;
-const DAMAGES: [Damage; 4] = [
-    a_bit_flips,
-    a_page_is_lost,
-    a_page_is_in_the_wrong_place,
-    the_end_is_missing,
-];
+type Corruption = fn(Vec<u8>, &mut StdRng) -> Vec<u8>;
+const CORRUPTIONS: [Corruption; 4] = [flip_a_bit, zero_a_page, move_a_page, truncate];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_list_opens_whole_or_is_refused_untouched() {
+async fn damaged_list_opens_complete_or_is_rejected_unchanged() {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let people = (0..ENTRIES).map(|number| entry(&format!("{number}@example.com"), number));
@@ -34,21 +29,21 @@ async fn a_damaged_list_opens_whole_or_is_refused_untouched() {
     drop(list);
 
     let mut refused = 0;
-    for (kind, damage) in DAMAGES.into_iter().enumerate() {
+    for (kind, corrupt) in CORRUPTIONS.into_iter().enumerate() {
         for seed in 0..ROUNDS {
             let damaged = TempDir::new().expect("a directory");
-            copy(directory.path(), damaged.path());
+            copy_directory(directory.path(), damaged.path());
             let database = damaged.path().join("waitlist/db");
             let bytes = fs::read(&database).expect("readable");
-            let bytes = damage(bytes, &mut StdRng::seed_from_u64(seed));
+            let bytes = corrupt(bytes, &mut StdRng::seed_from_u64(seed));
             fs::write(&database, bytes).expect("writable");
-            let before = contents(damaged.path());
+            let before = directory_contents(damaged.path());
             match SledWaitlist::open(damaged.path()) {
                 Ok(list) => assert_eq!(list.count(), ENTRIES, "damage {kind}, seed {seed}"),
                 Err(error) => {
                     refused += 1;
                     assert!(error.to_string().contains("nothing was changed"), "{error}");
-                    let unchanged = contents(damaged.path()) == before;
+                    let unchanged = directory_contents(damaged.path()) == before;
                     assert!(unchanged, "damage {kind}, seed {seed}: {error}");
                 }
             }
@@ -58,29 +53,29 @@ async fn a_damaged_list_opens_whole_or_is_refused_untouched() {
 }
 
 /// Where something was written: not the zeros at the end.
-fn used(bytes: &[u8]) -> usize {
+fn used_len(bytes: &[u8]) -> usize {
     bytes.len() - bytes.iter().rev().take_while(|byte| **byte == 0).count()
 }
 
-fn a_bit_flips(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
-    let at = random.random_range(0..used(&bytes));
+fn flip_a_bit(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
+    let at = random.random_range(0..used_len(&bytes));
     bytes[at] ^= 1 << random.random_range(0..8);
     bytes
 }
 
-fn a_page_is_lost(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
-    let at = random.random_range(0..used(&bytes) / PAGE) * PAGE;
+fn zero_a_page(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
+    let at = random.random_range(0..used_len(&bytes) / PAGE) * PAGE;
     bytes[at..at + PAGE].fill(0);
     bytes
 }
 
-fn a_page_is_in_the_wrong_place(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
-    let [from, to] = [(); 2].map(|()| random.random_range(0..used(&bytes) / PAGE) * PAGE);
+fn move_a_page(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
+    let [from, to] = [(); 2].map(|()| random.random_range(0..used_len(&bytes) / PAGE) * PAGE);
     bytes.copy_within(from..from + PAGE, to);
     bytes
 }
 
-fn the_end_is_missing(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
-    bytes.truncate(random.random_range(0..used(&bytes)));
+fn truncate(mut bytes: Vec<u8>, random: &mut StdRng) -> Vec<u8> {
+    bytes.truncate(random.random_range(0..used_len(&bytes)));
     bytes
 }

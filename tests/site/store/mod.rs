@@ -16,18 +16,18 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Entry, Joined, Selection, SledWaitlist, Waitlist};
-use reference_model::Model;
+use landing::waitlist::{Email, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry};
+use reference_model::ReferenceModel;
 use tempfile::TempDir;
 
-use crate::postgres_server::Database;
+use crate::postgres_server::TestDatabase;
 
 /// Where a list is kept, so that it can be opened again.
-trait Place {
+trait StoreFixture {
     fn open(&self) -> Box<dyn Waitlist>;
 
-    /// What a process leaves that is killed at this moment, if that is not the place itself.
-    fn as_killed(&self) -> Option<Self>
+    /// What a process leaves that is killed at this moment, if that is not the fixture itself.
+    fn after_kill(&self) -> Option<Self>
     where
         Self: Sized,
     {
@@ -36,33 +36,33 @@ trait Place {
 }
 
 /// A data directory.
-struct Directory(TempDir);
+struct SledFixture(TempDir);
 
-impl Default for Directory {
+impl Default for SledFixture {
     fn default() -> Self {
         Self(TempDir::new().expect("a directory"))
     }
 }
 
-impl Place for Directory {
+impl StoreFixture for SledFixture {
     fn open(&self) -> Box<dyn Waitlist> {
         Box::new(SledWaitlist::open(self.0.path()).expect("the list opens"))
     }
 
-    fn as_killed(&self) -> Option<Self> {
+    fn after_kill(&self) -> Option<Self> {
         let left = Self::default();
-        copy(self.0.path(), left.0.path());
+        copy_directory(self.0.path(), left.0.path());
         Some(left)
     }
 }
 
-impl Default for Database {
+impl Default for TestDatabase {
     fn default() -> Self {
-        crate::postgres_server::database()
+        crate::postgres_server::test_database()
     }
 }
 
-impl Place for Database {
+impl StoreFixture for TestDatabase {
     fn open(&self) -> Box<dyn Waitlist> {
         Box::new(postgres::open(self))
     }
@@ -70,11 +70,11 @@ impl Place for Database {
 
 /// The memory of the test.
 #[derive(Default)]
-struct Memory(Arc<Mutex<Vec<Entry>>>);
+struct MemoryFixture(Arc<Mutex<Vec<WaitlistEntry>>>);
 
-impl Place for Memory {
+impl StoreFixture for MemoryFixture {
     fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(Model::over(Arc::clone(&self.0)))
+        Box::new(ReferenceModel::over(Arc::clone(&self.0)))
     }
 }
 
@@ -83,16 +83,16 @@ fn email(typed: &str) -> Email {
 }
 
 /// Somebody who joined so many milliseconds after 1970.
-fn entry(typed: &str, millis: u64) -> Entry {
-    Entry {
+fn entry(typed: &str, millis: u64) -> WaitlistEntry {
+    WaitlistEntry {
         email: email(typed),
         joined_at: UNIX_EPOCH + Duration::from_millis(millis),
     }
 }
 
 /// Signs up now.
-async fn join(list: &dyn Waitlist, typed: &str) -> Joined {
-    let entry = Entry {
+async fn join(list: &dyn Waitlist, typed: &str) -> JoinOutcome {
+    let entry = WaitlistEntry {
         email: email(typed),
         joined_at: SystemTime::now(),
     };
@@ -106,36 +106,36 @@ async fn erase(list: &dyn Waitlist, typed: &str) -> bool {
 }
 
 /// What is on a list.
-fn entries(list: &dyn Waitlist) -> Vec<Entry> {
+fn entries(list: &dyn Waitlist) -> Vec<WaitlistEntry> {
     selected(list, Selection::default())
 }
 
-fn selected(list: &dyn Waitlist, selection: Selection) -> Vec<Entry> {
-    read(|| {
+fn selected(list: &dyn Waitlist, selection: Selection) -> Vec<WaitlistEntry> {
+    read_on_thread(|| {
         let entries = list.entries(selection).expect("readable");
         entries.map(|entry| entry.expect("readable")).collect()
     })
 }
 
 /// Reads a list on a thread that may wait.
-fn read<T: Send>(read: impl FnOnce() -> T + Send) -> T {
+fn read_on_thread<T: Send>(read: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(read).join().expect("no panic"))
 }
 
 /// The addresses on a list.
 fn addresses(list: &dyn Waitlist) -> Vec<String> {
-    let typed = |entry: Entry| entry.email.as_typed().to_owned();
+    let typed = |entry: WaitlistEntry| entry.email.as_typed().to_owned();
     entries(list).into_iter().map(typed).collect()
 }
 
 /// Copies what is in a directory.
-fn copy(from: &Path, to: &Path) {
+fn copy_directory(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("readable") {
         let entry = entry.expect("readable");
         let to = to.join(entry.file_name());
         if entry.path().is_dir() {
             fs::create_dir(&to).expect("writable");
-            copy(&entry.path(), &to);
+            copy_directory(&entry.path(), &to);
         } else {
             fs::copy(entry.path(), to).expect("writable");
         }
@@ -143,12 +143,12 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The bytes of every file in a directory.
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+fn directory_contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("readable") {
         let path = entry.expect("readable").path();
         if path.is_dir() {
-            found.extend(contents(&path));
+            found.extend(directory_contents(&path));
         } else {
             found.push((
                 path.display().to_string(),

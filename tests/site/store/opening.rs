@@ -8,13 +8,13 @@ use std::{
 use landing::waitlist::{SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
-use super::{contents, copy, erase, join};
+use super::{copy_directory, directory_contents, erase, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
 }
 
-fn refusal(data: &Path) -> String {
+fn open_error(data: &Path) -> String {
     let refused = SledWaitlist::open(data).expect_err("it must be refused");
     refused.to_string()
 }
@@ -33,12 +33,12 @@ async fn list_of_50() -> TempDir {
 fn copy_beside(data: &Path, name: &str) {
     let to = data.join(name);
     fs::create_dir(&to).expect("writable");
-    copy(&data.join("waitlist"), &to);
+    copy_directory(&data.join("waitlist"), &to);
 }
 
 /// Everything but the mark comes from an older backup.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_from_before_an_erasure_is_refused() {
+async fn rejects_a_log_from_before_an_erasure() {
     let directory = list_of_50().await;
     let data = directory.path();
     copy_beside(data, "backup");
@@ -46,14 +46,14 @@ async fn a_log_from_before_an_erasure_is_refused() {
     fs::copy(data.join("waitlist/mark"), data.join("backup/mark")).expect("writable");
     fs::remove_dir_all(data.join("waitlist")).expect("ours");
     fs::rename(data.join("backup"), data.join("waitlist")).expect("ours");
-    let before = contents(&data.join("waitlist"));
-    let told = refusal(data);
-    assert!(told.contains("1 erasures are missing"), "{told}");
-    assert_eq!(contents(&data.join("waitlist")), before);
+    let before = directory_contents(&data.join("waitlist"));
+    let message = open_error(data);
+    assert!(message.contains("1 erasures are missing"), "{message}");
+    assert_eq!(directory_contents(&data.join("waitlist")), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_mark_of_an_earlier_version_is_read() {
+async fn reads_the_mark_of_an_earlier_version() {
     let directory = list_of_50().await;
     let data = directory.path();
     assert!(erase(&open(data), "person7@example.com").await);
@@ -68,16 +68,16 @@ async fn the_mark_of_an_earlier_version_is_read() {
 
 /// As an earlier version left it when it was interrupted while it put its copy back.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_copy_of_an_earlier_version_is_named_beside_a_store_it_destroyed() {
+async fn error_names_the_backup_of_an_earlier_version() {
     let directory = list_of_50().await;
     let data = directory.path();
     copy_beside(data, "waitlist.copy");
     let log = File::options().write(true).open(data.join("waitlist/db"));
     log.expect("writable").set_len(0).expect("writable");
-    let before = contents(data);
-    let told = refusal(data);
-    assert!(told.contains("waitlist.copy"), "{told}");
-    assert_eq!(contents(data), before);
+    let before = directory_contents(data);
+    let message = open_error(data);
+    assert!(message.contains("waitlist.copy"), "{message}");
+    assert_eq!(directory_contents(data), before);
     // As it says.
     fs::rename(data.join("waitlist"), data.join("damaged")).expect("ours");
     fs::rename(data.join("waitlist.copy"), data.join("waitlist")).expect("ours");
@@ -85,18 +85,18 @@ async fn the_copy_of_an_earlier_version_is_named_beside_a_store_it_destroyed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beside_a_list_that_is_in_order_a_copy_is_left_alone() {
+async fn valid_list_leaves_an_old_backup_unchanged() {
     let directory = list_of_50().await;
     let data = directory.path();
     copy_beside(data, "waitlist.copy");
-    let before = contents(&data.join("waitlist.copy"));
+    let before = directory_contents(&data.join("waitlist.copy"));
     assert_eq!(open(data).count(), 50);
-    assert_eq!(contents(&data.join("waitlist.copy")), before);
+    assert_eq!(directory_contents(&data.join("waitlist.copy")), before);
 }
 
 /// Larger than what is copied to memory. The end of the log is a hole, as sled may leave it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_list_is_copied_to_the_disk_and_opens() {
+async fn large_list_is_checked_on_disk_and_opens() {
     let directory = list_of_50().await;
     let data = directory.path();
     let log = File::options().write(true).open(data.join("waitlist/db"));

@@ -7,25 +7,27 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Entry, Waitlist};
+use landing::waitlist::{Waitlist, WaitlistEntry};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use tokio::{runtime::Runtime, task::JoinSet};
 
-use super::{Database, Directory, Place, email, entries, reference_model::Model};
+use super::{
+    SledFixture, StoreFixture, TestDatabase, email, entries, reference_model::ReferenceModel,
+};
 
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_history_of_the_list_on_this_machine_ends_as_in_the_model(sequential 1..40 => Pair<Directory>);
+    fn sled_matches_the_model(sequential 1..40 => StoreAndModel<SledFixture>);
 }
 
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_history_of_the_list_in_a_database_ends_as_in_the_model(sequential 1..40 => Pair<Database>);
+    fn postgres_matches_the_model(sequential 1..40 => StoreAndModel<TestDatabase>);
 }
 
 /// What can happen to a list. People are numbers.
@@ -49,8 +51,8 @@ struct SignUp {
 }
 
 impl SignUp {
-    fn entry(self) -> Entry {
-        Entry {
+    fn entry(self) -> WaitlistEntry {
+        WaitlistEntry {
             email: email(&address(self.person, self.in_capitals)),
             joined_at: UNIX_EPOCH + Duration::from_millis(self.millis.into()),
         }
@@ -69,9 +71,9 @@ fn address(person: u8, in_capitals: bool) -> String {
 }
 
 /// Who is on the list: for choosing what happens.
-struct People;
+struct ListedPeople;
 
-impl ReferenceStateMachine for People {
+impl ReferenceStateMachine for ListedPeople {
     type State = BTreeSet<u8>;
     type Transition = Event;
 
@@ -110,44 +112,44 @@ impl ReferenceStateMachine for People {
 }
 
 /// The list and its model.
-struct Pair<P> {
+struct StoreAndModel<P> {
     runtime: Runtime,
-    place: P,
+    fixture: P,
     /// `None` only while it is opened again.
     list: Option<Arc<dyn Waitlist>>,
-    model: Model,
+    model: ReferenceModel,
 }
 
-impl<P: Place> Pair<P> {
+impl<P: StoreFixture> StoreAndModel<P> {
     fn list(&self) -> &Arc<dyn Waitlist> {
         self.list.as_ref().expect("it is open")
     }
 
     fn open(&mut self) {
-        self.list = Some(self.place.open().into());
+        self.list = Some(self.fixture.open().into());
     }
 }
 
-impl<P: Place + Default> StateMachineTest for Pair<P> {
+impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
     type SystemUnderTest = Self;
-    type Reference = People;
+    type Reference = ListedPeople;
 
     fn init_test(_: &BTreeSet<u8>) -> Self {
-        let mut pair = Self {
+        let mut state = Self {
             runtime: Runtime::new().expect("a runtime"),
-            place: P::default(),
+            fixture: P::default(),
             list: None,
-            model: Model::over(Arc::default()),
+            model: ReferenceModel::over(Arc::default()),
         };
-        pair.open();
-        pair
+        state.open();
+        state
     }
 
-    fn apply(mut pair: Self, _: &BTreeSet<u8>, event: Event) -> Self {
+    fn apply(mut state: Self, _: &BTreeSet<u8>, event: Event) -> Self {
         match event {
             Event::Join(sign_up) => {
-                let joined = pair.runtime.block_on(pair.list().join(sign_up.entry()));
-                let expected = pair.runtime.block_on(pair.model.join(sign_up.entry()));
+                let joined = state.runtime.block_on(state.list().join(sign_up.entry()));
+                let expected = state.runtime.block_on(state.model.join(sign_up.entry()));
                 assert_eq!(joined, expected);
             }
             Event::JoinTogether(sign_ups) => {
@@ -157,14 +159,14 @@ impl<P: Place + Default> StateMachineTest for Pair<P> {
                 let sign_ups: Vec<_> = sign_ups.into_iter().filter(first).collect();
                 let mut joins = JoinSet::new();
                 for sign_up in sign_ups.clone() {
-                    let list = Arc::clone(pair.list());
+                    let list = Arc::clone(state.list());
                     let join = async move { (sign_up.person, list.join(sign_up.entry()).await) };
-                    joins.spawn_on(join, pair.runtime.handle());
+                    joins.spawn_on(join, state.runtime.handle());
                 }
-                let mut joined = pair.runtime.block_on(joins.join_all());
+                let mut joined = state.runtime.block_on(joins.join_all());
                 joined.sort_by_key(|(person, _)| *person);
                 let model = |sign_up: SignUp| {
-                    let joined = pair.runtime.block_on(pair.model.join(sign_up.entry()));
+                    let joined = state.runtime.block_on(state.model.join(sign_up.entry()));
                     (sign_up.person, joined)
                 };
                 let mut expected: Vec<_> = sign_ups.into_iter().map(model).collect();
@@ -174,27 +176,27 @@ impl<P: Place + Default> StateMachineTest for Pair<P> {
             Event::Erase(person) => {
                 // Who is named twice is there once.
                 let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
-                let erased = pair.runtime.block_on(pair.list().erase(&emails));
-                assert_eq!(erased, pair.runtime.block_on(pair.model.erase(&emails)));
+                let erased = state.runtime.block_on(state.list().erase(&emails));
+                assert_eq!(erased, state.runtime.block_on(state.model.erase(&emails)));
             }
             Event::Restart => {
-                pair.list = None;
-                pair.open();
+                state.list = None;
+                state.open();
             }
             Event::Kill => {
-                let left = pair.place.as_killed();
-                pair.list = None;
-                pair.place = left.unwrap_or(pair.place);
-                pair.open();
+                let left = state.fixture.after_kill();
+                state.list = None;
+                state.fixture = left.unwrap_or(state.fixture);
+                state.open();
             }
         }
-        pair
+        state
     }
 
-    fn check_invariants(pair: &Self, listed: &BTreeSet<u8>) {
-        let list = pair.list();
+    fn check_invariants(state: &Self, listed: &BTreeSet<u8>) {
+        let list = state.list();
         assert_eq!(list.count(), listed.len() as u64);
-        assert_eq!(list.count(), pair.model.count());
+        assert_eq!(list.count(), state.model.count());
         // Of those who joined together and at one time, the order is not given.
         let sorted = |list: &dyn Waitlist| {
             let mut entries = entries(list);
@@ -202,6 +204,6 @@ impl<P: Place + Default> StateMachineTest for Pair<P> {
             entries.sort_by_key(|entry| (entry.joined_at, entry.email.key()));
             entries
         };
-        assert_eq!(sorted(&**list), sorted(&pair.model));
+        assert_eq!(sorted(&**list), sorted(&state.model));
     }
 }

@@ -2,18 +2,20 @@
 
 use std::sync::{Arc, Mutex};
 
-use landing::waitlist::{Answer, Email, Entries, Entry, Joined, Selection, StoreError, Waitlist};
+use landing::waitlist::{
+    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
+};
 use tokio::sync::watch;
 
 /// Entries in the order they came.
-pub(super) struct Model {
-    entries: Arc<Mutex<Vec<Entry>>>,
+pub(super) struct ReferenceModel {
+    entries: Arc<Mutex<Vec<WaitlistEntry>>>,
     count: watch::Sender<u64>,
 }
 
-impl Model {
+impl ReferenceModel {
     /// A list over what is there.
-    pub(super) fn over(entries: Arc<Mutex<Vec<Entry>>>) -> Self {
+    pub(super) fn over(entries: Arc<Mutex<Vec<WaitlistEntry>>>) -> Self {
         let count = entries.lock().expect("no panic").len() as u64;
         Self {
             entries,
@@ -23,8 +25,8 @@ impl Model {
 
     fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&mut Vec<Entry>) -> T,
-    ) -> Answer<'_, T> {
+        change: impl FnOnce(&mut Vec<WaitlistEntry>) -> T,
+    ) -> StoreFuture<'_, T> {
         let mut entries = self.entries.lock().expect("no panic");
         let answer = change(&mut entries);
         self.count.send_if_modified(|count| {
@@ -35,21 +37,21 @@ impl Model {
     }
 }
 
-impl Waitlist for Model {
-    fn join(&self, entry: Entry) -> Answer<'_, Joined> {
+impl Waitlist for ReferenceModel {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         self.change(|entries| {
             if entries
                 .iter()
                 .any(|one| one.email.key() == entry.email.key())
             {
-                return Joined::AlreadyListed;
+                return JoinOutcome::AlreadyListed;
             }
             entries.push(entry);
-            Joined::New
+            JoinOutcome::New
         })
     }
 
-    fn erase(&self, emails: &[Email]) -> Answer<'_, Vec<bool>> {
+    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         self.change(|entries| {
             let mut erase = |email: &Email| {
                 let before = entries.len();
@@ -60,7 +62,7 @@ impl Waitlist for Model {
         })
     }
 
-    fn ready(&self) -> Answer<'_, ()> {
+    fn ready(&self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
@@ -68,11 +70,11 @@ impl Waitlist for Model {
         *self.count.borrow()
     }
 
-    fn changes(&self) -> watch::Receiver<u64> {
+    fn watch_count(&self) -> watch::Receiver<u64> {
         self.count.subscribe()
     }
 
-    fn entries(&self, selection: Selection) -> Result<Entries, StoreError> {
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         let mut entries = self.entries.lock().expect("no panic").clone();
         let count = entries.len() as u64;
         entries.retain(|entry| {
@@ -83,6 +85,6 @@ impl Waitlist for Model {
         if selection.newest_first {
             entries.reverse();
         }
-        Ok(Entries::new(count, entries.into_iter().map(Ok)))
+        Ok(EntryStream::new(count, entries.into_iter().map(Ok)))
     }
 }

@@ -9,17 +9,17 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{Joined, OpenError, SledWaitlist, StoreError, Waitlist};
+use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist, StoreError, Waitlist};
 use tempfile::TempDir;
 
-use super::{contents, entry, erase, join};
+use super::{directory_contents, entry, erase, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
 }
 
 /// What the program says instead of opening.
-fn refusal(data: &Path) -> String {
+fn open_error(data: &Path) -> String {
     let refused = SledWaitlist::open(data).expect_err("it must be refused");
     refused.to_string()
 }
@@ -39,7 +39,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn the_directories_are_made_on_the_way_and_private() {
+async fn creates_private_parent_directories() {
     let directory = TempDir::new().expect("a directory");
     let data = directory.path().join("made/on/the/way");
     drop(open(&data));
@@ -54,7 +54,7 @@ async fn the_directories_are_made_on_the_way_and_private() {
 }
 
 #[tokio::test]
-async fn the_list_is_private_also_in_a_directory_that_was_open_to_others() {
+async fn list_is_private_in_a_public_directory() {
     let directory = TempDir::new().expect("a directory");
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
     drop(open(directory.path()));
@@ -63,62 +63,65 @@ async fn the_list_is_private_also_in_a_directory_that_was_open_to_others() {
 }
 
 #[tokio::test]
-async fn a_second_process_is_told_who_holds_the_directory() {
+async fn second_process_learns_the_lock_holder() {
     let directory = TempDir::new().expect("a directory");
     let _held = open(directory.path());
-    let Err(OpenError::Held(_, holder)) = SledWaitlist::open(directory.path()) else {
+    let Err(SledOpenError::InUse(_, holder)) = SledWaitlist::open(directory.path()) else {
         panic!("the second one must not open");
     };
     assert_eq!(holder, Some(std::process::id()));
 }
 
 #[tokio::test]
-async fn a_start_that_was_cut_off_before_the_store_had_its_name_starts_again() {
+async fn recovers_from_an_interrupted_creation() {
     let directory = TempDir::new().expect("a directory");
     let half = directory.path().join("waitlist.new");
     fs::create_dir(&half).expect("writable");
     fs::write(half.join("db"), "half a database").expect("writable");
     let list = open(directory.path());
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
 
 #[tokio::test]
-async fn a_directory_that_is_no_waitlist_is_refused_and_left_alone() {
+async fn rejects_an_unrelated_directory_and_keeps_it() {
     let directory = TempDir::new().expect("a directory");
     let store = directory.path().join("waitlist");
     fs::create_dir(&store).expect("writable");
     fs::write(store.join("notes.txt"), "mine").expect("writable");
-    let before = contents(&store);
-    let told = refusal(directory.path());
-    assert!(told.contains("holds no database"), "{told}");
-    assert_eq!(contents(&store), before);
+    let before = directory_contents(&store);
+    let message = open_error(directory.path());
+    assert!(message.contains("holds no database"), "{message}");
+    assert_eq!(directory_contents(&store), before);
 }
 
 #[tokio::test]
-async fn a_lock_file_of_somebody_else_is_refused_and_left_alone() {
+async fn rejects_an_unrelated_lock_file_and_keeps_it() {
     let directory = TempDir::new().expect("a directory");
     fs::write(directory.path().join("lock"), "of my bicycle\n").expect("writable");
-    let before = contents(directory.path());
-    let told = refusal(directory.path());
-    assert!(told.contains("lock") && told.contains("--store"), "{told}");
-    assert_eq!(contents(directory.path()), before);
+    let before = directory_contents(directory.path());
+    let message = open_error(directory.path());
+    assert!(
+        message.contains("lock") && message.contains("--store"),
+        "{message}"
+    );
+    assert_eq!(directory_contents(directory.path()), before);
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_refused() {
+async fn rejects_an_unrelated_sled_database() {
     let directory = TempDir::new().expect("a directory");
     fs::create_dir(directory.path().join("waitlist")).expect("writable");
     let other = database(directory.path());
     other.insert("their", "value").expect("writable");
     drop(other);
-    let told = refusal(directory.path());
-    assert!(told.contains("it is not a waitlist"), "{told}");
+    let message = open_error(directory.path());
+    assert!(message.contains("it is not a waitlist"), "{message}");
     let value = database(directory.path()).get("their").expect("readable");
     assert_eq!(value.expect("it is there"), "value");
 }
 
 #[tokio::test]
-async fn a_list_of_another_format_is_refused_by_its_number() {
+async fn rejects_another_format_by_its_number() {
     let directory = TempDir::new().expect("a directory");
     drop(open(directory.path()));
     for (found, named) in [
@@ -128,16 +131,16 @@ async fn a_list_of_another_format_is_refused_by_its_number() {
         let database = database(directory.path());
         database.insert("format", found).expect("writable");
         drop(database);
-        let told = refusal(directory.path());
+        let message = open_error(directory.path());
         assert!(
-            told.contains(named) && told.contains("reads format 2"),
-            "{told}"
+            message.contains(named) && message.contains("reads format 2"),
+            "{message}"
         );
     }
 }
 
 /// Changes the records of a list behind its back, and returns the refusal.
-async fn refusal_of(change: impl FnOnce(&::sled::Tree)) -> String {
+async fn open_error_after(change: impl FnOnce(&::sled::Tree)) -> String {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
     for number in 0..100 {
@@ -147,12 +150,12 @@ async fn refusal_of(change: impl FnOnce(&::sled::Tree)) -> String {
     let database = database(directory.path());
     change(&database.open_tree("entries").expect("it is there"));
     drop(database);
-    refusal(directory.path())
+    open_error(directory.path())
 }
 
 #[tokio::test]
-async fn missing_entries_are_told_by_their_numbers() {
-    let told = refusal_of(|records| {
+async fn reports_missing_entries_by_number() {
+    let message = open_error_after(|records| {
         let second = records
             .iter()
             .keys()
@@ -161,38 +164,38 @@ async fn missing_entries_are_told_by_their_numbers() {
             .expect("readable");
         records.remove(second).expect("writable");
     });
-    let told = told.await;
-    assert!(told.contains("the entries from number 3"), "{told}");
-    assert!(told.contains("are missing"), "{told}");
+    let message = message.await;
+    assert!(message.contains("the entries from number 3"), "{message}");
+    assert!(message.contains("are missing"), "{message}");
 }
 
 #[tokio::test]
-async fn damaged_entries_are_told_by_their_number() {
-    let told = refusal_of(|records| {
+async fn reports_damaged_entries_by_number() {
+    let message = open_error_after(|records| {
         let (first, value) = records.first().expect("readable").expect("it is there");
         records
             .insert(first, &value[..value.len() - 1])
             .expect("writable");
     });
-    let told = told.await;
+    let message = message.await;
     assert!(
-        told.contains("the entries from number 0 on are damaged"),
-        "{told}"
+        message.contains("the entries from number 0 on are damaged"),
+        "{message}"
     );
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_of_ours_is_damage_too() {
-    let told = refusal_of(|records| {
+async fn reports_an_unknown_key_as_damage() {
+    let message = open_error_after(|records| {
         records.insert("other", "value").expect("writable");
     });
-    let told = told.await;
-    assert!(told.contains("damaged"), "{told}");
+    let message = message.await;
+    assert!(message.contains("damaged"), "{message}");
 }
 
 /// More than can wait at once.
 #[tokio::test]
-async fn when_too_many_wait_the_next_one_is_turned_away_at_once_and_nobody_is_lost() {
+async fn full_queue_returns_busy_and_loses_no_sign_up() {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
     let people: Vec<_> = (0..400_000)
@@ -206,7 +209,7 @@ async fn when_too_many_wait_the_next_one_is_turned_away_at_once_and_nobody_is_lo
             Poll::Ready(Err(error)) => return Some(error),
             // The committer was quicker than this thread.
             Poll::Ready(Ok(joined)) => {
-                assert_eq!(joined, Joined::New);
+                assert_eq!(joined, JoinOutcome::New);
                 answered += 1;
             }
             Poll::Pending => waiting.push(answer),
@@ -216,7 +219,7 @@ async fn when_too_many_wait_the_next_one_is_turned_away_at_once_and_nobody_is_lo
     assert_eq!(refused, Some(StoreError::Busy));
     let accepted = answered + waiting.len() as u64;
     for answer in waiting {
-        assert_eq!(answer.await, Ok(Joined::New));
+        assert_eq!(answer.await, Ok(JoinOutcome::New));
     }
     assert_eq!(
         (list.count(), super::entries(&list).len() as u64),
@@ -225,7 +228,7 @@ async fn when_too_many_wait_the_next_one_is_turned_away_at_once_and_nobody_is_lo
 }
 
 #[tokio::test]
-async fn who_goes_away_while_waiting_may_be_listed_or_not_and_asking_again_tells() {
+async fn abandoned_sign_up_can_be_repeated() {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
     for number in 0..500 {
@@ -234,7 +237,7 @@ async fn who_goes_away_while_waiting_may_be_listed_or_not_and_asking_again_tells
     let mut listed = 0;
     for number in 0..500 {
         let again = join(&list, &format!("{number}@example.com")).await;
-        listed += u64::from(again == Joined::AlreadyListed);
+        listed += u64::from(again == JoinOutcome::AlreadyListed);
     }
     assert!(listed < 500, "nothing is written for who is gone already");
     assert_eq!((list.count(), super::entries(&list).len()), (500, 500));
@@ -255,7 +258,7 @@ async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
         let mut erased = list.erase(&[entry(&format!("{number}@example.com"), 0).email]);
         assert!(erased.as_mut().poll(&mut look).is_pending());
         let new = format!("new{number}@example.com");
-        assert_eq!(join(&list, &new).await, Joined::New);
+        assert_eq!(join(&list, &new).await, JoinOutcome::New);
         let poll = erased.as_mut().poll(&mut look);
         overtook |= poll.is_pending();
         if poll.is_pending() {
@@ -270,7 +273,7 @@ async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
 
 /// Larger pieces sled would write to files of their own, and never sync them.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_ever_written_beside_the_log() {
+async fn writes_no_blob_files() {
     let directory = TempDir::new().expect("a directory");
     let list = std::sync::Arc::new(open(directory.path()));
     let longest = format!("@{0}.{0}.{1}", "y".repeat(63), "z".repeat(61));

@@ -21,17 +21,17 @@ use queue::Queue;
 
 /// Between two writes. With none, the thread that writes was woken for each line: its `sched_yield` alone was
 /// a tenth of all system calls under load.
-const PAUSE: Duration = Duration::from_millis(10);
+const WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long the process waits at its end for the remaining lines. It must also end if nobody reads standard
 /// error.
-const END_TIMEOUT: Duration = Duration::from_millis(400);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The log while it is written. What waits is written when this is dropped.
-pub(crate) struct Log {
+pub(crate) struct LogGuard {
     queue: Arc<Queue>,
     /// Disconnected once every line is written.
-    writing: Receiver<()>,
+    writer_done: Receiver<()>,
 }
 
 /// Starts logging. A separate thread writes the lines, many in one write when there are many, so requests do not
@@ -39,45 +39,45 @@ pub(crate) struct Log {
 ///
 /// # Errors
 /// When that thread cannot be started.
-pub(crate) fn start(format: LogFormat) -> io::Result<Log> {
+pub(crate) fn start(format: LogFormat) -> io::Result<LogGuard> {
     let queue = Arc::new(Queue::default());
-    let (written, writing) = sync_channel(0);
-    let lines = Arc::clone(&queue);
+    let (done, writer_done) = sync_channel(0);
+    let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
-        write(&lines);
-        drop(written);
+        write_queued(&writer_queue);
+        drop(done);
     })?;
     // Of ours alone: libraries may log what a stranger has sent.
-    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
+    let own_target = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(&queue))
         .with_ansi(io::stderr().is_terminal())
         .with_target(false);
-    let log = tracing_subscriber::registry().with(ours);
+    let log = tracing_subscriber::registry().with(own_target);
     match format {
         LogFormat::Human => log.with(lines).init(),
         LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
     }
     log_panics();
-    Ok(Log { queue, writing })
+    Ok(LogGuard { queue, writer_done })
 }
 
-impl Drop for Log {
+impl Drop for LogGuard {
     fn drop(&mut self) {
         self.queue.close();
-        let _ = self.writing.recv_timeout(END_TIMEOUT);
+        let _ = self.writer_done.recv_timeout(FLUSH_TIMEOUT);
     }
 }
 
 /// Writes lines as they come, until the log is closed and every line is written.
-fn write(queue: &Queue) {
+fn write_queued(queue: &Queue) {
     let mut lines = Vec::new();
     // Lines that were lost and not reported, and those that the warning on its way to the reader reports.
     let (mut lost, mut reported) = (0, 0);
     while let Some(dropped) = queue.take(&mut lines) {
         lost += dropped;
-        let all = count(&lines);
-        let failed = write_all(&lines);
+        let all = count_lines(&lines);
+        let failed = write_lines(&lines);
         if failed == all {
             // The warning is among them.
             lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
@@ -91,23 +91,25 @@ fn write(queue: &Queue) {
             tracing::warn!("{reported} lines of the log were dropped: the log could not keep up");
         }
         lines.clear();
-        thread::sleep(PAUSE);
+        thread::sleep(WRITE_INTERVAL);
     }
 }
 
-fn count(lines: &[u8]) -> u64 {
+fn count_lines(lines: &[u8]) -> u64 {
     lines.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Writes lines to standard error, also to one that is non-blocking and full. Returns how many were lost,
 /// because the disk is full, for example.
-fn write_all(mut lines: &[u8]) -> u64 {
+fn write_lines(mut lines: &[u8]) -> u64 {
     while !lines.is_empty() {
         match io::stderr().write(lines) {
             Ok(written) => lines = &lines[written..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
-            Err(_) => return count(lines),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                thread::sleep(WRITE_INTERVAL)
+            }
+            Err(_) => return count_lines(lines),
         }
     }
     0
@@ -117,10 +119,10 @@ fn write_all(mut lines: &[u8]) -> u64 {
 /// an address included.
 pub fn log_panics() {
     panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
+        let location = panic.location().map(ToString::to_string);
         tracing::error!(
             "a fault of this program at {}",
-            place.as_deref().unwrap_or("a place unknown")
+            location.as_deref().unwrap_or("a place unknown")
         );
     }));
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Maximum size of the waiting lines, in bytes: about 10,000 lines.
-const BYTES_MAX: usize = 1 << 20;
+const QUEUE_MAX_BYTES: usize = 1 << 20;
 
 /// A queue of whole lines with one reader.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Queue {
     /// Adds a line, or counts it as dropped when the queue is full.
     fn push(&self, line: &[u8]) {
         let mut state = self.state();
-        if state.lines.len() + line.len() > BYTES_MAX {
+        if state.lines.len() + line.len() > QUEUE_MAX_BYTES {
             state.dropped += 1;
             return;
         }

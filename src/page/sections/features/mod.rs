@@ -4,7 +4,7 @@ mod scenes;
 
 use leptos::prelude::*;
 
-use crate::{copy::features, page::say};
+use crate::{copy::features, page::page_text};
 
 /// Six cards.
 #[component]
@@ -29,7 +29,7 @@ pub fn Features() -> impl IntoView {
                         view! {
                             <li>
                                 <div class="card">
-                                    <div><h3>{title}</h3><p>{say(text)}</p></div>
+                                    <div><h3>{title}</h3><p>{page_text(text)}</p></div>
                                     {scene}
                                 </div>
                             </li>

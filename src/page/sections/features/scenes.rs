@@ -6,15 +6,15 @@ use leptos::prelude::*;
 use crate::copy::features::scenes;
 
 /// Height of a row of writing, in em.
-const ROW: f64 = 2.25;
+const ROW_HEIGHT_EM: f64 = 2.25;
 
 /// Where the writing of a row stands, in em from the top.
 fn baseline(row: usize) -> f64 {
-    ROW * row as f64 + 1.5
+    ROW_HEIGHT_EM * row as f64 + 1.5
 }
 
 /// The class of a row that a phone leaves out (`style/features.css`).
-fn more(row: usize) -> Option<&'static str> {
+fn phone_class(row: usize) -> Option<&'static str> {
     const ROWS_ON_A_PHONE: usize = 3;
     (row >= ROWS_ON_A_PHONE).then_some("more")
 }
@@ -29,9 +29,12 @@ pub(crate) fn bucket() -> impl IntoView {
         .iter()
         .enumerate()
         .map(|(index, (name, size))| {
-            let (line, text) = (em(ROW * (index + 1) as f64), em(baseline(index + 1)));
+            let (line, text) = (
+                em(ROW_HEIGHT_EM * (index + 1) as f64),
+                em(baseline(index + 1)),
+            );
             view! {
-                <g class=more(index + 1)>
+                <g class=phone_class(index + 1)>
                     <line x2="100%" y1=line.clone() y2=line/>
                     <text x="0" y=text.clone()>{*name}</text>
                     <text class="quiet" x="100%" y=text text-anchor="end">{*size}</text>
@@ -39,7 +42,7 @@ pub(crate) fn bucket() -> impl IntoView {
             }
         });
     view! {
-        <svg class="scene bucket" height=em(ROW * 6.0) aria-hidden="true">
+        <svg class="scene bucket" height=em(ROW_HEIGHT_EM * 6.0) aria-hidden="true">
             <text class="live" x="0" y=em(baseline(0))>{scenes::BUCKET}</text>
             {rows.collect_view()}
         </svg>
@@ -49,33 +52,33 @@ pub(crate) fn bucket() -> impl IntoView {
 /// A tree of files: each row is tied to the folder it lies in.
 pub(crate) fn tree() -> impl IntoView {
     /// From one depth to the next, in em.
-    const INDENT: f64 = 1.5;
+    const INDENT_EM: f64 = 1.5;
     let rows = scenes::TREE
         .iter()
         .enumerate()
         .map(|(index, (depth, name))| {
             let middle = baseline(index) - 0.35;
-            let tie = depth.checked_sub(1).map(|outer| {
+            let branch = depth.checked_sub(1).map(|outer| {
             let parent = (0..index).rev().find(|row| scenes::TREE[*row].0 == outer);
-            let x = INDENT * outer as f64 + 0.3;
+            let x = INDENT_EM * outer as f64 + 0.3;
             view! {
                 <line x1=em(x) x2=em(x) y1=em(baseline(parent.unwrap_or(0)) + 0.4) y2=em(middle)/>
                 <line x1=em(x) x2=em(x + 0.9) y1=em(middle) y2=em(middle)/>
             }
         });
-            let folder = scenes::TREE
+            let is_folder = scenes::TREE
                 .get(index + 1)
                 .is_some_and(|(next, _)| next > depth);
-            let class = if folder { "" } else { "quiet" };
+            let class = if is_folder { "" } else { "quiet" };
             view! {
-                <g class=more(index)>
-                    {tie}
-                    <text class=class x=em(INDENT * *depth as f64) y=em(baseline(index))>{*name}</text>
+                <g class=phone_class(index)>
+                    {branch}
+                    <text class=class x=em(INDENT_EM * *depth as f64) y=em(baseline(index))>{*name}</text>
                 </g>
             }
         });
     view! {
-        <svg class="scene tree" height=em(ROW * scenes::TREE.len() as f64) aria-hidden="true">
+        <svg class="scene tree" height=em(ROW_HEIGHT_EM * scenes::TREE.len() as f64) aria-hidden="true">
             {rows.collect_view()}
         </svg>
     }
@@ -84,23 +87,26 @@ pub(crate) fn tree() -> impl IntoView {
 /// An editor: numbered lines, one of them being changed.
 pub(crate) fn editor() -> impl IntoView {
     /// Where the lines begin, and how wide a letter of the machine's typeface is, in em.
-    const START: f64 = 2.5;
-    const LETTER: f64 = 0.6;
+    const TEXT_START_EM: f64 = 2.5;
+    const LETTER_WIDTH_EM: f64 = 0.6;
     let (row, column) = scenes::CARET;
     let rows = scenes::EDITOR.iter().enumerate().map(|(index, line)| {
         let y = em(baseline(index));
         view! {
             <text class="quiet" x="0.75em" y=y.clone()>{index + 1}</text>
-            <text x=em(START) y=y>{*line}</text>
+            <text x=em(TEXT_START_EM) y=y>{*line}</text>
         }
     });
-    let (top, left) = (ROW * row as f64, START + LETTER * column as f64);
+    let (top, left) = (
+        ROW_HEIGHT_EM * row as f64,
+        TEXT_START_EM + LETTER_WIDTH_EM * column as f64,
+    );
     view! {
-        <svg class="scene editor" height=em(ROW * 4.5) aria-hidden="true">
-            <rect class="wash" width="100%" height=em(ROW) y=em(top)/>
+        <svg class="scene editor" height=em(ROW_HEIGHT_EM * 4.5) aria-hidden="true">
+            <rect class="wash" width="100%" height=em(ROW_HEIGHT_EM) y=em(top)/>
             {rows.collect_view()}
             <rect class="caret" x=em(left) y=em(top + 0.45) width="0.15em" height="1.4em"/>
-            <text class="live more" x="100%" y=em(ROW * 4.0) text-anchor="end">{scenes::SAVED}</text>
+            <text class="live more" x="100%" y=em(ROW_HEIGHT_EM * 4.0) text-anchor="end">{scenes::SAVED}</text>
         </svg>
     }
 }

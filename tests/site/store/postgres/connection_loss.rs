@@ -2,38 +2,38 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{Joined, StoreError, Waitlist};
+use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
-    fault_proxy::{Cut, Wire},
-    is_outage, open, within,
+    fault_proxy::{Fault, FaultProxy},
+    is_outage, open, within_timeout,
 };
 use crate::{
-    postgres_server::Server,
-    process::{A_WHILE, wait_until},
+    postgres_server::PostgresServer,
+    process::{TEST_TIMEOUT, wait_until},
     store::{addresses, email, erase, join},
 };
 
 /// Stands in the address of whoever is cut off.
-const MARK: &str = "cut-off";
+const INTERRUPTED: &str = "cut-off";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_cut_off_while_joining_is_new_once() {
-    for cut in [Cut::Before, Cut::After] {
-        let wire = Wire::to_new_database(MARK).await;
-        let list = open(&wire.url);
+async fn interrupted_join_is_new_once() {
+    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
+        let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
+        let list = open(&proxy.url);
         join(&list, "ann@example.com").await;
-        wire.cut(cut);
+        proxy.fail_next(cut);
         assert_eq!(
             join(&list, "cut-off@example.com").await,
-            Joined::New,
+            JoinOutcome::New,
             "{cut:?}"
         );
-        assert_eq!(wire.cuts(), 1);
+        assert_eq!(proxy.faults(), 1);
         assert_eq!(
             join(&list, "cut-off@example.com").await,
-            Joined::AlreadyListed
+            JoinOutcome::AlreadyListed
         );
         assert_eq!(list.count(), 2, "{cut:?}");
         assert_eq!(addresses(&list), ["ann@example.com", "cut-off@example.com"]);
@@ -41,58 +41,58 @@ async fn who_is_cut_off_while_joining_is_new_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_there_before_is_told_so_also_after_a_cut() {
-    let wire = Wire::to_new_database(MARK).await;
-    let list = open(&wire.url);
+async fn interrupted_repeated_join_is_already_listed() {
+    let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
+    let list = open(&proxy.url);
     join(&list, "cut-off@example.com").await;
-    for cut in [Cut::Before, Cut::After] {
-        wire.cut(cut);
+    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
+        proxy.fail_next(cut);
         let again = join(&list, "CUT-off@example.com").await;
-        assert_eq!(again, Joined::AlreadyListed, "{cut:?}");
+        assert_eq!(again, JoinOutcome::AlreadyListed, "{cut:?}");
     }
-    assert_eq!((wire.cuts(), list.count()), (2, 1));
+    assert_eq!((proxy.faults(), list.count()), (2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_erased_was_there_also_when_the_answer_was_cut_off() {
-    for cut in [Cut::Before, Cut::After] {
-        let wire = Wire::to_new_database(MARK).await;
-        let list = open(&wire.url);
+async fn interrupted_erasure_reports_who_was_listed() {
+    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
+        let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
+        let list = open(&proxy.url);
         join(&list, "ann@example.com").await;
         // The first statement looks who is there, the second erases.
-        for cut_off in [Wire::cut, Wire::cut_the_second] {
+        for cut_off in [FaultProxy::fail_next, FaultProxy::fail_second] {
             join(&list, "cut-off@example.com").await;
             let named = [email("cut-off@example.com"), email("bob@example.com")];
-            cut_off(&wire, cut);
+            cut_off(&proxy, cut);
             assert_eq!(list.erase(&named).await, Ok(vec![true, false]), "{cut:?}");
             assert_eq!(list.count(), 1, "{cut:?}");
             assert_eq!(addresses(&list), ["ann@example.com"]);
         }
-        assert_eq!(wire.cuts(), 2, "{cut:?}");
+        assert_eq!(proxy.faults(), 2, "{cut:?}");
     }
 }
 
 /// As when the server of the database hangs, with the statement in its hands, and goes on later.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erasure_that_comes_late_takes_nobody_off_who_has_joined_again() {
-    let wire = Wire::to_new_database(MARK).await;
-    let list = open(&wire.url);
+async fn late_erasure_keeps_a_person_who_joined_again() {
+    let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
+    let list = open(&proxy.url);
     join(&list, "cut-off@example.com").await;
-    wire.cut_the_second(Cut::Late);
+    proxy.fail_second(Fault::DeliverLate);
     assert!(erase(&list, "cut-off@example.com").await);
-    assert_eq!(wire.cuts(), 1);
-    assert_eq!(join(&list, "cut-off@example.com").await, Joined::New);
-    wire.let_go().await;
+    assert_eq!(proxy.faults(), 1);
+    assert_eq!(join(&list, "cut-off@example.com").await, JoinOutcome::New);
+    proxy.release().await;
     assert_eq!(addresses(&list), ["cut-off@example.com"]);
     assert_eq!(list.count(), 1);
 }
 
 /// Again and again, with many people, each of whom comes twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn however_often_connections_break_each_is_new_once_and_counted_once() {
-    let wire = Wire::to_new_database("example.com").await;
-    let list = Arc::new(open(&wire.url));
-    wire.cut_one_in(5);
+async fn repeated_disconnects_lose_and_duplicate_no_sign_up() {
+    let proxy = FaultProxy::to_new_database("example.com").await;
+    let list = Arc::new(open(&proxy.url));
+    proxy.fail_one_in(5);
     let mut clients = JoinSet::new();
     for client in 0..16 {
         let list = Arc::clone(&list);
@@ -109,20 +109,20 @@ async fn however_often_connections_break_each_is_new_once_and_counted_once() {
         });
     }
     let new: u64 = clients.join_all().await.iter().sum();
-    assert!(wire.cuts() > 5, "only {} cuts", wire.cuts());
+    assert!(proxy.faults() > 5, "only {} cuts", proxy.faults());
     assert_eq!((new, list.count()), (640, 640));
     assert_eq!(addresses(&*list).len(), 640);
 }
 
 /// Who asks waits as long as an answer may take, and no longer. Who comes after that is told at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_gone_is_told_and_one_that_is_back_is_used() {
-    let server = Server::start();
-    let list = open(&server.database().parse().expect("a URL"));
-    let mut trouble = list.trouble();
+async fn fails_fast_during_an_outage_and_recovers() {
+    let server = PostgresServer::start();
+    let list = open(&server.create_database().parse().expect("a URL"));
+    let mut outage = list.outage();
     join(&list, "ann@example.com").await;
     server.down("fast");
-    within(trouble.wait_for(Option::is_some)).await;
+    within_timeout(outage.wait_for(Option::is_some)).await;
     assert!(is_outage(&list.ready().await.expect_err("it is gone")));
     let ask = || list.join(crate::store::entry("bob@example.com", 1));
     assert!(is_outage(&ask().await.expect_err("it is gone")));
@@ -132,20 +132,20 @@ async fn a_database_that_is_gone_is_told_and_one_that_is_back_is_used() {
             assert!(is_outage(&ask().await.expect_err("it is gone")));
         }
     };
-    let done = timeout(A_WHILE, many).await;
+    let done = timeout(TEST_TIMEOUT, many).await;
     assert!(done.is_ok(), "who comes after that is told at once");
     server.up();
-    within(trouble.wait_for(Option::is_none)).await;
+    within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
-    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
     assert_eq!(list.count(), 2);
 }
 
 /// As when its disk is full, or the standby is gone that it waits for: it can be read, and not written to.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_only_reads_is_in_trouble_until_it_writes_again() {
-    let server = Server::start();
-    let list = open(&server.database().parse().expect("a URL"));
+async fn read_only_database_is_an_outage_until_it_writes_again() {
+    let server = PostgresServer::start();
+    let list = open(&server.create_database().parse().expect("a URL"));
     join(&list, "ann@example.com").await;
     let wait_for = |standby: &str| {
         let setting = format!("ALTER SYSTEM SET synchronous_standby_names = '{standby}'");
@@ -153,17 +153,17 @@ async fn a_database_that_only_reads_is_in_trouble_until_it_writes_again() {
         server.sql("postgres", "SELECT pg_reload_conf()");
     };
     wait_for("nobody");
-    let mut trouble = list.trouble();
+    let mut outage = list.outage();
     let ask = || list.join(crate::store::entry("bob@example.com", 1));
     assert_eq!(ask().await, Err(StoreError::Unreachable));
     assert!(
-        trouble.borrow().is_some(),
+        outage.borrow().is_some(),
         "also when the count was read meanwhile"
     );
     assert_eq!(list.ready().await, Err(StoreError::Unreachable));
     assert_eq!(ask().await, Err(StoreError::Unreachable), "at once");
     wait_for("");
-    within(trouble.wait_for(Option::is_none)).await;
+    within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
     // The commit that nobody was told of may have become one.
     ask().await.expect("an answer");
@@ -173,9 +173,9 @@ async fn a_database_that_only_reads_is_in_trouble_until_it_writes_again() {
 /// A commit that waits for its standby is cut off by a restart, and can be seen after it. Who is told of it
 /// then would be lost with the server.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_standby_has_is_not_told_of_after_a_restart_either() {
-    let server = Server::start();
-    let list = open(&server.database().parse().expect("a URL"));
+async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
+    let server = PostgresServer::start();
+    let list = open(&server.create_database().parse().expect("a URL"));
     join(&list, "ann@example.com").await;
     server.sql(
         "postgres",
@@ -208,16 +208,16 @@ async fn what_no_standby_has_is_not_told_of_after_a_restart_either() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_joins_while_the_database_starts_anew_waits_for_it() {
-    let server = Server::start();
-    let list = open(&server.database().parse().expect("a URL"));
+async fn join_waits_for_a_database_restart() {
+    let server = PostgresServer::start();
+    let list = open(&server.create_database().parse().expect("a URL"));
     for mode in ["fast", "immediate"] {
         server.down(mode);
         let address = format!("{mode}@example.com");
         let (joined, ()) = tokio::join!(join(&list, &address), async {
             tokio::task::block_in_place(|| server.up());
         });
-        assert_eq!(joined, Joined::New);
+        assert_eq!(joined, JoinOutcome::New);
     }
     assert_eq!(list.count(), 2);
 }

@@ -5,12 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use landing::waitlist::{Joined, Waitlist};
+use landing::waitlist::{JoinOutcome, Waitlist};
 use tokio::task::JoinSet;
 
 use super::open;
 use crate::{
-    postgres_server::SHARED,
+    postgres_server::SHARED_SERVER,
     store::{entries, erase, join},
 };
 
@@ -20,13 +20,13 @@ fn check(url: &str, options: &[&str]) -> Output {
     command.args(options).output().expect("it runs")
 }
 
-fn said(output: &Output) -> String {
+fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_repair_corrects_the_count_and_says_by_how_much() {
-    let url = SHARED.database();
+async fn check_repair_corrects_the_count_and_prints_the_difference() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = open(&url.parse().expect("a URL"));
     for person in 0..5 {
@@ -43,35 +43,35 @@ async fn check_repair_corrects_the_count_and_says_by_how_much() {
             "-1",
         ),
     ] {
-        SHARED.sql(name, change);
+        SHARED_SERVER.sql(name, change);
         let found = check(&url, &[]);
         assert_eq!(found.status.code(), Some(1), "{change}");
         let repaired = check(&url, &["--repair"]);
-        let told = said(&repaired);
+        let report = stdout(&repaired);
         assert!(
-            told.contains(&format!("corrected by {by}")),
-            "{change}: {told}"
+            report.contains(&format!("corrected by {by}")),
+            "{change}: {report}"
         );
-        assert_eq!(repaired.status.code(), Some(0), "{told}");
+        assert_eq!(repaired.status.code(), Some(0), "{report}");
         assert_eq!(check(&url, &[]).status.code(), Some(0));
     }
-    let told = said(&check(&url, &["--repair"]));
-    assert!(told.contains("nothing was changed"), "{told}");
-    let json = said(&check(&url, &["--repair", "--json"]));
+    let report = stdout(&check(&url, &["--repair"]));
+    assert!(report.contains("nothing was changed"), "{report}");
+    let json = stdout(&check(&url, &["--repair", "--json"]));
     assert!(json.contains(r#""count_corrected_by":0"#), "{json}");
     // The instance that runs goes on in its slot.
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let counted = "SELECT sum(entries) FROM waitlist_count";
-    assert_eq!(SHARED.sql(name, counted), "5");
+    assert_eq!(SHARED_SERVER.sql(name, counted), "5");
 }
 
 /// While people join and are erased, and by two at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recount_is_exact_while_the_list_changes() {
-    let url = SHARED.database();
+async fn recount_is_exact_during_changes() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = Arc::new(open(&url.parse().expect("a URL")));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "UPDATE waitlist_count SET entries = entries + 7 WHERE slot < 3",
     );
@@ -102,32 +102,32 @@ async fn a_recount_is_exact_while_the_list_changes() {
     assert_eq!(list.recount().await, Ok(0));
     assert_eq!(entries(&*list).len(), 8 * 54);
     assert_eq!(
-        SHARED.sql(name, "SELECT sum(entries) FROM waitlist_count"),
+        SHARED_SERVER.sql(name, "SELECT sum(entries) FROM waitlist_count"),
         "432"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_rows_are_created_when_a_list_is_opened() {
-    let url = SHARED.database();
+async fn open_creates_missing_count_rows() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     drop(open(&url.parse().expect("a URL")));
-    SHARED.sql(name, "DELETE FROM waitlist_count WHERE slot > 9");
+    SHARED_SERVER.sql(name, "DELETE FROM waitlist_count WHERE slot > 9");
     drop(open(&url.parse().expect("a URL")));
     assert_eq!(
-        SHARED.sql(name, "SELECT count(*) FROM waitlist_count"),
+        SHARED_SERVER.sql(name, "SELECT count(*) FROM waitlist_count"),
         "64"
     );
 }
 
 /// As README.md gives a user just the rights that an instance needs.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_may_not_create_rows_counts_in_one_that_is_there() {
-    let url = SHARED.database();
+async fn counts_in_an_existing_row_without_insert_rights() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     drop(open(&url.parse().expect("a URL")));
-    SHARED.sql("postgres", &format!("CREATE USER {name} PASSWORD 'secret'"));
-    SHARED.sql(
+    SHARED_SERVER.sql("postgres", &format!("CREATE USER {name} PASSWORD 'secret'"));
+    SHARED_SERVER.sql(
         name,
         &format!(
             "GRANT SELECT ON waitlist_migrations TO {name};
@@ -140,10 +140,10 @@ async fn a_user_who_may_not_create_rows_counts_in_one_that_is_there() {
     for number in 0..4 {
         let list = open(&url.parse().expect("a URL"));
         let address = format!("{number}@example.com");
-        assert_eq!(join(&list, &address).await, Joined::New);
+        assert_eq!(join(&list, &address).await, JoinOutcome::New);
     }
     assert_eq!(
-        SHARED.sql(name, "SELECT sum(entries) FROM waitlist_count"),
+        SHARED_SERVER.sql(name, "SELECT sum(entries) FROM waitlist_count"),
         "4"
     );
 }

@@ -1,4 +1,4 @@
-//! Several copies over one database.
+//! Several instances over one database.
 
 use std::{
     env,
@@ -10,31 +10,35 @@ use std::{
     thread,
 };
 
-use landing::waitlist::{DatabaseUrl, Joined, PostgresWaitlist, Waitlist};
+use landing::waitlist::{DatabaseUrl, JoinOutcome, PostgresWaitlist, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::open;
 use crate::{
-    postgres_server::{self, SHARED, Server},
-    process::A_WHILE,
+    postgres_server::{self, PostgresServer, SHARED_SERVER},
+    process::TEST_TIMEOUT,
     store::{addresses, email, entries, entry, erase, join},
 };
 
-fn three(url: &DatabaseUrl) -> [Arc<PostgresWaitlist>; 3] {
+fn open_three(url: &DatabaseUrl) -> [Arc<PostgresWaitlist>; 3] {
     [(); 3].map(|()| Arc::new(open(url)))
 }
 
-/// Waits until a copy tells a count.
-async fn told(list: &dyn Waitlist, count: u64) {
-    let mut changes = list.changes();
-    let told = timeout(A_WHILE, changes.wait_for(|told| *told == count));
-    assert!(told.await.is_ok(), "it tells {} for {count}", list.count());
+/// Waits until a instance tells a count.
+async fn wait_for_count(list: &dyn Waitlist, count: u64) {
+    let mut changes = list.watch_count();
+    let reached = timeout(TEST_TIMEOUT, changes.wait_for(|current| *current == count));
+    assert!(
+        reached.await.is_ok(),
+        "it tells {} for {count}",
+        list.count()
+    );
 }
 
 #[test]
-fn copies_that_start_at_once_make_one_list() {
+fn concurrent_starts_create_one_list() {
     for _ in 0..5 {
-        let url = postgres_server::database();
+        let url = postgres_server::test_database();
         let lists: Vec<_> = thread::scope(|scope| {
             let starting: Vec<_> = (0..8).map(|_| scope.spawn(|| open(&url))).collect();
             starting
@@ -47,49 +51,53 @@ fn copies_that_start_at_once_make_one_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_copy_changes_the_others_tell() {
-    let database = postgres_server::database();
-    let copies = three(&database);
-    join(&*copies[0], "ann@example.com").await;
-    for copy in &copies {
-        told(&**copy, 1).await;
+async fn instances_see_each_others_changes() {
+    let database = postgres_server::test_database();
+    let instances = open_three(&database);
+    join(&*instances[0], "ann@example.com").await;
+    for instance in &instances {
+        wait_for_count(&**instance, 1).await;
         assert_eq!(
-            join(&**copy, "ANN@example.com").await,
-            Joined::AlreadyListed
+            join(&**instance, "ANN@example.com").await,
+            JoinOutcome::AlreadyListed
         );
     }
-    assert!(erase(&*copies[1], "ann@example.com").await);
-    for copy in &copies {
-        told(&**copy, 0).await;
+    assert!(erase(&*instances[1], "ann@example.com").await);
+    for instance in &instances {
+        wait_for_count(&**instance, 0).await;
     }
 }
 
 /// Everybody comes to all three, and some are erased meanwhile.
-async fn meet(copies: [Arc<PostgresWaitlist>; 3]) {
+async fn join_and_erase_concurrently(instances: [Arc<PostgresWaitlist>; 3]) {
     let mut joins = JoinSet::new();
     for number in 0..900 {
-        for copy in &copies {
-            let copy = Arc::clone(copy);
-            joins.spawn(
-                async move { (number, join(&*copy, &format!("{number}@example.com")).await) },
-            );
+        for instance in &instances {
+            let instance = Arc::clone(instance);
+            joins.spawn(async move {
+                (
+                    number,
+                    join(&*instance, &format!("{number}@example.com")).await,
+                )
+            });
         }
     }
     let mut erased = JoinSet::new();
-    for (turn, copy) in copies.iter().enumerate() {
-        let copy = Arc::clone(copy);
+    for (turn, instance) in instances.iter().enumerate() {
+        let instance = Arc::clone(instance);
         erased.spawn(async move {
-            // In no order, several at a time, and each by two copies.
+            // In no order, several at a time, and each by two instances.
             let named =
                 (0..60).map(|it| email(&format!("{}@example.com", (it * 37 + turn * 30) % 90)));
-            copy.erase(&named.collect::<Vec<_>>())
+            instance
+                .erase(&named.collect::<Vec<_>>())
                 .await
                 .expect("an answer")
         });
     }
     let mut new = vec![0; 900];
     for (number, joined) in joins.join_all().await {
-        new[number] += u64::from(joined == Joined::New);
+        new[number] += u64::from(joined == JoinOutcome::New);
     }
     erased.join_all().await;
     assert!(
@@ -97,24 +105,27 @@ async fn meet(copies: [Arc<PostgresWaitlist>; 3]) {
         "each is new once"
     );
     assert!(new[..90].iter().all(|times| *times >= 1));
-    let listed = entries(&*copies[0]).len() as u64;
+    let listed = entries(&*instances[0]).len() as u64;
     assert!((810..=900).contains(&listed));
-    for copy in &copies {
-        told(&**copy, listed).await;
+    for instance in &instances {
+        wait_for_count(&**instance, listed).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once() {
-    let database = postgres_server::database();
-    meet(three(&database)).await;
+async fn concurrent_joins_across_instances_are_new_and_counted_once() {
+    let database = postgres_server::test_database();
+    join_and_erase_concurrently(open_three(&database)).await;
 }
 
 /// As CockroachDB is by itself: whoever meets another is told to try again (40001).
 #[tokio::test(flavor = "multi_thread")]
-async fn serialization_failures_are_tried_again() {
-    let server = Server::with(&["default_transaction_isolation = 'serializable'"]);
-    meet(three(&server.database().parse().expect("a URL"))).await;
+async fn retries_serialization_failures() {
+    let server = PostgresServer::with_settings(&["default_transaction_isolation = 'serializable'"]);
+    join_and_erase_concurrently(open_three(
+        &server.create_database().parse().expect("a URL"),
+    ))
+    .await;
     let failures = server.read("log").matches("could not serialize").count();
     assert!(failures > 0, "nothing was put to the test");
 }
@@ -122,10 +133,10 @@ async fn serialization_failures_are_tried_again() {
 /// Copies that count in the same slot, or somebody who changes the rows by hand: who waits for a row counts
 /// on from what it is then.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_the_row_of_the_count_counts_on_from_what_it_becomes() {
-    let database = SHARED.database();
+async fn count_updates_wait_for_a_locked_row() {
+    let database = SHARED_SERVER.create_database();
     let name = database.rsplit('/').next().expect("a name").to_owned();
-    let copies = three(&database.parse().expect("a URL"));
+    let instances = open_three(&database.parse().expect("a URL"));
     let is_over = Arc::new(AtomicBool::new(false));
     let changing = {
         let (name, is_over) = (name.clone(), Arc::clone(&is_over));
@@ -134,20 +145,20 @@ async fn who_waits_for_the_row_of_the_count_counts_on_from_what_it_becomes() {
                           UPDATE waitlist_count SET entries = entries - 1; SELECT pg_sleep(0.1)";
             // One transaction.
             while !is_over.load(Ordering::SeqCst) {
-                SHARED.sql(&name, change);
+                SHARED_SERVER.sql(&name, change);
             }
         })
     };
-    meet(copies).await;
+    join_and_erase_concurrently(instances).await;
     is_over.store(true, Ordering::SeqCst);
     changing.join().expect("no panic");
     let counts = "SELECT (SELECT count(*) FROM waitlist_entries) = (SELECT sum(entries) FROM waitlist_count)";
-    assert_eq!(SHARED.sql(&name, counts), "t");
+    assert_eq!(SHARED_SERVER.sql(&name, counts), "t");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_of_one_millisecond_come_in_the_order_they_joined() {
-    let database = postgres_server::database();
+async fn entries_of_one_millisecond_keep_their_order() {
+    let database = postgres_server::test_database();
     let list = open(&database);
     let people: Vec<_> = (0..2_000)
         .map(|number| format!("{}@example.com", number * 7919 % 2_000))
@@ -159,22 +170,22 @@ async fn those_of_one_millisecond_come_in_the_order_they_joined() {
 
 /// As `make conformance STORE=postgres://…` does it, with a database of the owner's.
 #[test]
-fn the_conformance_suite_runs_in_schemas_of_its_own_and_leaves_nothing() {
-    let url = SHARED.database();
+fn conformance_suite_cleans_up_its_schemas() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
-    SHARED.sql(name, "CREATE TABLE theirs (id int)");
+    SHARED_SERVER.sql(name, "CREATE TABLE theirs (id int)");
     let suite = Command::new(env::current_exe().expect("it runs"))
-        .args(["store::contract::postgres", RACE])
+        .args(["store::conformance::postgres", CONCURRENT_JOINS])
         .env("CONFORMANCE_STORE", &url)
         .output()
         .expect("it runs");
-    let told = String::from_utf8_lossy(&suite.stdout);
-    assert!(suite.status.success(), "{told}");
-    assert!(told.contains("17 passed"), "{told}");
+    let stdout = String::from_utf8_lossy(&suite.stdout);
+    assert!(suite.status.success(), "{stdout}");
+    assert!(stdout.contains("17 passed"), "{stdout}");
     let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'landing%'";
-    assert_eq!(SHARED.sql(name, left), "0");
+    assert_eq!(SHARED_SERVER.sql(name, left), "0");
     assert_eq!(
-        SHARED.sql(
+        SHARED_SERVER.sql(
             name,
             "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
         ),
@@ -182,4 +193,4 @@ fn the_conformance_suite_runs_in_schemas_of_its_own_and_leaves_nothing() {
     );
 }
 
-const RACE: &str = "of_many_who_come_to_several_copies_at_once_each_is_new_once_and_counted_once";
+const CONCURRENT_JOINS: &str = "concurrent_joins_across_instances_are_new_and_counted_once";

@@ -2,45 +2,45 @@
 
 use std::{net::TcpListener, process::Command, thread, time::Duration};
 
-use landing::waitlist::Joined;
+use landing::waitlist::JoinOutcome;
 
-use super::{fault_proxy::Wire, open};
+use super::{fault_proxy::FaultProxy, open};
 use crate::{
-    postgres_server::{SHARED, Server},
+    postgres_server::{PostgresServer, SHARED_SERVER},
     store::join,
 };
 
 /// A host that accepts connections and says nothing, before or after the good one in a URL.
-fn with_a_host_that_hangs(is_first: bool) -> (TcpListener, String) {
+fn url_with_hanging_host(is_first: bool) -> (TcpListener, String) {
     let hangs = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let other = hangs.local_addr().expect("it is bound");
-    let good = format!("127.0.0.1:{}", SHARED.port);
+    let good = format!("127.0.0.1:{}", SHARED_SERVER.port);
     let both = if is_first {
         format!("{other},{good}")
     } else {
         format!("{good},{other}")
     };
-    (hangs, SHARED.database().replace(&good, &both))
+    (hangs, SHARED_SERVER.create_database().replace(&good, &both))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_hangs_does_not_starve_the_healthy_one() {
+async fn hanging_host_does_not_block_the_healthy_one() {
     for turn in 0..8 {
-        let (_hangs, url) = with_a_host_that_hangs(turn % 2 == 0);
+        let (_hangs, url) = url_with_hanging_host(turn % 2 == 0);
         for options in ["", "?load_balance_hosts=disable"] {
             let list = open(&format!("{url}{options}").parse().expect("a URL"));
             let ann = format!("ann{options}@example.com").replace(['?', '='], "-");
-            assert_eq!(join(&list, &ann).await, Joined::New, "turn {turn}");
+            assert_eq!(join(&list, &ann).await, JoinOutcome::New, "turn {turn}");
         }
     }
 }
 
 /// It lets us log in, and does not answer what comes then.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_hangs_at_a_statement_does_not_starve_the_healthy_one() {
-    let wire = Wire::to_new_database("entries = entries").await;
-    let (hanging, good) = (wire.port, SHARED.port);
-    let url = wire
+async fn host_hanging_at_a_statement_does_not_block_the_healthy_one() {
+    let proxy = FaultProxy::to_new_database("entries = entries").await;
+    let (hanging, good) = (proxy.port, SHARED_SERVER.port);
+    let url = proxy
         .both
         .replace("HOSTS", &format!("127.0.0.1:{hanging},127.0.0.1:{good}"));
     let list = open(
@@ -48,14 +48,14 @@ async fn a_host_that_hangs_at_a_statement_does_not_starve_the_healthy_one() {
             .parse()
             .expect("a URL"),
     );
-    wire.mute_all();
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
-    assert!(wire.cuts() > 0, "nothing was put to the test");
+    proxy.drop_all_responses();
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
+    assert!(proxy.faults() > 0, "nothing was put to the test");
 }
 
 #[test]
-fn a_command_uses_the_healthy_host_too() {
-    let (_hangs, url) = with_a_host_that_hangs(true);
+fn command_uses_the_healthy_host() {
+    let (_hangs, url) = url_with_hanging_host(true);
     drop(open(&url.parse().expect("a URL")));
     for _ in 0..6 {
         let count = Command::new(env!("CARGO_BIN_EXE_landing"))
@@ -64,15 +64,15 @@ fn a_command_uses_the_healthy_host_too() {
             .arg("count")
             .output()
             .expect("it runs");
-        let told = String::from_utf8_lossy(&count.stderr);
-        assert_eq!(count.stdout, b"0\n", "{told}");
+        let stderr = String::from_utf8_lossy(&count.stderr);
+        assert_eq!(count.stdout, b"0\n", "{stderr}");
     }
 }
 
 #[test]
-fn a_command_waits_for_a_database_that_starts() {
-    let server = Server::start();
-    let url = server.database();
+fn command_waits_for_a_starting_database() {
+    let server = PostgresServer::start();
+    let url = server.create_database();
     drop(open(&url.parse().expect("a URL")));
     server.down("fast");
     let count = Command::new(env!("CARGO_BIN_EXE_landing"))
@@ -87,9 +87,9 @@ fn a_command_waits_for_a_database_that_starts() {
     thread::sleep(Duration::from_secs(1));
     server.up();
     let count = count.wait_with_output().expect("it ends");
-    let told = String::from_utf8_lossy(&count.stderr);
-    assert_eq!(count.stdout, b"0\n", "{told}");
-    assert_eq!(told.matches("does not answer").count(), 1, "{told}");
-    assert!(told.contains("Trying for 15 seconds"), "{told}");
-    assert!(!told.contains("secret"), "{told}");
+    let stderr = String::from_utf8_lossy(&count.stderr);
+    assert_eq!(count.stdout, b"0\n", "{stderr}");
+    assert_eq!(stderr.matches("does not answer").count(), 1, "{stderr}");
+    assert!(stderr.contains("Trying for 15 seconds"), "{stderr}");
+    assert!(!stderr.contains("secret"), "{stderr}");
 }

@@ -1,20 +1,20 @@
 //! What is refused when a list is opened, and what is warned of.
 
-use landing::waitlist::{DatabaseError, Joined, PostgresWaitlist, Waitlist};
+use landing::waitlist::{JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist};
 use tokio::task::block_in_place;
 
-use super::{RUNTIME, open, refusal};
+use super::{RUNTIME, open, open_error};
 use crate::{
-    postgres_server::{self, SHARED, Server},
+    postgres_server::{self, PostgresServer, SHARED_SERVER},
     process::wait_until,
     store::join,
 };
 
 #[test]
-fn a_database_without_a_list_is_left_alone_unless_one_is_to_be_made() {
-    let url = postgres_server::database();
-    let told = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is none");
-    assert!(matches!(told, DatabaseError::NoList(_)), "{told}");
+fn open_creates_no_list_unless_asked() {
+    let url = postgres_server::test_database();
+    let message = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is none");
+    assert!(matches!(message, PostgresOpenError::NoList(_)), "{message}");
     drop(open(&url));
     assert_eq!(
         PostgresWaitlist::open(&url, RUNTIME.handle())
@@ -25,66 +25,69 @@ fn a_database_without_a_list_is_left_alone_unless_one_is_to_be_made() {
 }
 
 #[test]
-fn a_server_that_refuses_or_is_not_there_is_told_with_what_to_do() {
-    let url = SHARED.database();
+fn reports_connection_errors_with_advice() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
-    let told = refusal(&url.replace("secret-of-the-tests", "secret-of-others"));
-    assert!(told.contains("password authentication failed"), "{told}");
-    let told = refusal(&SHARED.url("no_such_database"));
+    let message = open_error(&url.replace("secret-of-the-tests", "secret-of-others"));
     assert!(
-        told.contains("\"no_such_database\" does not exist"),
-        "{told}"
+        message.contains("password authentication failed"),
+        "{message}"
     );
-    let told = refusal(&url.replace(&SHARED.port.to_string(), "1"));
+    let message = open_error(&SHARED_SERVER.url("no_such_database"));
     assert!(
-        told.contains("does not answer") && told.contains("refused"),
-        "{told}"
+        message.contains("\"no_such_database\" does not exist"),
+        "{message}"
+    );
+    let message = open_error(&url.replace(&SHARED_SERVER.port.to_string(), "1"));
+    assert!(
+        message.contains("does not answer") && message.contains("refused"),
+        "{message}"
     );
 
     let latin = "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0";
-    SHARED.sql("postgres", latin);
-    let told = refusal(&SHARED.url("latin"));
+    SHARED_SERVER.sql("postgres", latin);
+    let message = open_error(&SHARED_SERVER.url("latin"));
     assert!(
-        told.contains("LATIN1") && told.contains("ENCODING 'UTF8'"),
-        "{told}"
+        message.contains("LATIN1") && message.contains("ENCODING 'UTF8'"),
+        "{message}"
     );
 
     // As a standby is.
-    SHARED.sql(
+    SHARED_SERVER.sql(
         "postgres",
         &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"),
     );
-    let told = refusal(&url);
-    assert!(told.contains("does not allow writes"), "{told}");
+    let message = open_error(&url);
+    assert!(message.contains("does not allow writes"), "{message}");
 }
 
 #[test]
-fn a_list_of_a_newer_format_is_refused_by_its_number() {
-    let database = SHARED.database();
+fn rejects_a_newer_format_by_its_number() {
+    let database = SHARED_SERVER.create_database();
     let name = database.rsplit('/').next().expect("a name");
     drop(open(&database.parse().expect("a URL")));
-    SHARED.sql(name, "INSERT INTO waitlist_migrations (version) VALUES (7)");
-    let told = refusal(&database);
+    SHARED_SERVER.sql(name, "INSERT INTO waitlist_migrations (version) VALUES (7)");
+    let message = open_error(&database);
     assert!(
-        told.contains("format 7") && told.contains("reads format 2"),
-        "{told}"
+        message.contains("format 7") && message.contains("reads format 2"),
+        "{message}"
     );
 }
 
 /// One that was made by somebody who may.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_may_not_make_tables_can_serve_a_list_that_is_there() {
-    let database = SHARED.database();
+async fn serves_an_existing_list_without_create_rights() {
+    let database = SHARED_SERVER.create_database();
     let name = database.rsplit('/').next().expect("a name");
-    SHARED.sql("postgres", &format!("CREATE USER {name} PASSWORD 'secret'"));
+    SHARED_SERVER.sql("postgres", &format!("CREATE USER {name} PASSWORD 'secret'"));
     let as_user = database.replace("owner:secret-of-the-tests", &format!("{name}:secret"));
-    let told = refusal(&as_user);
+    let message = open_error(&as_user);
     assert!(
-        told.contains("permission denied") && told.contains("privileges"),
-        "{told}"
+        message.contains("permission denied") && message.contains("privileges"),
+        "{message}"
     );
     drop(open(&database.parse().expect("a URL")));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         &format!(
             "GRANT SELECT ON waitlist_migrations TO {name};
@@ -93,15 +96,16 @@ async fn a_user_who_may_not_make_tables_can_serve_a_list_that_is_there() {
         ),
     );
     let list = open(&as_user.parse().expect("a URL"));
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
 
 /// Else an answer would be no promise: the next crash of the database may take it back.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_waits_for_the_disk_also_where_the_database_would_not() {
+async fn commits_synchronously_despite_synchronous_commit_off() {
     // It writes its log out of its own accord too, but not so often.
-    let server = Server::with(&["wal_writer_delay = 10s", "synchronous_commit = off"]);
-    let list = open(&server.database().parse().expect("a URL"));
+    let server =
+        PostgresServer::with_settings(&["wal_writer_delay = 10s", "synchronous_commit = off"]);
+    let list = open(&server.create_database().parse().expect("a URL"));
     for number in 0..20 {
         join(&list, &format!("{number}@example.com")).await;
     }
@@ -113,9 +117,9 @@ async fn an_answer_waits_for_the_disk_also_where_the_database_would_not() {
 
 /// Without a setting of its own, a session follows the server's when that is changed.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_waits_for_the_disk_also_when_the_setting_is_changed_later() {
-    let server = Server::with(&["wal_writer_delay = 10s"]);
-    let list = open(&server.database().parse().expect("a URL"));
+async fn commits_synchronously_after_a_later_settings_change() {
+    let server = PostgresServer::with_settings(&["wal_writer_delay = 10s"]);
+    let list = open(&server.create_database().parse().expect("a URL"));
     join(&list, "ann@example.com").await;
     for change in [
         "ALTER SYSTEM SET synchronous_commit = off",
@@ -139,10 +143,10 @@ async fn an_answer_waits_for_the_disk_also_when_the_setting_is_changed_later() {
 }
 
 #[test]
-fn warns_of_a_database_that_does_not_sync() {
-    let server = Server::with(&["fsync = off"]);
-    let list = open(&server.database().parse().expect("a URL"));
+fn warns_about_fsync_off() {
+    let server = PostgresServer::with_settings(&["fsync = off"]);
+    let list = open(&server.create_database().parse().expect("a URL"));
     let warning = list.warning().expect("a warning");
     assert!(warning.contains("fsync = off"), "{warning}");
-    assert_eq!(open(&postgres_server::database()).warning(), None);
+    assert_eq!(open(&postgres_server::test_database()).warning(), None);
 }

@@ -2,26 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use landing::waitlist::{Joined, PostgresWaitlist, Selection, Trouble, Waitlist};
+use landing::waitlist::{JoinOutcome, Outage, PostgresWaitlist, Selection, Waitlist};
 use tokio::{
     task::{JoinHandle, block_in_place, spawn_blocking},
     time::sleep,
 };
 
-use super::{is_outage, open, within};
+use super::{is_outage, open, within_timeout};
 use crate::{
-    postgres_server::{SHARED, Server},
+    postgres_server::{PostgresServer, SHARED_SERVER},
     process::wait_until,
     store::{addresses, entry, join},
 };
 
-/// Collects whether there is trouble, each time that this changes.
-fn changes_of(list: &PostgresWaitlist) -> JoinHandle<Vec<bool>> {
-    let mut trouble = list.trouble();
+/// Collects whether there is outage, each time that this changes.
+fn record_changes(list: &PostgresWaitlist) -> JoinHandle<Vec<bool>> {
+    let mut outage = list.outage();
     tokio::spawn(async move {
         let mut seen = Vec::new();
-        while trouble.changed().await.is_ok() {
-            seen.push(trouble.borrow_and_update().is_some());
+        while outage.changed().await.is_ok() {
+            seen.push(outage.borrow_and_update().is_some());
         }
         seen
     })
@@ -29,28 +29,30 @@ fn changes_of(list: &PostgresWaitlist) -> JoinHandle<Vec<bool>> {
 
 /// As `CREATE INDEX` locks it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
-    let url = SHARED.database();
+async fn locked_table_is_one_outage_and_not_ready() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name").to_owned();
     let list = open(&url.parse().expect("a URL"));
     join(&list, "ann@example.com").await;
-    let changes = changes_of(&list);
+    let changes = record_changes(&list);
     let asleep = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND wait_event = 'PgSleep'"
     );
     let locked = spawn_blocking(move || {
         let lock = "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(8); COMMIT";
-        SHARED.sql(&name, lock);
+        SHARED_SERVER.sql(&name, lock);
     });
     block_in_place(|| {
-        wait_until("they are locked", || SHARED.sql("postgres", &asleep) != "0");
+        wait_until("they are locked", || {
+            SHARED_SERVER.sql("postgres", &asleep) != "0"
+        });
     });
-    let mut trouble = list.trouble();
+    let mut outage = list.outage();
     let bob = list.join(entry("bob@example.com", 1));
     let watched = async {
-        within(trouble.wait_for(Option::is_some)).await;
+        within_timeout(outage.wait_for(Option::is_some)).await;
         while !locked.is_finished() {
-            if trouble.borrow().is_some() {
+            if outage.borrow().is_some() {
                 let why = list.ready().await.expect_err("nobody can join");
                 assert!(is_outage(&why), "{why:?}");
             }
@@ -58,8 +60,8 @@ async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
         }
     };
     let (bob, ()) = tokio::join!(bob, watched);
-    assert_eq!(bob, Ok(Joined::New));
-    within(trouble.wait_for(Option::is_none)).await;
+    assert_eq!(bob, Ok(JoinOutcome::New));
+    within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
     assert_eq!(addresses(&list), ["bob@example.com", "ann@example.com"]);
     assert_eq!(list.count(), 2);
@@ -68,8 +70,8 @@ async fn a_list_whose_entries_are_locked_is_one_outage_and_not_ready() {
 }
 
 /// A server with a list, and a user who owns it but is no superuser.
-fn with_a_user() -> (Server, String) {
-    let server = Server::start();
+fn server_with_user() -> (PostgresServer, String) {
+    let server = PostgresServer::start();
     server.sql("postgres", "CREATE ROLE site LOGIN PASSWORD 'secret'");
     server.sql("postgres", "CREATE DATABASE list OWNER site");
     let url = format!("postgres://site:secret@127.0.0.1:{}/list", server.port);
@@ -77,17 +79,17 @@ fn with_a_user() -> (Server, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_right_that_is_revoked_is_one_outage_and_told_in_postgresqls_words() {
-    let (server, url) = with_a_user();
+async fn revoked_privilege_is_one_outage_with_postgresql_error() {
+    let (server, url) = server_with_user();
     let list = open(&url.parse().expect("a URL"));
     join(&list, "ann@example.com").await;
-    let changes = changes_of(&list);
+    let changes = record_changes(&list);
     server.sql("list", "REVOKE INSERT ON waitlist_entries FROM site");
-    let mut trouble = list.trouble();
+    let mut outage = list.outage();
     let asked = list.join(entry("bob@example.com", 1)).await;
     let asked = asked.expect_err("nobody can join").to_string();
     assert!(asked.contains("permission denied"), "{asked}");
-    let why = trouble.borrow().as_ref().expect("it is told").why.clone();
+    let why = outage.borrow().as_ref().expect("it is told").reason.clone();
     assert!(
         why.contains("permission denied for table waitlist_entries"),
         "{why}"
@@ -97,19 +99,19 @@ async fn a_right_that_is_revoked_is_one_outage_and_told_in_postgresqls_words() {
         sleep(Duration::from_millis(50)).await;
     }
     server.sql("list", "GRANT INSERT ON waitlist_entries TO site");
-    within(trouble.wait_for(Option::is_none)).await;
-    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
+    within_timeout(outage.wait_for(Option::is_none)).await;
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
     drop(list);
     assert_eq!(changes.await.expect("no panic"), [true, false]);
 }
 
 /// Every write to the file of the table fails, as on a full disk; until the table gets another file.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
-    let server = Server::start();
-    let list = open(&server.database().parse().expect("a URL"));
+async fn full_disk_is_one_outage_with_postgresql_error() {
+    let server = PostgresServer::start();
+    let list = open(&server.create_database().parse().expect("a URL"));
     let file = server.sql("list0", "SELECT pg_relation_filepath('waitlist_entries')");
-    let changes = changes_of(&list);
+    let changes = record_changes(&list);
     block_in_place(|| {
         server.down("fast");
         let file = server.folder().join("data").join(file);
@@ -118,15 +120,15 @@ async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
         server.up();
     });
     let full = "No space left on device";
-    let mut trouble = list.trouble();
-    let is_told =
-        |trouble: &Option<Trouble>| trouble.as_ref().is_some_and(|it| it.why.contains(full));
+    let mut outage = list.outage();
+    let is_reported =
+        |outage: &Option<Outage>| outage.as_ref().is_some_and(|it| it.reason.contains(full));
     // Before that, the restart may have been noticed.
     let joining = list.join(entry("ann@example.com", 1));
-    let told = async {
-        within(trouble.wait_for(is_told)).await;
+    let reported = async {
+        within_timeout(outage.wait_for(is_reported)).await;
     };
-    let (joined, ()) = tokio::join!(joining, told);
+    let (joined, ()) = tokio::join!(joining, reported);
     let why = joined.expect_err("nobody can join").to_string();
     assert!(
         why.contains("could not extend file") && why.contains(full),
@@ -136,8 +138,8 @@ async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
     let why = list.join_all(people).await.expect_err("nor be imported");
     assert!(why.to_string().contains(full), "{why}");
     server.sql("list0", "TRUNCATE waitlist_entries");
-    within(trouble.wait_for(Option::is_none)).await;
-    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+    within_timeout(outage.wait_for(Option::is_none)).await;
+    assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
     drop(list);
     let changes = changes.await.expect("no panic");
     assert!(
@@ -148,8 +150,8 @@ async fn a_full_disk_is_one_outage_and_told_in_postgresqls_words() {
 
 /// The owner is told at once, by the commands too.
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_tell_what_the_database_has_answered() {
-    let (server, url) = with_a_user();
+async fn commands_report_the_database_error() {
+    let (server, url) = server_with_user();
     let list = open(&url.parse().expect("a URL"));
     join(&list, "ann@example.com").await;
     server.sql(
@@ -167,25 +169,28 @@ async fn commands_tell_what_the_database_has_answered() {
         String::from_utf8_lossy(&done.failure().get_output().stderr).into_owned()
     };
     for arguments in [&["import"][..], &["erase", "ann@example.com"]] {
-        let told = block_in_place(|| run(arguments));
+        let message = block_in_place(|| run(arguments));
         let words = "permission denied for table waitlist_entries (42501)";
-        assert!(told.contains(words), "{arguments:?}: {told}");
-        assert!(!told.contains("does not answer"), "{arguments:?}: {told}");
+        assert!(message.contains(words), "{arguments:?}: {message}");
+        assert!(
+            !message.contains("does not answer"),
+            "{arguments:?}: {message}"
+        );
     }
     server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
-    let told = block_in_place(|| run(&["export"]));
-    assert!(told.contains("permission denied"), "{told}");
-    let told = block_in_place(|| run(&["check"]));
-    assert!(told.contains("permission denied"), "{told}");
+    let message = block_in_place(|| run(&["export"]));
+    assert!(message.contains("permission denied"), "{message}");
+    let message = block_in_place(|| run(&["check"]));
+    assert!(message.contains("permission denied"), "{message}");
 }
 
 /// A trigger of the owner's takes 30 ms for each row: what proves that people can join must not take too long.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_ends_also_when_each_row_takes_its_time() {
-    let url = SHARED.database();
+async fn outage_ends_despite_a_slow_trigger() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = open(&url.parse().expect("a URL"));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
@@ -194,16 +199,16 @@ async fn an_outage_ends_also_when_each_row_takes_its_time() {
     );
     let asked = list.join(entry("ann@example.com", 1)).await;
     assert!(asked.is_err(), "there is no table");
-    SHARED.sql(name, "ALTER TABLE away RENAME TO waitlist_entries");
-    let mut trouble = list.trouble();
-    within(trouble.wait_for(Option::is_none)).await;
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    SHARED_SERVER.sql(name, "ALTER TABLE away RENAME TO waitlist_entries");
+    let mut outage = list.outage();
+    within_timeout(outage.wait_for(Option::is_none)).await;
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
 
 /// A sign-up looks for those who are there.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_may_not_be_read_is_not_ready() {
-    let (server, url) = with_a_user();
+async fn unreadable_list_is_not_ready() {
+    let (server, url) = server_with_user();
     let list = open(&url.parse().expect("a URL"));
     join(&list, "ann@example.com").await;
     server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
@@ -212,17 +217,17 @@ async fn a_list_that_may_not_be_read_is_not_ready() {
     sleep(Duration::from_millis(1_100)).await;
     assert!(list.ready().await.is_err());
     server.sql("list", "GRANT SELECT ON waitlist_entries TO site");
-    let mut trouble = list.trouble();
-    within(trouble.wait_for(Option::is_none)).await;
+    let mut outage = list.outage();
+    within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_join_without_an_outage_when_there_is_one_connection_only() {
-    let (server, url) = with_a_user();
+async fn one_available_connection_is_no_outage() {
+    let (server, url) = server_with_user();
     let list = Arc::new(open(&url.parse().expect("a URL")));
     join(&*list, "ann@example.com").await;
-    let changes = changes_of(&list);
+    let changes = record_changes(&list);
     server.sql("postgres", "ALTER ROLE site CONNECTION LIMIT 1");
     // Those that read the count.
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -233,7 +238,7 @@ async fn people_join_without_an_outage_when_there_is_one_connection_only() {
     for number in 0..40 {
         assert_eq!(
             join(&*list, &format!("{number}@example.com")).await,
-            Joined::New
+            JoinOutcome::New
         );
         sleep(Duration::from_millis(50)).await;
     }
@@ -242,19 +247,19 @@ async fn people_join_without_an_outage_when_there_is_one_connection_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_of_the_count_that_is_missing_is_made_by_the_next_sign_up() {
-    let url = SHARED.database();
+async fn sign_up_recreates_a_missing_count_row() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name").to_owned();
     let list = open(&url.parse().expect("a URL"));
-    SHARED.sql(&name, "DELETE FROM waitlist_count");
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
+    SHARED_SERVER.sql(&name, "DELETE FROM waitlist_count");
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     assert_eq!(list.count(), 1);
     assert_eq!(addresses(&list), ["ann@example.com"]);
-    SHARED.sql(&name, "DELETE FROM waitlist_count");
+    SHARED_SERVER.sql(&name, "DELETE FROM waitlist_count");
     let read = || {
         list.entries(Selection::default())
             .expect("readable")
-            .listed()
+            .total_count()
     };
     assert_eq!(block_in_place(read), 0);
 }

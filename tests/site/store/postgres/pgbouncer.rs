@@ -6,34 +6,34 @@ use std::{
     process::{Child, Stdio},
 };
 
-use landing::waitlist::Joined;
+use landing::waitlist::JoinOutcome;
 use tempfile::TempDir;
 
-use super::{is_opened, open, refusal};
+use super::{can_open, open, open_error};
 use crate::{
-    postgres_server::{PASSWORD, SHARED, free_port, unprivileged_command},
+    postgres_server::{PASSWORD, SHARED_SERVER, free_port, unprivileged_command},
     process::wait_until,
     store::join,
 };
 
-struct Pooler {
+struct PgBouncer {
     process: Child,
     url: String,
     _folder: TempDir,
 }
 
-impl Drop for Pooler {
+impl Drop for PgBouncer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-fn pooler(mode: &str) -> Pooler {
-    pooler_with(mode, "")
+fn pgbouncer(mode: &str) -> PgBouncer {
+    pgbouncer_with(mode, "")
 }
 
-fn pooler_with(mode: &str, settings: &str) -> Pooler {
+fn pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
     let folder = TempDir::new().expect("a directory");
     fs::set_permissions(
         folder.path(),
@@ -47,7 +47,7 @@ fn pooler_with(mode: &str, settings: &str) -> Pooler {
     let text = format!(
         "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
          listen_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = {}\npool_mode = {mode}\n{settings}\n",
-        SHARED.port,
+        SHARED_SERVER.port,
         users.display(),
     );
     fs::write(&file, text).expect("writable");
@@ -60,46 +60,52 @@ fn pooler_with(mode: &str, settings: &str) -> Pooler {
     wait_until("PgBouncer listens", || {
         TcpStream::connect(("127.0.0.1", port)).is_ok()
     });
-    let url = SHARED.database();
-    Pooler {
+    let url = SHARED_SERVER.create_database();
+    PgBouncer {
         process,
-        url: url.replace(&format!(":{}/", SHARED.port), &format!(":{port}/")),
+        url: url.replace(&format!(":{}/", SHARED_SERVER.port), &format!(":{port}/")),
         _folder: folder,
     }
 }
 
 #[test]
-fn a_pooler_by_transactions_is_refused_with_the_remedy() {
+fn rejects_transaction_pooling_with_advice() {
     for mode in ["transaction", "statement"] {
-        let pooler = pooler(mode);
+        let pgbouncer = pgbouncer(mode);
         for _ in 0..5 {
-            let told = refusal(&pooler.url);
-            assert!(told.contains("pool_mode = session"), "{mode}: {told}");
+            let message = open_error(&pgbouncer.url);
+            assert!(message.contains("pool_mode = session"), "{mode}: {message}");
         }
     }
 }
 
 #[test]
-fn a_pooler_by_transactions_is_refused_however_it_hands_out_connections() {
+fn rejects_transaction_pooling_for_any_pool_size() {
     for settings in [
         "server_round_robin = 1\ndefault_pool_size = 2\nmin_pool_size = 2",
         "server_round_robin = 1\ndefault_pool_size = 3\nmin_pool_size = 3",
         "default_pool_size = 1",
     ] {
-        let pooler = pooler_with("transaction", settings);
+        let pgbouncer = pgbouncer_with("transaction", settings);
         for _ in 0..3 {
-            let told = refusal(&pooler.url);
-            assert!(told.contains("pool_mode = session"), "{settings}: {told}");
+            let message = open_error(&pgbouncer.url);
+            assert!(
+                message.contains("pool_mode = session"),
+                "{settings}: {message}"
+            );
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_by_sessions_is_used() {
-    let pooler = pooler("session");
-    let list = open(&pooler.url.parse().expect("a URL"));
-    assert_eq!(join(&list, "ann@example.com").await, Joined::New);
-    let other = open(&pooler.url.parse().expect("a URL"));
-    assert_eq!(join(&other, "ANN@example.com").await, Joined::AlreadyListed);
-    assert!(is_opened(&pooler.url));
+async fn accepts_session_pooling() {
+    let pgbouncer = pgbouncer("session");
+    let list = open(&pgbouncer.url.parse().expect("a URL"));
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
+    let other = open(&pgbouncer.url.parse().expect("a URL"));
+    assert_eq!(
+        join(&other, "ANN@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
+    assert!(can_open(&pgbouncer.url));
 }

@@ -2,22 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use landing::waitlist::{Joined, StoreError, Waitlist};
+use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
 use tokio::task::{JoinSet, block_in_place, spawn_blocking};
 
-use super::{fault_proxy::Wire, open, within};
+use super::{fault_proxy::FaultProxy, open, within_timeout};
 use crate::{
-    postgres_server::SHARED,
+    postgres_server::SHARED_SERVER,
     process::wait_until,
     store::{addresses, entry, join},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_row_does_not_stop_the_others() {
-    let url = SHARED.database();
+async fn rejected_row_does_not_affect_the_others() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = Arc::new(open(&url.parse().expect("a URL")));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "ALTER TABLE waitlist_entries ADD CONSTRAINT no_eve CHECK (email NOT LIKE 'eve%')",
     );
@@ -34,8 +34,8 @@ async fn a_rejected_row_does_not_stop_the_others() {
     }
     for (who, joined) in joins.join_all().await {
         match joined {
-            Ok(joined) => assert_eq!((who, joined), ("ann", Joined::New)),
-            Err(StoreError::Refused(why)) => {
+            Ok(joined) => assert_eq!((who, joined), ("ann", JoinOutcome::New)),
+            Err(StoreError::Database(why)) => {
                 assert_eq!(who, "eve", "{why}");
                 assert!(why.contains("no_eve") && !why.contains('@'), "{why}");
             }
@@ -44,7 +44,7 @@ async fn a_rejected_row_does_not_stop_the_others() {
     }
     assert_eq!(list.count(), 297);
     assert_eq!(addresses(&*list).len(), 297);
-    assert!(list.trouble().borrow().is_none(), "that is no outage");
+    assert!(list.outage().borrow().is_none(), "that is no outage");
     // As an import has them: the others are on the list.
     let people = (0..100).map(|at| {
         entry(
@@ -60,11 +60,11 @@ async fn a_rejected_row_does_not_stop_the_others() {
 
 /// A trigger of the owner's, say, for which 512 at a time are too many.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_that_takes_too_long_is_halved() {
-    let url = SHARED.database();
+async fn splits_a_batch_that_times_out() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = open(&url.parse().expect("a URL"));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN PERFORM pg_sleep(0.007); RETURN NEW; END $$;
@@ -72,25 +72,25 @@ async fn a_batch_that_takes_too_long_is_halved() {
     );
     let people = (0..512).map(|number| entry(&format!("{number}@example.com"), number));
     let joined = list.join_all(people.collect()).await;
-    assert_eq!(joined.expect("an answer"), vec![Joined::New; 512]);
+    assert_eq!(joined.expect("an answer"), vec![JoinOutcome::New; 512]);
     assert_eq!(list.count(), 512);
 }
 
 /// As over a slow line: everything takes longer than half of what a statement may.
 #[tokio::test(flavor = "multi_thread")]
-async fn each_statement_has_a_deadline_of_its_own() {
-    let wire = Wire::to_new_database("").await;
-    let list = open(&wire.url);
+async fn each_statement_has_its_own_timeout() {
+    let proxy = FaultProxy::to_new_database("").await;
+    let list = open(&proxy.url);
     join(&list, "ann@example.com").await;
-    wire.delay(Duration::from_millis(1_700));
-    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
-    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+    proxy.delay(Duration::from_millis(1_700));
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+    assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
 }
 
 /// In a transaction that is left open, until which nobody can count there.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_instance_whose_slot_is_held_takes_another() {
-    let url = SHARED.database();
+async fn takes_another_count_row_when_its_own_is_locked() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name").to_owned();
     let list = open(&url.parse().expect("a URL"));
     join(&list, "ann@example.com").await;
@@ -100,26 +100,28 @@ async fn an_instance_whose_slot_is_held_takes_another() {
     let held = spawn_blocking(move || {
         let hold = "BEGIN; SELECT 1 FROM waitlist_count WHERE entries = 1 FOR UPDATE;
                     SELECT pg_sleep(12); COMMIT";
-        SHARED.sql(&name, hold);
+        SHARED_SERVER.sql(&name, hold);
     });
     block_in_place(|| {
-        wait_until("the row is held", || SHARED.sql("postgres", &asleep) != "0");
+        wait_until("the row is held", || {
+            SHARED_SERVER.sql("postgres", &asleep) != "0"
+        });
     });
-    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
-    assert_eq!(join(&list, "carl@example.com").await, Joined::New);
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+    assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
     assert!(!held.is_finished(), "it is held all the while");
-    assert!(list.trouble().borrow().is_none(), "that is no outage");
-    let mut changes = list.changes();
-    within(changes.wait_for(|count| *count == 3)).await;
+    assert!(list.outage().borrow().is_none(), "that is no outage");
+    let mut changes = list.watch_count();
+    within_timeout(changes.wait_for(|count| *count == 3)).await;
     held.await.expect("no panic");
 }
 
 /// A trigger of the owner's that fails, in whatever way, for one address; it runs as the function `check_row`.
-async fn only_eve_is_refused(body: &str) -> String {
-    let url = SHARED.database();
+async fn rejects_only_eve(body: &str) -> String {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = Arc::new(open(&url.parse().expect("a URL")));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         &format!(
             "CREATE FUNCTION check_row() RETURNS trigger LANGUAGE plpgsql AS
@@ -135,14 +137,14 @@ async fn only_eve_is_refused(body: &str) -> String {
             let address = format!("{number}@example.com");
             assert_eq!(
                 list.join(entry(&address, 1)).await,
-                Ok(Joined::New),
+                Ok(JoinOutcome::New),
                 "{address}"
             );
         });
     }
     let eve = list.join(entry("eve@example.com", 1)).await;
     joins.join_all().await;
-    assert_eq!(join(&*list, "late@example.com").await, Joined::New);
+    assert_eq!(join(&*list, "late@example.com").await, JoinOutcome::New);
     assert_eq!(list.ready().await, Ok(()));
     assert_eq!(addresses(&*list).len(), 21, "{body}");
     assert_eq!(list.count(), 21, "{body}");
@@ -150,8 +152,8 @@ async fn only_eve_is_refused(body: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_row_that_fails_does_not_stop_the_others_whatever_the_error_is() {
-    for (body, told) in [
+async fn failing_row_does_not_affect_the_others_for_any_error() {
+    for (body, message) in [
         ("PERFORM 1 / 0", "division by zero"),
         (
             "RAISE EXCEPTION 'no eve' USING ERRCODE = '42501'",
@@ -172,36 +174,36 @@ async fn one_row_that_fails_does_not_stop_the_others_whatever_the_error_is() {
         ),
         ("RETURN NULL", "too long"),
     ] {
-        let why = only_eve_is_refused(body).await;
-        assert!(why.contains(told), "{body}: {why}");
+        let why = rejects_only_eve(body).await;
+        assert!(why.contains(message), "{body}: {why}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_row_that_takes_too_long_does_not_stop_the_others() {
-    let why = only_eve_is_refused("PERFORM pg_sleep(4)").await;
+async fn slow_row_does_not_affect_the_others() {
+    let why = rejects_only_eve("PERFORM pg_sleep(4)").await;
     assert!(why.contains("statement timeout"), "{why}");
 }
 
 /// The words of the database may have an address in them when they are the owner's trigger's.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_in_an_error_is_not_told() {
+async fn errors_omit_addresses() {
     let body = "RAISE EXCEPTION 'no % here', NEW.email USING ERRCODE = 'check_violation'";
-    let why = only_eve_is_refused(body).await;
+    let why = rejects_only_eve(body).await;
     assert!(why.contains("23514") && !why.contains("eve"), "{why}");
     // The key is bytes, which are told in hexadecimal.
     let body = "RAISE EXCEPTION 'clash %', NEW.key USING ERRCODE = '23505'";
-    let why = only_eve_is_refused(body).await;
+    let why = rejects_only_eve(body).await;
     assert!(why.contains("23505") && !why.contains("657665"), "{why}");
 }
 
 /// A constraint that the probe does not meet, and a trigger that would write to whoever is new.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_ready_whatever_the_owner_does_with_new_rows() {
-    let url = SHARED.database();
+async fn custom_triggers_and_constraints_keep_the_list_ready() {
+    let url = SHARED_SERVER.create_database();
     let name = url.rsplit('/').next().expect("a name");
     let list = open(&url.parse().expect("a URL"));
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "CREATE TABLE outbox (email text);
          CREATE FUNCTION welcome() RETURNS trigger LANGUAGE plpgsql AS
@@ -211,15 +213,15 @@ async fn a_list_is_ready_whatever_the_owner_does_with_new_rows() {
     assert_eq!(list.ready().await, Ok(()));
     join(&list, "ann@example.com").await;
     assert_eq!(
-        SHARED.sql(name, "SELECT email FROM outbox"),
+        SHARED_SERVER.sql(name, "SELECT email FROM outbox"),
         "ann@example.com"
     );
-    SHARED.sql(
+    SHARED_SERVER.sql(
         name,
         "ALTER TABLE waitlist_entries ADD CONSTRAINT ours CHECK (email LIKE '%@example.com')",
     );
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(list.ready().await, Ok(()));
-    assert_eq!(join(&list, "bob@example.com").await, Joined::New);
-    assert!(list.trouble().borrow().is_none());
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+    assert!(list.outage().borrow().is_none());
 }

@@ -14,14 +14,14 @@ use tokio::task::block_in_place;
 
 use super::{is_outage, open};
 use crate::{
-    postgres_server::Server,
+    postgres_server::PostgresServer,
     process::wait_until,
     store::{addresses, entry, join},
 };
 
-async fn is_not_acknowledged(how: &'static str) {
-    let server = Arc::new(Server::start());
-    let list = Arc::new(open(&server.database().parse().expect("a URL")));
+async fn assert_not_acknowledged(how: &'static str) {
+    let server = Arc::new(PostgresServer::start());
+    let list = Arc::new(open(&server.create_database().parse().expect("a URL")));
     join(&*list, "ann@example.com").await;
     for setting in [
         "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
@@ -75,11 +75,11 @@ async fn is_not_acknowledged(how: &'static str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_whose_wait_is_cancelled_is_not_acknowledged() {
-    is_not_acknowledged("pg_cancel_backend").await;
+async fn cancelled_standby_wait_is_not_acknowledged() {
+    assert_not_acknowledged("pg_cancel_backend").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_whose_wait_is_terminated_is_not_acknowledged() {
-    is_not_acknowledged("pg_terminate_backend").await;
+async fn terminated_standby_wait_is_not_acknowledged() {
+    assert_not_acknowledged("pg_terminate_backend").await;
 }

@@ -2,11 +2,11 @@
 
 use std::process::{Command, Stdio};
 
-use super::{is_opened, open, refusal};
-use crate::postgres_server::Server;
+use super::{can_open, open, open_error};
+use crate::postgres_server::PostgresServer;
 
 /// Makes keys and certificates with openssl: an authority's, and one for localhost of it.
-fn certificates(server: &Server) {
+fn create_certificates(server: &PostgresServer) {
     let folder = server.folder();
     for arguments in [
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=authority \
@@ -35,7 +35,7 @@ fn certificates(server: &Server) {
 }
 
 /// Starts a server again, with TLS by this key and certificate.
-fn encrypt(server: &Server, name: &str) {
+fn restart_with_tls(server: &PostgresServer, name: &str) {
     server.down("fast");
     server.append(
         "data/postgresql.conf",
@@ -45,11 +45,11 @@ fn encrypt(server: &Server, name: &str) {
 }
 
 #[test]
-fn tls_is_as_strict_as_the_url_says() {
-    let server = Server::start();
-    certificates(&server);
-    encrypt(&server, "server");
-    let by_address = server.database();
+fn tls_follows_sslmode_and_sslrootcert() {
+    let server = PostgresServer::start();
+    create_certificates(&server);
+    restart_with_tls(&server, "server");
+    let by_address = server.create_database();
     let by_name = by_address.replace("127.0.0.1", "localhost");
     let file = |name: &str| server.folder().join(name).display().to_string();
     let (trusted, another) = (file("authority.pem"), file("another.pem"));
@@ -94,7 +94,7 @@ fn tls_is_as_strict_as_the_url_says() {
         (&by_name, "sslmode=verify-full".to_owned(), false),
         (&by_name, "sslrootcert=system".to_owned(), false),
     ] {
-        assert_eq!(is_opened(&format!("{url}?{options}")), is_good, "{options}");
+        assert_eq!(can_open(&format!("{url}?{options}")), is_good, "{options}");
     }
     let list =
         format!("{by_name}?sslmode=verify-full&sslrootcert={trusted}&application_name=by-tls");
@@ -103,22 +103,22 @@ fn tls_is_as_strict_as_the_url_says() {
                         WHERE application_name = 'by-tls'";
     assert_eq!(server.sql("postgres", is_encrypted), "t");
     drop(list);
-    let told = refusal(&format!(
+    let message = open_error(&format!(
         "{by_address}?sslmode=verify-full&sslrootcert={trusted}"
     ));
     assert!(
-        told.contains("TLS") && told.contains("not valid for name"),
-        "{told}"
+        message.contains("TLS") && message.contains("not valid for name"),
+        "{message}"
     );
 }
 
 /// As `openssl req -x509` makes it: libpq takes it for its own authority.
 #[test]
-fn a_self_signed_certificate_is_trusted_when_it_is_the_root() {
-    let server = Server::start();
-    certificates(&server);
-    encrypt(&server, "self");
-    let by_address = server.database();
+fn trusts_a_self_signed_certificate_as_its_own_root() {
+    let server = PostgresServer::start();
+    create_certificates(&server);
+    restart_with_tls(&server, "self");
+    let by_address = server.create_database();
     let by_name = by_address.replace("127.0.0.1", "localhost");
     let root = |name: &str| format!("sslrootcert={}", server.folder().join(name).display());
     for (url, mode, root, is_good) in [
@@ -130,25 +130,25 @@ fn a_self_signed_certificate_is_trusted_when_it_is_the_root() {
         (&by_name, "verify-ca", root("authority.pem"), false),
     ] {
         let url = format!("{url}?sslmode={mode}&{root}");
-        assert_eq!(is_opened(&url), is_good, "{url}");
+        assert_eq!(can_open(&url), is_good, "{url}");
     }
 }
 
 #[test]
-fn the_oldest_and_the_newest_version_of_tls_are_heeded() {
-    let server = Server::start();
-    certificates(&server);
+fn respects_minimum_and_maximum_tls_versions() {
+    let server = PostgresServer::start();
+    create_certificates(&server);
     server.append(
         "data/postgresql.conf",
         "ssl_max_protocol_version = 'TLSv1.2'\n",
     );
-    encrypt(&server, "server");
-    let url = server.database();
-    let is_good = |options: &str| is_opened(&format!("{url}?sslmode=require&{options}"));
+    restart_with_tls(&server, "server");
+    let url = server.create_database();
+    let is_good = |options: &str| can_open(&format!("{url}?sslmode=require&{options}"));
     assert!(is_good("ssl_min_protocol_version=TLSv1.2"));
     assert!(is_good("ssl_min_protocol_version=TLSv1"));
     assert!(!is_good("ssl_min_protocol_version=TLSv1.3"));
     assert!(is_good("ssl_max_protocol_version=TLSv1.2"));
-    let told = refusal(&format!("{url}?ssl_max_protocol_version=TLSv1.1"));
-    assert!(told.contains("ssl_max_protocol_version"), "{told}");
+    let message = open_error(&format!("{url}?ssl_max_protocol_version=TLSv1.1"));
+    assert!(message.contains("ssl_max_protocol_version"), "{message}");
 }

@@ -4,11 +4,11 @@
 use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
 
-use super::{is_opened, open, refusal};
-use crate::postgres_server::{SHARED, Server};
+use super::{can_open, open, open_error};
+use crate::postgres_server::{PostgresServer, SHARED_SERVER};
 
 #[test]
-fn what_is_wrong_with_a_url_is_told_by_its_name() {
+fn errors_name_the_invalid_part_of_a_url() {
     for (url, named) in [
         ("mysql://owner:secret@host/list", "begins with postgres://"),
         ("postgres://owner:secret@", "no host"),
@@ -37,31 +37,31 @@ fn what_is_wrong_with_a_url_is_told_by_its_name() {
             "sslkey",
         ),
     ] {
-        let told = refusal(url);
-        assert!(told.contains(named), "{url}: {told}");
+        let message = open_error(url);
+        assert!(message.contains(named), "{url}: {message}");
     }
 }
 
 /// The server of the tests has no TLS.
 #[test]
-fn tls_is_required_also_when_the_password_or_an_option_has_unusual_characters() {
-    let port = SHARED.port;
+fn unusual_characters_in_a_url_do_not_disable_tls() {
+    let port = SHARED_SERVER.port;
     for url in [
         format!("postgres://owner:a?secret@127.0.0.1:{port}/list?sslmode=require"),
         format!("postgres://owner:a?sslmode=disable&secret@127.0.0.1:{port}/list?sslmode=require"),
         format!("postgres://127.0.0.1:{port}/list?sslmode=require&application_name=a@b"),
         format!("postgres://owner:secret@127.0.0.1:{port}/list?ssl%6Dode=require"),
     ] {
-        let told = refusal(&url);
+        let message = open_error(&url);
         assert!(
-            told.contains("server does not support TLS"),
-            "{url}: {told}"
+            message.contains("server does not support TLS"),
+            "{url}: {message}"
         );
     }
 }
 
 #[test]
-fn a_url_is_shown_without_who_logs_in() {
+fn display_omits_credentials() {
     for (url, shown) in [
         (
             "postgres://owner:secret@db.example/list?application_name=secret",
@@ -85,9 +85,9 @@ fn a_url_is_shown_without_who_logs_in() {
 }
 
 #[test]
-fn what_libpq_promises_is_kept_or_refused_by_name() {
-    let url = SHARED.database();
-    let port = SHARED.port;
+fn supports_or_rejects_each_libpq_option_by_name() {
+    let url = SHARED_SERVER.create_database();
+    let port = SHARED_SERVER.port;
     let there = url.rsplit('/').next().expect("a name");
     let login = url
         .split("://")
@@ -107,7 +107,7 @@ fn what_libpq_promises_is_kept_or_refused_by_name() {
         format!("postgres://{login}@127.0.0.1:{port}?dbname={there}"),
         format!("{url}?options=-cwork_mem%3D8MB"),
     ] {
-        assert!(is_opened(&good), "{good}: {}", refusal(&good));
+        assert!(can_open(&good), "{good}: {}", open_error(&good));
     }
     for bad in [
         "target_session_attrs=standby",
@@ -123,8 +123,8 @@ fn what_libpq_promises_is_kept_or_refused_by_name() {
         "ssl_min_protocol_version=SSLv3",
     ] {
         let name = bad.split('=').next().expect("a name");
-        let told = refusal(&format!("{url}?{bad}"));
-        assert!(told.contains(name), "{bad}: {told}");
+        let message = open_error(&format!("{url}?{bad}"));
+        assert!(message.contains(name), "{bad}: {message}");
     }
     let list = open(
         &format!("{url}?application_name=the%20site")
@@ -132,13 +132,13 @@ fn what_libpq_promises_is_kept_or_refused_by_name() {
             .expect("a URL"),
     );
     let named = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'the site'";
-    assert_eq!(SHARED.sql("postgres", named), "t");
+    assert_eq!(SHARED_SERVER.sql("postgres", named), "t");
     drop(list);
 }
 
 /// libpq ignores sslmode there.
 #[test]
-fn a_socket_of_this_machine_is_used_whatever_sslmode_says() {
+fn unix_socket_works_with_any_sslmode() {
     let folder = TempDir::new().expect("a directory");
     let path = folder.path().display().to_string();
     std::fs::set_permissions(
@@ -146,11 +146,11 @@ fn a_socket_of_this_machine_is_used_whatever_sslmode_says() {
         std::os::unix::fs::PermissionsExt::from_mode(0o777),
     )
     .expect("ours");
-    let server = Server::with(&[&format!("unix_socket_directories = '{path}'")]);
-    let url = server.database();
+    let server = PostgresServer::with_settings(&[&format!("unix_socket_directories = '{path}'")]);
+    let url = server.create_database();
     let socket = path.replace('/', "%2F");
     let url = url.replace("127.0.0.1", &socket);
     for mode in ["disable", "prefer", "require", "verify-full"] {
-        assert!(is_opened(&format!("{url}?sslmode={mode}")), "{mode}");
+        assert!(can_open(&format!("{url}?sslmode={mode}")), "{mode}");
     }
 }

@@ -13,12 +13,12 @@ use std::{
     path::Path,
 };
 
-use super::files::is_at;
+use super::files::is_same_file;
 
 /// Its file, in the store's directory.
-pub(super) const FILE: &str = "mark";
+pub(super) const FILE_NAME: &str = "mark";
 /// A number (big-endian) and its complement: a torn number is recognised.
-const NUMBER_LEN: usize = 16;
+const NUMBER_BYTES: usize = 16;
 
 /// Numbers that only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -31,40 +31,40 @@ pub(super) struct Progress {
 
 /// The open mark.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct HighWaterMark {
     file: File,
     /// What it says, as far as this process knows.
-    written: Cell<Progress>,
+    last_written: Cell<Progress>,
 }
 
-impl Mark {
+impl HighWaterMark {
     /// Creates the mark of an empty list.
     pub(super) fn create(store: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600);
-        Self::from(file.open(store.join(FILE))?).set(Progress::default())
+        Self::from(file.open(store.join(FILE_NAME))?).write(Progress::default())
     }
 
     pub(super) fn open(store: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).open(store.join(FILE));
+        let file = options.read(true).write(true).open(store.join(FILE_NAME));
         file.map(Self::from)
     }
 
     /// Writes the progress.
-    pub(super) fn set(&self, progress: Progress) -> io::Result<()> {
+    pub(super) fn write(&self, progress: Progress) -> io::Result<()> {
         let Progress { end, erased } = progress;
         let numbers = [end, !end, erased, !erased].map(u64::to_be_bytes);
         self.file.write_all_at(numbers.as_flattened(), 0)?;
-        self.written.set(progress);
+        self.last_written.set(progress);
         Ok(())
     }
 
     /// Returns the least progress that the list had. A torn number counts as 0, and so do erasures in the mark of
     /// an earlier version, which did not count them.
-    pub(super) fn get(&self) -> io::Result<Progress> {
+    pub(super) fn read(&self) -> io::Result<Progress> {
         let number = |at: usize| -> io::Result<u64> {
-            let mut bytes = [0; NUMBER_LEN];
+            let mut bytes = [0; NUMBER_BYTES];
             match self.file.read_exact_at(&mut bytes, at as u64) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(0),
                 Err(error) => Err(error),
@@ -77,19 +77,19 @@ impl Mark {
         };
         Ok(Progress {
             end: number(0)?,
-            erased: number(NUMBER_LEN)?,
+            erased: number(NUMBER_BYTES)?,
         })
     }
 
     /// Whether it still says what was written last. A mark that cannot be read is no news: the next write tells.
     pub(super) fn is_unchanged(&self) -> bool {
-        self.get()
-            .map_or(true, |progress| progress == self.written.get())
+        self.read()
+            .map_or(true, |progress| progress == self.last_written.get())
     }
 
     /// Whether its file is the one at this path, as far as that can be found out.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        is_at(&self.file, path).unwrap_or(true)
+    pub(super) fn is_same_file(&self, path: &Path) -> bool {
+        is_same_file(&self.file, path).unwrap_or(true)
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {
@@ -97,11 +97,11 @@ impl Mark {
     }
 }
 
-impl From<File> for Mark {
+impl From<File> for HighWaterMark {
     fn from(file: File) -> Self {
         Self {
             file,
-            written: Cell::default(),
+            last_written: Cell::default(),
         }
     }
 }

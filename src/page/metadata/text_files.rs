@@ -2,22 +2,24 @@
 
 use serde_json::json;
 
-use super::{absolute, picture, theme};
+use super::{absolute_url, image, theme};
 use crate::{
-    copy::{comparison, contact, demo, features, fill, head, hero, infrastructure, islands},
+    copy::{
+        comparison, contact, demo, features, fill_product, head, hero, infrastructure, islands,
+    },
     page::{Files, Site},
 };
 
 /// `/robots.txt`: everything may be read but the API, which has nothing to find.
 pub fn robots(site: &Site) -> String {
-    let sitemap = absolute(site, "/sitemap.xml");
+    let sitemap = absolute_url(site, "/sitemap.xml");
     format!("User-agent: *\nAllow: /\nDisallow: /api/\n\nSitemap: {sitemap}\n")
 }
 
 /// `/sitemap.xml`: the one page. Without `lastmod`: nobody here knows when a sentence changed, and
 /// a date that is wrong makes search engines distrust the others.
 pub fn sitemap(site: &Site) -> String {
-    let page = xml(&absolute(site, "/"));
+    let page = escape_xml(&absolute_url(site, "/"));
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n  \
@@ -30,12 +32,12 @@ pub fn sitemap(site: &Site) -> String {
 /// the browser's own: this is a page to read, and not an app to install.
 pub fn manifest(site: &Site, files: &Files) -> String {
     // A manifest has one colour; the light scheme is what browsers assume too.
-    let [(_, paper), _] = theme::paper();
-    let icon = |path, sizes, purpose| json!({ "src": files.at(path), "sizes": sizes, "type": "image/png", "purpose": purpose });
+    let [(_, paper), _] = theme::paper_colours();
+    let icon = |path, sizes, purpose| json!({ "src": files.hashed_path(path), "sizes": sizes, "type": "image/png", "purpose": purpose });
     let manifest = json!({
         "name": site.product,
         "short_name": site.product,
-        "description": fill(head::DESCRIPTION, &site.product),
+        "description": fill_product(head::DESCRIPTION, &site.product),
         "lang": "en",
         "start_url": "/",
         "scope": "/",
@@ -43,9 +45,9 @@ pub fn manifest(site: &Site, files: &Files) -> String {
         "background_color": paper,
         "theme_color": paper,
         "icons": [
-            icon(picture::SMALL, "192x192", "any"),
-            icon(picture::LARGE, "512x512", "any"),
-            icon(picture::MASKABLE, "512x512", "maskable"),
+            icon(image::ICON_192, "192x192", "any"),
+            icon(image::ICON_512, "512x512", "any"),
+            icon(image::ICON_MASKABLE_512, "512x512", "maskable"),
         ],
     });
     format!("{manifest:#}\n")
@@ -55,27 +57,37 @@ pub fn manifest(site: &Site, files: &Files) -> String {
 /// form what stands under a heading is a list of links, and parsers insist on it; so the sections
 /// before the links begin with a line in bold.
 pub fn llms(site: &Site) -> String {
-    let say = |text: &str| markdown(&fill(text, &site.product));
+    let escaped = |text: &str| escape_markdown(&fill_product(text, &site.product));
     let section = |title: &str, lead: &str, body: String| {
-        format!("**{}**\n\n{}\n\n{body}\n", say(title), say(lead))
+        format!("**{}**\n\n{}\n\n{body}\n", escaped(title), escaped(lead))
     };
     let list = |items: &[(&str, &str)]| -> String {
-        let item = |(name, text): &(&str, &str)| format!("- **{}**: {}\n", say(name), say(text));
+        let item =
+            |(name, text): &(&str, &str)| format!("- **{}**: {}\n", escaped(name), escaped(text));
         items.iter().map(item).collect()
     };
-    let row = |ask: &str, assistant: &str, agent: &str| {
-        format!("| {} | {} | {} |\n", say(ask), say(assistant), say(agent))
+    let row = |task: &str, assistant: &str, agent: &str| {
+        format!(
+            "| {} | {} | {} |\n",
+            escaped(task),
+            escaped(assistant),
+            escaped(agent)
+        )
     };
     let [assistant, agent] = comparison::COLUMNS;
-    let rows = comparison::ROWS.map(|(ask, assistant, agent)| row(ask, assistant, agent));
+    let rows = comparison::ROWS.map(|(task, assistant, agent)| row(task, assistant, agent));
     let table = row("", assistant, agent) + "| --- | --- | --- |\n" + &rows.concat();
     let link = |label: &str, url: &str, note: &str| {
         // Of what a URL may hold, only these would end the link.
         let url = url.replace('(', "%28").replace(')', "%29");
-        format!("- [{}]({url}): {}\n", say(label), say(note))
+        format!("- [{}]({url}): {}\n", escaped(label), escaped(note))
     };
     [
-        format!("# {}\n\n> {}\n\n", say("{product}"), say(head::DESCRIPTION)),
+        format!(
+            "# {}\n\n> {}\n\n",
+            escaped("{product}"),
+            escaped(head::DESCRIPTION)
+        ),
         section(&hero::TITLE.join(" "), hero::LEAD, list(&hero::STEPS)),
         section(&comparison::TITLE.join(" "), comparison::LEAD, table),
         section(features::TITLE, features::LEAD, list(&features::CARDS)),
@@ -84,20 +96,24 @@ pub fn llms(site: &Site) -> String {
             infrastructure::LEAD,
             list(&infrastructure::POINTS),
         ),
-        format!("## {}\n\n", say(head::LINKS)),
-        link(islands::SUBMIT, &absolute(site, "/#contact"), contact::LEAD),
-        link(hero::WATCH, &absolute(site, "/#demo"), demo::TITLE),
+        format!("## {}\n\n", escaped(head::LINKS_HEADING)),
+        link(
+            islands::SUBMIT,
+            &absolute_url(site, "/#contact"),
+            contact::LEAD,
+        ),
+        link(hero::WATCH_DEMO, &absolute_url(site, "/#demo"), demo::TITLE),
         link(
             islands::CONTACT_LABEL,
-            &format!("mailto:{}", site.contact),
-            &site.contact,
+            &format!("mailto:{}", site.contact_email),
+            &site.contact_email,
         ),
-        link(islands::SOCIAL_LABEL, &site.social, &site.social_host),
+        link(islands::SOCIAL_LABEL, &site.social_url, &site.social_host),
     ]
     .concat()
 }
 
-fn xml(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     // The ampersand first: the others bring new ones.
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -107,7 +123,7 @@ fn xml(text: &str) -> String {
 }
 
 /// Text in which Markdown finds nothing to format.
-fn markdown(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
         if r"\`*_[]<>&#|~".contains(character) {

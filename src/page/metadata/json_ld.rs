@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{absolute, picture};
+use super::{absolute_url, image};
 use crate::{
-    copy::{features, fill, head},
+    copy::{features, fill_product, head},
     page::{Files, Site},
 };
 
@@ -14,66 +14,66 @@ pub(crate) fn json_ld(site: &Site, files: &Files) -> String {
         "@context": "https://schema.org",
         "@graph": [organization(site, files), website(site), software(site, files)],
     });
-    inert(&graph.to_string())
+    escape_for_script(&graph.to_string())
 }
 
 /// Where the others find the organisation.
-fn publisher(site: &Site) -> Value {
-    json!({ "@id": absolute(site, "/#organization") })
+fn publisher_ref(site: &Site) -> Value {
+    json!({ "@id": absolute_url(site, "/#organization") })
 }
 
 fn organization(site: &Site, files: &Files) -> Value {
     json!({
         "@type": "Organization",
-        "@id": absolute(site, "/#organization"),
+        "@id": absolute_url(site, "/#organization"),
         "name": site.product,
-        "url": absolute(site, "/"),
-        "logo": absolute(site, files.at(picture::LARGE)),
-        "email": site.contact,
-        "sameAs": [site.social],
+        "url": absolute_url(site, "/"),
+        "logo": absolute_url(site, files.hashed_path(image::ICON_512)),
+        "email": site.contact_email,
+        "sameAs": [site.social_url],
     })
 }
 
 fn website(site: &Site) -> Value {
     json!({
         "@type": "WebSite",
-        "@id": absolute(site, "/#website"),
+        "@id": absolute_url(site, "/#website"),
         "name": site.product,
-        "url": absolute(site, "/"),
+        "url": absolute_url(site, "/"),
         "inLanguage": "en",
-        "publisher": publisher(site),
+        "publisher": publisher_ref(site),
     })
 }
 
 /// Without `offers` and ratings, although search engines show more with them: there is a waitlist
 /// and no price yet, and nobody has rated anything.
 fn software(site: &Site, files: &Files) -> Value {
-    let features = features::CARDS.map(|(title, _)| fill(title, &site.product));
+    let features = features::CARDS.map(|(title, _)| fill_product(title, &site.product));
     json!({
         "@type": "SoftwareApplication",
-        "@id": absolute(site, "/#software"),
+        "@id": absolute_url(site, "/#software"),
         "name": site.product,
-        "description": fill(head::DESCRIPTION, &site.product),
-        "url": absolute(site, "/"),
-        "image": absolute(site, files.at(picture::CARD)),
+        "description": fill_product(head::DESCRIPTION, &site.product),
+        "url": absolute_url(site, "/"),
+        "image": absolute_url(site, files.hashed_path(image::SOCIAL_CARD)),
         "applicationCategory": "BusinessApplication",
         "operatingSystem": "Web",
         "featureList": features.as_slice(),
-        "publisher": publisher(site),
+        "publisher": publisher_ref(site),
     })
 }
 
 /// JSON with nothing in it that HTML or JavaScript would read as its own. These characters occur in
 /// strings alone, where the escape means the same.
-fn inert(json: &str) -> String {
-    let mut inert = String::with_capacity(json.len());
+fn escape_for_script(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                inert += &format!("\\u{:04x}", u32::from(character));
+                escaped += &format!("\\u{:04x}", u32::from(character));
             }
-            _ => inert.push(character),
+            _ => escaped.push(character),
         }
     }
-    inert
+    escaped
 }

@@ -18,22 +18,22 @@ pub(super) struct OverwriteMonitor {
 #[cfg(target_os = "linux")]
 impl OverwriteMonitor {
     /// Starts to watch a log that sled has locked: who had it before has closed it.
-    pub(super) fn of(log: &Path) -> Self {
+    pub(super) fn watch(log: &Path) -> Self {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
-        let watch = || {
+        let start = || {
             let events = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             // sled does not close it while it uses it, so each event is another program's.
             add_watch(&events, log, WatchFlags::CLOSE_WRITE)?;
             rustix::io::Result::Ok(events)
         };
         Self {
-            events: watch().ok(),
+            events: start().ok(),
         }
     }
 
     /// Whether another program has had the log open for writing, and has closed it.
-    pub(super) fn happened(&self) -> bool {
+    pub(super) fn take_overwrite(&self) -> bool {
         let Some(events) = &self.events else {
             return false;
         };
@@ -44,11 +44,11 @@ impl OverwriteMonitor {
 
 #[cfg(not(target_os = "linux"))]
 impl OverwriteMonitor {
-    pub(super) fn of(_: &Path) -> Self {
+    pub(super) fn watch(_: &Path) -> Self {
         Self {}
     }
 
-    pub(super) fn happened(&self) -> bool {
+    pub(super) fn take_overwrite(&self) -> bool {
         false
     }
 }

@@ -1,7 +1,7 @@
-/** The call conventions of spec §7. */
+/** The API client: the request conventions of spec §7 and the errors of §8. */
 import { QueryClient, type QueryFunction } from "@tanstack/react-query";
 
-/** Sends a request; a body and its content type only when there is one. */
+/** Sends a request. The JSON body and its content type are sent only if `body` is defined. */
 export async function request(
   method: string,
   url: string,
@@ -20,8 +20,11 @@ export async function request(
   return response;
 }
 
-/** A read: the key's segments joined with slashes are its URL. A 401 throws, or yields `null`. */
-export function read<T>({
+/**
+ * Returns a query function for JSON. The segments of the query key, joined with slashes, are the URL. `on401`
+ * decides whether a 401 throws or yields `null`.
+ */
+export function jsonQuery<T>({
   on401 = "throw",
 }: { on401?: "throw" | "null" } = {}): QueryFunction<T | null> {
   return async ({ queryKey }) => {
@@ -32,7 +35,7 @@ export function read<T>({
   };
 }
 
-/** Whether a failed request failed with this status. */
+/** Returns whether `error` is the error of a response with this status. */
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Error && error.message.startsWith(`${status}: `);
 }
@@ -42,12 +45,14 @@ async function throwUnlessOk(response: Response) {
   throw new Error(`${response.status}: ${(await response.text()) || response.statusText}`);
 }
 
-/** `networkMode`: a call made offline fails at once. By default TanStack would hold it back, and the form
- * would wait in silence. */
+/**
+ * The client that all queries and mutations share. With `networkMode: "always"` a request fails at once while
+ * the browser is offline. By default TanStack Query pauses it, and the form would wait without a message.
+ */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      queryFn: read(),
+      queryFn: jsonQuery(),
       retry: false,
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,

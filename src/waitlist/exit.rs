@@ -8,33 +8,33 @@ use std::{io, process, sync::mpsc::sync_channel, thread, time::Duration};
 use rustix::io::Errno;
 
 /// Maximum time to write a message.
-const REPORT_TIMEOUT: Duration = Duration::from_millis(400);
+const PRINT_TIMEOUT: Duration = Duration::from_millis(400);
 /// Pause before a retry, when standard error is non-blocking and full.
-const RETRY_PAUSE: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Prints a message on standard error, like `eprintln!`, but gives up after [`REPORT_TIMEOUT`]: for messages
+/// Prints a message on standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]: for messages
 /// after which the process ends.
-pub fn report(message: &str) {
+pub fn print_stderr(message: &str) {
     let message = format!("landing: {message}\n");
-    let (written, is_written) = sync_channel(1);
+    let (done, completion) = sync_channel(1);
     // This thread holds no lock, so it can be abandoned. If it cannot start, nothing is printed.
     let writer = thread::Builder::new().spawn(move || {
         write(message.as_bytes());
-        written.send(())
+        done.send(())
     });
     if writer.is_ok() {
-        let _ = is_written.recv_timeout(REPORT_TIMEOUT);
+        let _ = completion.recv_timeout(PRINT_TIMEOUT);
     }
 }
 
 /// Exit code of a failure after which the program can be started again.
-pub(super) const FAILED: i32 = 1;
+pub(super) const EXIT_FAILURE: i32 = 1;
 /// Exit code after the files of the list were removed, replaced or overwritten: a start would create an empty list.
-pub(super) const FILES_GONE: i32 = 3;
+pub(super) const EXIT_FILES_MISSING: i32 = 3;
 
 /// Prints a message, and ends the process.
-pub(super) fn report_and_exit(message: &str, code: i32) -> ! {
-    report(message);
+pub(super) fn print_and_exit(message: &str, code: i32) -> ! {
+    print_stderr(message);
     process::exit(code)
 }
 
@@ -45,7 +45,7 @@ fn write(mut bytes: &[u8]) {
             Ok(0) => return,
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => thread::sleep(RETRY_PAUSE),
+            Err(Errno::AGAIN) => thread::sleep(RETRY_INTERVAL),
             Err(_) => return,
         }
     }

@@ -10,13 +10,13 @@ use std::{
 /// The hash is keyed at random in each process, so that nobody can look for two addresses that share
 /// it. By chance, two of five million do once in 10^25 lists.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KeySet {
     hashes: HashSet<u128>,
     high: RandomState,
     low: RandomState,
 }
 
-impl Known {
+impl KeySet {
     /// Adds an address in the spelling that all its spellings share ([`Email::key`]), and says
     /// whether it is new.
     ///

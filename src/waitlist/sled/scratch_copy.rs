@@ -14,54 +14,57 @@ use std::os::fd::AsRawFd;
 use rustix::fs::statvfs;
 
 use super::{
-    files::{create_private, remove_tree},
-    mark,
+    files::{create_private_dir, remove_dir_if_exists},
+    high_water_mark,
 };
 
 /// The log of sled, which holds nearly all of a store.
-pub(super) const LOG: &str = "db";
+pub(super) const LOG_FILE: &str = "db";
 
 /// Largest log that is copied to memory, in bytes: 200,000 entries. sled syncs what it opens, and in
 /// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room:
 /// otherwise a start would need more memory than the server has afterwards.
-const MEMORY_MAX: u64 = 16 << 20;
+const MEMORY_MAX_BYTES: u64 = 16 << 20;
 /// Bytes of the disk that a copy leaves free, so that another server on it does not fail.
-const RESERVE: u64 = 256 << 20;
+const DISK_RESERVE_BYTES: u64 = 256 << 20;
 
 /// A copy of a store. Dropping it removes the copy.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct ScratchCopy {
     directory: PathBuf,
     /// The log, where it is in memory.
     _memory: Option<File>,
 }
 
-impl Trial {
+impl ScratchCopy {
     /// Copies a store to `directory`, and first removes the copy of an interrupted start.
     pub(super) fn new(store: &Path, directory: PathBuf) -> io::Result<Self> {
-        let created = remove_tree(&directory).and_then(|()| create_private(&directory));
+        let created =
+            remove_dir_if_exists(&directory).and_then(|()| create_private_dir(&directory));
         created.map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
         })?;
-        let mut trial = Self {
+        let mut copy = Self {
             directory,
             _memory: None,
         };
         for entry in fs::read_dir(store)? {
             let (from, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
-            let to = trial.directory.join(&name);
+            let to = copy.directory.join(&name);
             if !from.is_file() {
                 continue;
             }
             // sled reads only these files: a list has no blobs.
-            if name == "conf" || name == mark::FILE || name.as_encoded_bytes().starts_with(b"snap.")
+            if name == "conf"
+                || name == high_water_mark::FILE_NAME
+                || name.as_encoded_bytes().starts_with(b"snap.")
             {
                 fs::copy(from, to)?;
-            } else if name == LOG {
-                trial._memory = copy_log(&from, &to)?;
+            } else if name == LOG_FILE {
+                copy._memory = copy_log(&from, &to)?;
             }
         }
-        Ok(trial)
+        Ok(copy)
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -69,10 +72,10 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for ScratchCopy {
     fn drop(&mut self) {
         // If this fails, the next start removes it.
-        let _ = remove_tree(&self.directory);
+        let _ = remove_dir_if_exists(&self.directory);
     }
 }
 
@@ -81,11 +84,11 @@ fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     let length = fs::metadata(from)?.len();
     let disk = statvfs(from)?;
     let room = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if length <= MEMORY_MAX || room < length + RESERVE {
+    if length <= MEMORY_MAX_BYTES || room < length + DISK_RESERVE_BYTES {
         match copy_to_memory(from, to) {
             Ok(memory) => return Ok(Some(memory)),
             // There is no such memory here.
-            Err(_) => remove_file_if_there(to)?,
+            Err(_) => remove_file_if_exists(to)?,
         }
     }
     // The file system shares the blocks if it can.
@@ -108,7 +111,7 @@ fn copy_to_memory(_: &Path, _: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn remove_file_if_there(file: &Path) -> io::Result<()> {
+fn remove_file_if_exists(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,

@@ -1,0 +1,117 @@
+/** Bundles the browser's scripts: the boot script, one script per island, and the chunks that they share. */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { context } from "esbuild";
+import { ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
+
+/** Where the server serves the scripts; see `src/server/assets.rs`. */
+const URL_PATH = "/islands/";
+/** terser runs after esbuild's own minification and saves another 2.5 % of the brotli size. */
+const TERSER = { module: true, ecma: 2020, compress: { passes: 3 }, format: { comments: false } };
+const { version: terserVersion } = createRequire(import.meta.url)("terser/package.json");
+
+/** Leaves the `import()` calls of the registry as they are. The second step resolves them. */
+const keepDynamicImports = {
+  name: "keep dynamic imports",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind, path }) =>
+      kind === "dynamic-import" ? { path, external: true } : undefined,
+    );
+  },
+};
+
+/** Resolves the entry point `boot` to the code that `load` returns. */
+const bootScript = (load) => ({
+  name: "boot script",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^boot$/ }, ({ path }) => ({ path, namespace: "boot-script" }));
+    onLoad({ filter: /./, namespace: "boot-script" }, () => ({
+      contents: load(),
+      resolveDir: ISLANDS_DIR,
+    }));
+  },
+});
+
+/** Radix names each of its functions for stack traces. The calls and names are 1 % of all scripts. */
+const removeFunctionNames = {
+  name: "remove function names",
+  setup({ onLoad }) {
+    onLoad({ filter: /@radix-ui.*\.mjs$/ }, async ({ path }) => {
+      const code = await readFile(path, "utf8");
+      return { contents: code.replace(/^var __name = .*$/m, "var __name = (target) => target;") };
+    });
+  },
+};
+
+/**
+ * Creates a bundler that can run many times. `dev` skips the minification.
+ *
+ * It works in two steps. The first bundles the boot script into one file. In a single step, esbuild would
+ * make it import a chunk of helpers that it does not use.
+ */
+export async function createBundler({ dev }) {
+  let bootCode = "";
+  const boot = await context({
+    ...SHARED_OPTIONS,
+    format: "esm",
+    entryPoints: ["boot.ts"],
+    plugins: [keepDynamicImports],
+  });
+  const all = await context({
+    ...SHARED_OPTIONS,
+    format: "esm",
+    entryPoints: ["boot"],
+    plugins: [bootScript(() => bootCode), removeFunctionNames],
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    outdir: join(ISLANDS_DIR, "out"),
+    splitting: true,
+    minify: !dev,
+    target: "es2022",
+    legalComments: "none",
+    // Makes terser's version and options part of the hash in each file name. terser removes the banner.
+    ...(dev ? {} : { banner: { js: `/* terser ${terserVersion} ${JSON.stringify(TERSER)} */` } }),
+    metafile: true,
+  });
+
+  return {
+    /**
+     * Returns `scripts`, the code by file name; `modules`, the URL paths of an island's scripts by island;
+     * and `boot`, the file name of the boot script.
+     */
+    async bundle() {
+      const { outputFiles: bootFiles } = await boot.rebuild();
+      bootCode = bootFiles[0].text;
+      const { metafile, outputFiles } = await all.rebuild();
+      const scripts = new Map();
+      for (const { path, text } of outputFiles)
+        scripts.set(basename(path), dev ? text : await minify(text));
+      const modules = new Map();
+      let bootName;
+      for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+        if (!entryPoint) continue;
+        if (entryPoint === "boot-script:boot") bootName = basename(path);
+        else modules.set(basename(entryPoint, ".tsx"), urls(path, metafile.outputs));
+      }
+      return { scripts, modules, boot: bootName };
+    },
+    dispose: () => Promise.all([boot.dispose(), all.dispose()]),
+  };
+}
+
+async function minify(code) {
+  const terser = await import("terser");
+  return (await terser.minify(code, TERSER)).code;
+}
+
+/** Returns the URL paths of a script and of all scripts that it imports statically. */
+function urls(path, outputs) {
+  const found = new Set([path]);
+  // A set includes the items that are added during its iteration.
+  for (const script of found) {
+    for (const { path: imported, kind } of outputs[script].imports)
+      if (kind === "import-statement") found.add(imported);
+  }
+  return [...found].map((script) => URL_PATH + basename(script));
+}

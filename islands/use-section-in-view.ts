@@ -1,0 +1,34 @@
+/** A hook that reports how much of a section is in view. */
+import { type RefObject, useEffect } from "react";
+
+/**
+ * Steps of 1 %. Up to a section height of five windows, a step is at most 5 % of the window: the share of
+ * the window that the section may leave uncovered and still count as filling it.
+ */
+const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
+
+/**
+ * Calls back whenever the visible share (0 to 1) of the section around `ref` changes. A section that is too
+ * tall to be half visible counts as half visible when it fills the window.
+ */
+export function useSectionInView(
+  ref: RefObject<HTMLElement | null>,
+  onChange: (share: number) => void,
+): void {
+  useEffect(() => {
+    const section = ref.current?.closest("section") ?? ref.current;
+    if (!section) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const entry = entries.at(-1);
+        if (!entry) return;
+        const windowHeight = entry.rootBounds?.height ?? Number.POSITIVE_INFINITY;
+        const fillsWindow = entry.intersectionRect.height >= windowHeight * 0.95;
+        onChange(fillsWindow ? Math.max(entry.intersectionRatio, 0.5) : entry.intersectionRatio);
+      },
+      { threshold: THRESHOLDS },
+    );
+    observer.observe(section);
+    return () => observer.disconnect();
+  }, [ref, onChange]);
+}

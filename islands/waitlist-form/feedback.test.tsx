@@ -1,0 +1,185 @@
+import { act, fireEvent, screen, waitFor } from "@testing-library/react";
+import { describe, expect, test, vi } from "vitest";
+import { openToasts } from "../test/toasts";
+import { subscribe } from "../toast-store";
+import {
+  button,
+  EMAIL,
+  expectErrorToast,
+  field,
+  form,
+  holdResponse,
+  message,
+  MESSAGES,
+  postSignUp,
+  renderForm,
+  respondToSignUps,
+  signUp,
+  waitForToast,
+  waitUntilEnabled,
+} from "./fixtures";
+
+describe("an invalid address", () => {
+  test("an empty field is marked until the visitor types", async () => {
+    const user = renderForm();
+    expect(ariaInvalid()).toBe("false");
+    await user.click(button());
+    expect(ariaInvalid()).toBe("true");
+    await user.type(field(), "a");
+    expect(ariaInvalid()).toBe("false");
+  });
+
+  test("an address that the server rejects is marked until the next submit", async () => {
+    postSignUp.mockResolvedValueOnce(new Response("no address", { status: 400 }));
+    const user = await signUp();
+    await waitForToast("Error");
+    expect(ariaInvalid()).toBe("true");
+    const respond = holdResponse(postSignUp);
+    await waitUntilEnabled();
+    await user.click(button());
+    await waitFor(() => expect(button().disabled).toBe(true));
+    expect(ariaInvalid()).toBe("false");
+    respond(Response.json({}));
+    await waitForToast("Success!");
+  });
+
+  test.each([409, 500])("the address is not marked after a %d", async (status) => {
+    respondToSignUps(status);
+    await signUp();
+    await waitForToast("Error");
+    expect(ariaInvalid()).toBe("false");
+  });
+
+  test("an address that the browser rejects is marked and explained", async () => {
+    renderForm();
+    fireEvent.invalid(field());
+    await waitFor(() => expect(message()).toBe(MESSAGES.invalid));
+    expect(ariaInvalid()).toBe("true");
+  });
+
+  test("deleting an address that the browser rejects removes the message", async () => {
+    renderForm();
+    fireEvent.change(field(), { target: { value: "abc" } });
+    fireEvent.invalid(field());
+    await waitFor(() => expect(message()).toBe(MESSAGES.invalid));
+    field().value = "";
+    fireEvent.input(field());
+    await waitFor(() => expect(message()).toBe(MESSAGES.promise));
+  });
+});
+
+describe("the message below the field", () => {
+  test.each([
+    ["an empty field", undefined, MESSAGES.empty],
+    ["a 400", 400, MESSAGES.invalid],
+    ["a 409", 409, MESSAGES.listed],
+    ["a 500", 500, MESSAGES.failed],
+    ["a success", 201, MESSAGES.joined],
+  ])("after %s stays until the visitor types", async (_what, status, text) => {
+    if (status) respondToSignUps(status, "{}");
+    const user = renderForm();
+    expect(message()).toBe(MESSAGES.promise);
+    if (status) await user.type(field(), EMAIL);
+    await user.click(button());
+    await waitFor(() => expect(message()).toBe(text));
+    await waitUntilEnabled();
+    await user.type(field(), "c");
+    expect(message()).toBe(MESSAGES.promise);
+  });
+
+  test("stays when a password manager dispatches input without a change", async () => {
+    respondToSignUps(409);
+    await signUp();
+    await waitForToast("Error");
+    fireEvent.input(field());
+    expect(message()).toBe(MESSAGES.listed);
+  });
+
+  test("replaces text that a translator inserted", async () => {
+    const user = renderForm();
+    const line = document.querySelector(".waitlist-message");
+    await user.click(button());
+    line?.replaceChildren(Object.assign(document.createElement("font"), { textContent: "Fehler" }));
+    await user.type(field(), EMAIL);
+    await user.click(button());
+    await waitFor(() => expect(message()).toMatch(/^You've been added/));
+    expect(line?.isConnected).toBe(true);
+  });
+});
+
+describe("a success", () => {
+  test("is marked until the visitor types", async () => {
+    const user = await signUp();
+    await waitForToast("Success!");
+    expect(form().dataset["outcome"]).toBe("joined");
+    await waitUntilEnabled();
+    await user.type(field(), "b");
+    expect(form().dataset["outcome"]).toBe("");
+  });
+
+  test("does not become an error through a second click", async () => {
+    const user = await signUp();
+    await waitForToast("Success!");
+    await waitUntilEnabled();
+    await user.click(button());
+    expect(message()).toMatch(/^You've been added/);
+    expect(form().dataset["outcome"]).toBe("joined");
+    expect(postSignUp).toHaveBeenCalledOnce();
+  });
+
+  test("moves the focus to the button, to keep a phone's keyboard off the toast", async () => {
+    await signUp();
+    await waitForToast("Success!");
+    await waitFor(() => expect(document.activeElement).toBe(button()));
+  });
+});
+
+describe("a screen reader", () => {
+  test("hears 'Adding...' from the form, and the outcome only from the toast", async () => {
+    const unsubscribe = subscribe(() => {});
+    const respond = holdResponse(postSignUp);
+    await signUp();
+    await waitFor(() => expect(status()).toBe("Adding..."));
+    respond(new Response("taken", { status: 409 }));
+    await waitForToast("Error");
+    await waitFor(() => expect(status()).toBe(""));
+    unsubscribe();
+  });
+
+  test("hears the outcome from the form if there is no toaster", async () => {
+    respondToSignUps(409);
+    await signUp();
+    await waitFor(() => expect(status()).toBe(MESSAGES.listed));
+    expect(openToasts()).toEqual([]);
+  });
+});
+
+describe("the sign-up timeout", () => {
+  test("fails a sign-up without a response after 60 seconds", async () => {
+    const timeout = new AbortController();
+    const createTimeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(timeout.signal);
+    vi.stubGlobal("fetch", (_url: string, { signal }: RequestInit) => {
+      return new Promise((_, reject) => signal?.addEventListener("abort", reject));
+    });
+    await signUp();
+    expect(createTimeout).toHaveBeenCalledExactlyOnceWith(60_000);
+    act(() => timeout.abort());
+    await waitForToast("Error");
+    expectErrorToast(MESSAGES.failed);
+  });
+
+  test("is optional: a browser without AbortSignal.timeout can join", async () => {
+    vi.stubGlobal("AbortSignal", {});
+    await signUp();
+    await waitForToast("Success!");
+  });
+});
+
+function ariaInvalid() {
+  return field().getAttribute("aria-invalid");
+}
+
+/** The text of the live region. */
+function status() {
+  return screen.getByRole("status").textContent;
+}

@@ -1,0 +1,132 @@
+//! A stream that waits for so long and no longer.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    sync::oneshot,
+    time::{Instant, Sleep, sleep},
+};
+
+/// A stream that fails when it has lain still for too long, that keeps back what hyper would answer by
+/// itself, and that is given back in the end.
+pub(super) struct IdleTimeoutStream {
+    stream: Option<(TcpStream, oneshot::Sender<Leftover>)>,
+    has_unanswered_bytes: bool,
+    idle_timeout: Duration,
+    /// When something went either way.
+    last_activity: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// What is left of it.
+pub(super) struct Leftover {
+    pub(super) stream: TcpStream,
+    /// Whether the client was the last to say something.
+    pub(super) has_unanswered_bytes: bool,
+}
+
+impl IdleTimeoutStream {
+    pub(super) fn new(
+        stream: TcpStream,
+        idle_timeout: Duration,
+    ) -> (Self, oneshot::Receiver<Leftover>) {
+        let (sender, leftover) = oneshot::channel();
+        let timed = Self {
+            stream: Some((stream, sender)),
+            has_unanswered_bytes: false,
+            idle_timeout,
+            last_activity: Instant::now(),
+            timer: Box::pin(sleep(idle_timeout)),
+        };
+        (timed, leftover)
+    }
+
+    fn poll_with_timeout<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        operation: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let Some((stream, _)) = &mut self.stream else {
+            return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
+        };
+        let result = operation(Pin::new(stream), cx);
+        if result.is_ready() {
+            self.last_activity = Instant::now();
+            return result;
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let deadline = self.last_activity + self.idle_timeout;
+            if deadline <= Instant::now() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for IdleTimeoutStream {
+    fn drop(&mut self) {
+        if let Some((stream, sender)) = self.stream.take() {
+            // Who does not want it lets it close.
+            let _ = sender.send(Leftover {
+                stream,
+                has_unanswered_bytes: self.has_unanswered_bytes,
+            });
+        }
+    }
+}
+
+impl AsyncRead for IdleTimeoutStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = self.poll_with_timeout(cx, |stream, cx| stream.poll_read(cx, buf));
+        self.has_unanswered_bytes |= buf.filled().len() > before;
+        read
+    }
+}
+
+impl AsyncWrite for IdleTimeoutStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.has_unanswered_bytes = false;
+        self.poll_with_timeout(cx, |stream, cx| stream.poll_write(cx, buf))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.has_unanswered_bytes = false;
+        self.poll_with_timeout(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    // There is nothing to flush, which is no sign of life either; and to shut it is for whom it is given
+    // back to.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

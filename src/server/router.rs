@@ -1,0 +1,31 @@
+//! The routes of the site.
+
+use axum::{
+    Router,
+    routing::{any, get, post},
+};
+
+use super::{AppState, api, form, health, middleware, page_cache, text_files};
+
+/// Returns the router of the site.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/", get(page_cache::landing).post(form::sign_up_by_form))
+        .route("/robots.txt", text_files::get(|files| &files.robots))
+        .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
+        .route("/llms.txt", text_files::get(|files| &files.llms))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/api/waitlist", post(api::call_server_function))
+        .route("/api/waitlist/count", get(api::call_server_function))
+        .route("/api", any(api::not_found))
+        .route("/api/", any(api::not_found))
+        .route("/api/{*path}", any(api::not_found))
+        .method_not_allowed_fallback(api::method_not_allowed)
+        .fallback(page_cache::file_or_not_found)
+        .layer(axum::middleware::from_fn_with_state(
+            state.clone(),
+            middleware::handle,
+        ))
+        .with_state(state)
+}

@@ -1,0 +1,51 @@
+//! The texts beside the page: made at start, answered from memory.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode},
+    routing::{self, MethodRouter},
+};
+
+use super::{
+    AppState,
+    resource::{Compression, EncodedBody, REVALIDATE, Resource},
+};
+use crate::page::{Site, metadata};
+
+/// What stands at the addresses of the same names.
+#[derive(Debug)]
+pub(super) struct TextFiles {
+    pub(super) robots: Resource,
+    pub(super) sitemap: Resource,
+    pub(super) llms: Resource,
+}
+
+impl TextFiles {
+    pub(super) fn new(site: &Site) -> Self {
+        let resource = |content_type, text| {
+            let content_type = HeaderValue::from_static(content_type);
+            Resource::new(
+                &content_type,
+                REVALIDATE,
+                EncodedBody::compress(text, Compression::Best),
+            )
+        };
+        Self {
+            robots: resource(TEXT_CONTENT_TYPE, metadata::robots(site)),
+            sitemap: resource(XML_CONTENT_TYPE, metadata::sitemap(site)),
+            llms: resource(TEXT_CONTENT_TYPE, metadata::llms(site)),
+        }
+    }
+}
+
+const TEXT_CONTENT_TYPE: &str = "text/plain; charset=utf-8";
+const XML_CONTENT_TYPE: &str = "application/xml; charset=utf-8";
+
+/// `GET` of one of them.
+pub(super) fn get(select: fn(&TextFiles) -> &Resource) -> MethodRouter<AppState> {
+    routing::get(
+        move |State(state): State<AppState>, request: Request| async move {
+            select(&state.text_files).respond(StatusCode::OK, request.headers())
+        },
+    )
+}
