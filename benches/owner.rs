@@ -1,10 +1,10 @@
-//! `make bench-owner`: what the owner's commands take with a million people on a list that is served,
-//! and what those notice who sign up meanwhile.
+//! `make bench-owner`: measures the owner's commands with a million people on a list that is being served, and how
+//! much they slow down sign-ups.
 
 mod server;
 
 use std::{
-    process::{Command, Stdio},
+    process::Stdio,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -14,22 +14,22 @@ use std::{
 
 use reqwest::Client;
 use serde_json::json;
-use server::{PROGRAM, Server, process_memory_mb, write_people};
+use server::{Server, landing_command, median, percentile, process_memory_mb, write_people};
 use tokio::{task::JoinHandle, time::sleep};
 
 const PEOPLE: usize = 1_000_000;
-/// Between two sign-ups of the visitor.
+/// Pause of the visitor after each sign-up.
 const SIGN_UP_INTERVAL: Duration = Duration::from_millis(5);
-/// How long the visitor comes when nothing else is done.
+/// How long the visitor signs up before the first command.
 const BASELINE_DURATION: Duration = Duration::from_secs(10);
 
-/// A command, and how often it runs.
+/// A name, a command, and how often it runs.
 const COMMANDS: [(&str, &str, usize); 7] = [
     ("import", "import people.csv", 1),
-    ("import, all there", "import people.csv", 5),
+    ("import, all listed", "import people.csv", 5),
     ("export, CSV", "export -o list.csv", 5),
     ("export, JSON", "export -o list.jsonl", 5),
-    ("import of that", "import list.jsonl", 5),
+    ("import of that export", "import list.jsonl", 5),
     ("check", "check", 5),
     ("stats", "stats", 5),
 ];
@@ -38,9 +38,9 @@ const COMMANDS: [(&str, &str, usize); 7] = [
 async fn main() {
     let server = Server::landing(&["--signups-per-minute=0"]).await;
     write_people(&server.directory().join("people.csv"), PEOPLE).expect("writable");
-    println!("{PEOPLE} people, and one more signs up every {SIGN_UP_INTERVAL:?}\n");
+    println!("{PEOPLE} people, and a visitor who signs up every {SIGN_UP_INTERVAL:?}\n");
     println!(
-        "| command | people a second | its memory | the server's, above rest | sign-ups: p50 | p99 | p99 to calm |"
+        "| command | people/s | its memory | server memory above idle | sign-ups: p50 | p99 | p99 / p99 without a command |"
     );
     println!("|---|---|---|---|---|---|---|");
     let visitor = Visitor::start(&server);
@@ -49,22 +49,21 @@ async fn main() {
     let [p50, p99] = [0.5, 0.99].map(|share| percentile(&baseline, share));
     println!("| none | | | | {p50:.2} ms | {p99:.2} ms | 1 |");
     for (name, command, rounds) in COMMANDS {
-        // The list itself is of its memory at rest, once it is there.
-        let rest = server.memory_mb("VmRSS:");
+        // Once the list is imported, the idle memory includes it.
+        let idle_memory = server.memory_mb("VmRSS:");
         let visitor = Visitor::start(&server);
         let (mut rates, mut command_memory, mut server_memory) = (Vec::new(), 0f64, 0f64);
         for _ in 0..rounds {
             let started = Instant::now();
-            let peak = run(&server, command, &mut server_memory).await;
+            let peak = run_command(&server, command, &mut server_memory).await;
             rates.push(PEOPLE as f64 / started.elapsed().as_secs_f64());
             command_memory = command_memory.max(peak);
         }
         let sign_ups = visitor.stop().await;
-        rates.sort_by(f64::total_cmp);
         println!(
             "| {name} | {:.0} | {command_memory:.0} MB | {:.0} MB | {:.2} ms | {:.2} ms | {:.1} |",
-            percentile(&rates, 0.5),
-            server_memory - rest,
+            median(rates),
+            server_memory - idle_memory,
             percentile(&sign_ups, 0.5),
             percentile(&sign_ups, 0.99),
             percentile(&sign_ups, 0.99) / p99
@@ -72,21 +71,17 @@ async fn main() {
     }
 }
 
-/// Runs a command and returns the most memory that it had, in megabytes; `server_memory` becomes the most that
-/// the server had.
-async fn run(server: &Server, command: &str, server_memory: &mut f64) -> f64 {
-    let mut program = Command::new(PROGRAM);
-    program
-        .args(command.split(' '))
-        .current_dir(server.directory())
-        .stdout(Stdio::null());
-    let mut running = program.spawn().expect("it starts");
+/// Runs a command and returns its peak memory in megabytes. Raises `server_memory` to the peak memory of the server.
+async fn run_command(server: &Server, command: &str, server_memory: &mut f64) -> f64 {
+    let mut program = landing_command(server.directory());
+    program.args(command.split(' ')).stdout(Stdio::null());
+    let mut running = program.spawn().expect("the program starts");
     let mut peak = 0f64;
     let ended = loop {
-        if let Some(ended) = running.try_wait().expect("it runs") {
+        if let Some(ended) = running.try_wait().expect("a child process") {
             break ended;
         }
-        // It may end in between.
+        // If the command has just ended, its memory cannot be read.
         peak = peak.max(process_memory_mb(running.id(), "VmHWM:").unwrap_or_default());
         *server_memory = server_memory.max(server.memory_mb("VmRSS:"));
         sleep(Duration::from_millis(2)).await;
@@ -95,7 +90,7 @@ async fn run(server: &Server, command: &str, server_memory: &mut f64) -> f64 {
     peak
 }
 
-/// Somebody who signs up again and again, each time as another.
+/// A visitor who keeps signing up, each time with a new address.
 struct Visitor {
     is_running: Arc<AtomicBool>,
     task: JoinHandle<Vec<f64>>,
@@ -109,10 +104,10 @@ impl Visitor {
         Self { is_running, task }
     }
 
-    /// How long each answer took, in milliseconds, from the shortest on.
+    /// Returns the latencies of the sign-ups in milliseconds, sorted.
     async fn stop(self) -> Vec<f64> {
         self.is_running.store(false, Ordering::Relaxed);
-        self.task.await.expect("everybody was answered")
+        self.task.await.expect("every sign-up succeeds")
     }
 }
 
@@ -124,18 +119,11 @@ async fn sign_up(url: String, is_running: Arc<AtomicBool>) -> Vec<f64> {
         let email = format!("{}@visitor.example", rand::random::<u64>());
         let sent = Instant::now();
         let response = client.post(&url).json(&json!({ "email": email })).send();
-        let response = response.await.expect("an answer");
+        let response = response.await.expect("a response");
         assert_eq!(response.status(), 201, "after {:?}", started.elapsed());
         latencies.push(sent.elapsed().as_secs_f64() * 1e3);
         sleep(SIGN_UP_INTERVAL).await;
     }
     latencies.sort_by(f64::total_cmp);
     latencies
-}
-
-/// A number at some share of the way through sorted ones.
-fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1) as f64;
-    let number = sorted.get((last * share) as usize);
-    number.copied().unwrap_or(f64::NAN)
 }

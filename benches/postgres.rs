@@ -1,8 +1,9 @@
-//! `make bench-postgres`: durable sign-ups a second through one, two and three instances of the release over
-//! one PostgreSQL, beside the rows a second that its own benchmark inserts there, by turns; what an entry
-//! takes there; and a list of a million people, moved there and back.
+//! `make bench-postgres`: compares durable sign-ups through one, two and three instances of the release with the rows
+//! that pgbench inserts into the same PostgreSQL, in alternating runs.
+//!
+//! Also measures the size of an entry, and moves a list of a million people to the database and back.
 
-#[allow(dead_code, reason = "the tests use the rest of it")]
+#[allow(dead_code, reason = "the tests use the rest of this module")]
 #[path = "../tests/site/postgres_server.rs"]
 mod postgres_server;
 mod server;
@@ -16,20 +17,20 @@ use std::{
 };
 
 use postgres_server::PostgresServer;
-use server::{PROGRAM, Server, free_addr, median, run_wrk, write_people};
+use server::{PROGRAM, Server, free_addr, landing_command, median, run_wrk, write_people};
 use tempfile::TempDir;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
-/// How often they take turns. The median counts.
+/// Runs of each load. The table shows medians.
 const ROUNDS: usize = 5;
-/// Of one turn.
-const TURN_DURATION: Duration = Duration::from_secs(4);
+/// Duration of one run.
+const RUN_DURATION: Duration = Duration::from_secs(4);
 const INSTANCES: usize = 3;
 const CLIENTS: [usize; 3] = [16, 64, 256];
-/// Of a list that is moved.
+/// The length of the list that is moved.
 const PEOPLE: usize = 1_000_000;
 
-/// What pgbench does: a row with a key, and nothing to count.
+/// The statement of pgbench: it inserts a row with a key, and counts nothing.
 const INSERT: &str = "\\set number random(1, 1000000000000000)\n\
     INSERT INTO people (email, joined_at) VALUES ('person' || :number || '@example.com', now()) \
     ON CONFLICT (email) DO NOTHING;\n";
@@ -48,41 +49,41 @@ async fn main() {
 }
 
 async fn measure_throughput(database: &PostgresServer) {
-    let (ours, theirs) = (database.create_database(), database.create_database());
-    let name = theirs.rsplit('/').next().expect("a name");
+    let (list_url, pgbench_url) = (database.create_database(), database.create_database());
+    let name = database_name(&pgbench_url);
     database.sql(
         name,
         "CREATE TABLE people (email text PRIMARY KEY, joined_at timestamptz NOT NULL)",
     );
     database.write("insert.sql", INSERT);
-    // Like a server that has run for a while: the files of its log are there, to be used again. A new one,
-    // every second or so, holds up whoever has their turn.
+    // Fill the WAL, so that PostgreSQL recycles its files like a server that has run for some time. Creating a new
+    // file every second or so would slow down some runs.
     for statement in [
-        "CREATE TABLE much AS SELECT repeat('much', 250) FROM generate_series(1, 1000000)",
-        "DROP TABLE much",
+        "CREATE TABLE filler AS SELECT repeat('much', 250) FROM generate_series(1, 1000000)",
+        "DROP TABLE filler",
         "CHECKPOINT",
     ] {
         database.sql(name, statement);
     }
-    // One that has the processors to itself, and several that share them.
-    let alone = [start_instance(&ours, 2).await];
+    // A single instance uses both processors. Several instances use one each.
+    let single = [start_instance(&list_url, 2).await];
     let mut instances = Vec::new();
     for _ in 0..INSTANCES {
-        instances.push(start_instance(&ours, 1).await);
+        instances.push(start_instance(&list_url, 1).await);
     }
-    println!("{ROUNDS} turns of {TURN_DURATION:?} each; medians\n");
+    println!("medians of {ROUNDS} runs of {RUN_DURATION:?} each\n");
     println!(
-        "| clients | pgbench, rows/s | 1 copy, sign-ups/s | ratio | 2 instances | ratio | 3 instances | ratio | p50, p99 of 3 |"
+        "| clients | pgbench, rows/s | 1 instance, sign-ups/s | ratio | 2 instances | ratio | 3 instances | ratio | p50, p99 of 3 |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for clients in CLIENTS {
-        let mut turns = Vec::new();
+        let mut rounds = Vec::new();
         for round in 0..ROUNDS {
             let rows = pgbench(database, name, clients);
             let sign_ups = [1, 2, 3].map(|number| {
                 sign_ups(
                     if number == 1 {
-                        &alone
+                        &single
                     } else {
                         &instances[..number]
                     },
@@ -90,25 +91,25 @@ async fn measure_throughput(database: &PostgresServer) {
                     &format!("c{clients}r{round}n{number}"),
                 )
             });
-            turns.push((rows, sign_ups));
+            rounds.push((rows, sign_ups));
         }
-        let rows = median(turns.iter().map(|(rows, _)| *rows).collect());
+        let rows = median(rounds.iter().map(|(rows, _)| *rows).collect());
         let mut line = format!("| {clients} | {rows:.0} |");
         for number in 0..INSTANCES {
-            let rate = median(turns.iter().map(|(_, ours)| ours[number].rate).collect());
+            let rate = median(rounds.iter().map(|(_, loads)| loads[number].rate).collect());
             let ratio = median(
-                turns
+                rounds
                     .iter()
-                    .map(|(rows, ours)| ours[number].rate / rows)
+                    .map(|(rows, loads)| loads[number].rate / rows)
                     .collect(),
             );
             line += &format!(" {rate:.0} | {ratio:.2} |");
         }
-        let latency = |of: fn(&LoadResult) -> f64| {
+        let latency = |percentile: fn(&LoadResult) -> f64| {
             median(
-                turns
+                rounds
                     .iter()
-                    .map(|(_, ours)| of(&ours[INSTANCES - 1]))
+                    .map(|(_, loads)| percentile(&loads[INSTANCES - 1]))
                     .collect(),
             )
         };
@@ -118,17 +119,20 @@ async fn measure_throughput(database: &PostgresServer) {
             latency(|it| it.p99)
         );
     }
-    let list = ours.rsplit('/').next().expect("a name");
     let counts = database.sql(
-        list,
+        database_name(&list_url),
         "SELECT (SELECT count(*) FROM waitlist_entries), (SELECT sum(entries) FROM waitlist_count)",
     );
     let (rows, count) = counts.split_once('|').expect("two numbers");
     assert_eq!(rows, count, "the count is exact");
-    println!("\n{count} on the list, counted exactly");
+    println!("\n{count} people on the list, and the count is exact");
 }
 
-/// A copy of the site over a database.
+fn database_name(url: &str) -> &str {
+    url.rsplit('/').next().expect("a name")
+}
+
+/// Starts an instance of the site with a database.
 async fn start_instance(database: &str, threads: usize) -> Server {
     let addr = free_addr();
     let mut command = Command::new(PROGRAM);
@@ -144,9 +148,9 @@ async fn start_instance(database: &str, threads: usize) -> Server {
     Server::start(addr, command).await
 }
 
-/// Rows a second.
+/// Runs pgbench, and returns the rows per second.
 fn pgbench(database: &PostgresServer, name: &str, clients: usize) -> f64 {
-    let (clients, seconds) = (clients.to_string(), TURN_DURATION.as_secs().to_string());
+    let (clients, seconds) = (clients.to_string(), RUN_DURATION.as_secs().to_string());
     let url = database.url(name);
     let args = [
         "-n",
@@ -168,18 +172,19 @@ fn pgbench(database: &PostgresServer, name: &str, clients: usize) -> f64 {
     let rate = output
         .lines()
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-    rate.unwrap_or_else(|| panic!("pgbench ends with a rate: {output}"))
+    rate.unwrap_or_else(|| panic!("no rate in the output of pgbench: {output}"))
 }
 
-/// What clients have had, who sign up as soon as they have their last answer.
+/// The result of a load, in which each client signs up as soon as it has its last response.
 struct LoadResult {
-    /// Sign-ups a second.
+    /// Sign-ups per second.
     rate: f64,
-    /// Milliseconds, of the slowest copy.
+    /// Milliseconds, of the slowest instance.
     p50: f64,
     p99: f64,
 }
 
+/// Loads the instances, and divides the clients between them.
 fn sign_ups(instances: &[Server], clients: usize, tag: &str) -> LoadResult {
     let loads: Vec<_> = thread::scope(|scope| {
         let loading: Vec<_> = instances
@@ -198,11 +203,11 @@ fn sign_ups(instances: &[Server], clients: usize, tag: &str) -> LoadResult {
             .map(|it| it.join().expect("wrk runs"))
             .collect()
     });
-    let most = |of: fn(&LoadResult) -> f64| loads.iter().map(of).fold(0.0, f64::max);
+    let maximum = |value: fn(&LoadResult) -> f64| loads.iter().map(value).fold(0.0, f64::max);
     LoadResult {
         rate: loads.iter().map(|load| load.rate).sum(),
-        p50: most(|load| load.p50),
-        p99: most(|load| load.p99),
+        p50: maximum(|load| load.p50),
+        p99: maximum(|load| load.p99),
     }
 }
 
@@ -210,7 +215,7 @@ fn load_instance(instance: &Server, threads: &str, clients: usize, tag: &str) ->
     let clients = clients.to_string();
     let call = ["POST", "/api/waitlist", tag];
     let [requests, micros, p50, p99] =
-        run_wrk(instance, [threads, "-c", &clients], TURN_DURATION, call);
+        run_wrk(instance, [threads, "-c", &clients], RUN_DURATION, call);
     LoadResult {
         rate: requests / (micros / 1e6),
         p50: p50 / 1e3,
@@ -218,95 +223,91 @@ fn load_instance(instance: &Server, threads: &str, clients: usize, tag: &str) ->
     }
 }
 
-/// A list of a million, from a directory into a database, and from there into another directory.
+/// Moves a list of a million people from a directory to a database, and from there to another directory.
 fn measure_transfers(database: &PostgresServer) {
-    let folder = TempDir::new_in(FOLDER).expect("make build makes it");
-    let here = folder.path();
-    write_people(&here.join("people.csv"), PEOPLE).expect("writable");
-    landing(
-        here,
+    let folder = TempDir::new_in(FOLDER).expect("`make build` creates the directory");
+    let directory = folder.path();
+    write_people(&directory.join("people.csv"), PEOPLE).expect("writable");
+    run_landing(
+        directory,
         &["import", "people.csv", "--store", "sled:first"],
         "first",
     );
-    landing(
-        here,
+    run_landing(
+        directory,
         &["export", "--store", "sled:first", "-o", "first.csv"],
         "first",
     );
     let url = database.create_database();
-    println!("\n| {PEOPLE} people | people a second |\n|---|---|");
-    for (what, from, to) in [
+    println!("\n| {PEOPLE} people | people/s |\n|---|---|");
+    for (name, from, to) in [
         ("from sled to PostgreSQL", "sled:first", url.as_str()),
         ("the same again", "sled:first", &url),
         ("from PostgreSQL to sled", &url, "sled:second"),
     ] {
         let started = Instant::now();
-        let mut export = command(here, from)
+        let mut export = command(directory, from)
             .arg("export")
             .stdout(Stdio::piped())
             .spawn()
-            .expect("it starts");
-        let out = export.stdout.take().expect("it is piped");
-        let import = command(here, to)
+            .expect("the program starts");
+        let out = export.stdout.take().expect("standard output is piped");
+        let import = command(directory, to)
             .arg("import")
             .stdin(out)
             .output()
-            .expect("it starts");
+            .expect("the program starts");
         assert!(
-            export.wait().expect("it ends").success() && import.status.success(),
-            "{what}"
+            export.wait().expect("the program ends").success() && import.status.success(),
+            "{name}"
         );
         println!(
-            "| {what}, `export \\| import` | {:.0} |",
+            "| {name}, `export \\| import` | {:.0} |",
             PEOPLE as f64 / started.elapsed().as_secs_f64()
         );
     }
-    for (what, store) in [
-        ("export from PostgreSQL", url.as_str()),
-        ("check in PostgreSQL", &url),
-    ] {
+    for command in ["export", "check"] {
         let started = Instant::now();
-        let command = what.split(' ').next().expect("a word");
-        landing(here, &[command], store);
+        run_landing(directory, &[command], &url);
         println!(
-            "| {what} | {:.0} |",
+            "| {command} with PostgreSQL | {:.0} |",
             PEOPLE as f64 / started.elapsed().as_secs_f64()
         );
     }
-    let export = |name: &str, store: &str| {
-        landing(here, &["export", "-o", name], store);
-        fs::read(here.join(name)).expect("readable")
+    let export = |file: &str, store: &str| {
+        run_landing(directory, &["export", "-o", file], store);
+        fs::read(directory.join(file)).expect("readable")
     };
-    let first = fs::read(here.join("first.csv")).expect("readable");
+    let first = fs::read(directory.join("first.csv")).expect("readable");
     assert!(
         first == export("database.csv", &url),
-        "the list there is the same"
+        "the list in the database is the same"
     );
     assert!(
         first == export("second.csv", "sled:second"),
-        "and back again"
+        "the list in the second directory is the same"
     );
-    let name = url.rsplit('/').next().expect("a name");
-    let size = |table: &str, of: &str| -> f64 {
-        let size = database.sql(name, &format!("SELECT {of}('{table}')"));
+    let size = |table: &str, function: &str| -> f64 {
+        let statement = format!("SELECT {function}('{table}')");
+        let size = database.sql(database_name(&url), &statement);
         size.parse::<f64>().expect("a number") / PEOPLE as f64
     };
     println!(
-        "\nbytes of each entry: {:.0} in the table, {:.0} in the key's index, {:.0} in that of time",
+        "\nbytes per entry: {:.0} in the table, {:.0} in the index of keys, {:.0} in the index of times",
         size("waitlist_entries", "pg_table_size"),
         size("waitlist_entries_pkey", "pg_relation_size"),
         size("waitlist_entries_by_time", "pg_relation_size"),
     );
 }
 
-fn command(here: &Path, store: &str) -> Command {
-    let mut command = Command::new(PROGRAM);
-    command.current_dir(here).env("LANDING_STORE", store);
+fn command(directory: &Path, store: &str) -> Command {
+    let mut command = landing_command(directory);
+    command.env("LANDING_STORE", store);
     command
 }
 
-fn landing(here: &Path, args: &[&str], store: &str) {
-    let out = File::create(here.join("out")).expect("writable");
-    let done = command(here, store).args(args).stdout(out).status();
-    assert!(done.expect("it starts").success(), "{args:?}");
+fn run_landing(directory: &Path, args: &[&str], store: &str) {
+    let out = File::create(directory.join("out")).expect("writable");
+    let status = command(directory, store).args(args).stdout(out).status();
+    assert!(status.expect("the program starts").success(), "{args:?}");
 }

@@ -1,5 +1,5 @@
-//! A server in a process of its own.
-#![allow(dead_code, reason = "each benchmark uses a part of it")]
+//! What the benchmarks share: a server in another process, commands, load, and statistics.
+#![allow(dead_code, reason = "each benchmark uses a part of this module")]
 
 use std::{
     fs::{self, File},
@@ -13,13 +13,13 @@ use std::{
 use reqwest::Client;
 use tempfile::TempDir;
 
-/// The program as `make build` leaves it, beside its files.
+/// The release that `make build` creates, next to its files.
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
 
-/// What wrk does.
-const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
+/// The wrk script.
+pub(crate) const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
 
-/// Ends when it is dropped.
+/// A server that is killed when this value is dropped.
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
     process: Child,
@@ -27,7 +27,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The site with an empty list, on the disk that the program is on.
+    /// Starts the site with an empty list, on the disk of the repository.
     pub(crate) async fn landing(options: &[&str]) -> Self {
         assert!(
             Path::new(PROGRAM).exists(),
@@ -44,9 +44,12 @@ impl Server {
         server
     }
 
-    /// Returns after its first answer.
+    /// Starts a server, and returns after its first response.
     pub(crate) async fn start(addr: SocketAddr, mut command: Command) -> Self {
-        let process = command.stderr(Stdio::null()).spawn().expect("it starts");
+        let process = command
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
         let server = Self {
             addr,
             process,
@@ -54,7 +57,7 @@ impl Server {
         };
         let deadline = Instant::now() + Duration::from_secs(10);
         while Client::new().get(server.url("/")).send().await.is_err() {
-            assert!(Instant::now() < deadline, "the server does not answer");
+            assert!(Instant::now() < deadline, "the server does not respond");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         server
@@ -64,17 +67,17 @@ impl Server {
         format!("http://{}{path}", self.addr)
     }
 
-    /// Megabytes, see [`process_memory_mb`].
+    /// Returns the memory of the server, see [`process_memory_mb`].
     pub(crate) fn memory_mb(&self, field: &str) -> f64 {
         process_memory_mb(self.process.id(), field).expect("Linux")
     }
 
-    /// The directory that `data`, its list, is in.
+    /// Returns the directory that contains the data directory `data`.
     pub(crate) fn directory(&self) -> &Path {
-        self.data.as_ref().expect("it has one").path()
+        self.data.as_ref().expect("a data directory").path()
     }
 
-    /// What the system says of the process.
+    /// Reads a file of the process in `/proc`.
     pub(crate) fn proc_file(&self, file: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{file}", self.process.id())).expect("Linux")
     }
@@ -88,7 +91,7 @@ impl Drop for Server {
     }
 }
 
-/// Megabytes of a process by a field of proc_pid_status(5), while it runs.
+/// Returns a field of proc_pid_status(5) in megabytes, or `None` if the process does not run.
 pub(crate) fn process_memory_mb(process: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
@@ -100,10 +103,10 @@ pub(crate) fn process_memory_mb(process: u32, field: &str) -> Option<f64> {
 
 pub(crate) fn free_addr() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound")
+    listener.local_addr().expect("the listener is bound")
 }
 
-/// A CSV as another program would have made it.
+/// Writes a CSV file as the export of another program would be.
 pub(crate) fn write_people(path: &Path, people: usize) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "Email Address,Name,OPTIN_TIME")?;
@@ -118,20 +121,34 @@ pub(crate) fn write_people(path: &Path, people: usize) -> io::Result<()> {
     file.flush()
 }
 
+/// Returns a command of the release that runs in a directory.
+pub(crate) fn landing_command(directory: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(directory);
+    command
+}
+
 pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers[numbers.len() / 2]
 }
 
-/// Has wrk load a server for a while: a method, a path and a tag that no other load has. Returns how many
-/// requests, in how many microseconds, and p50 and p99 of their latencies in microseconds.
+/// Returns the number at this share of sorted numbers.
+pub(crate) fn percentile(sorted: &[f64], share: f64) -> f64 {
+    let last = sorted.len().saturating_sub(1) as f64;
+    let number = sorted.get((last * share) as usize);
+    number.copied().unwrap_or(f64::NAN)
+}
+
+/// Loads a server with wrk. `call` is a method, a path, and a tag that is unique to this run. Returns the number of
+/// requests, the duration, and the p50 and p99 of the latencies, all times in microseconds.
 pub(crate) fn run_wrk(
     server: &Server,
     load: [&str; 3],
-    turn: Duration,
+    duration: Duration,
     call: [&str; 3],
 ) -> [f64; 4] {
-    let seconds = format!("{}s", turn.as_secs());
+    let seconds = format!("{}s", duration.as_secs());
     let wrk = Command::new("wrk")
         .args(load)
         .args(["-d", &seconds, "-s", LOAD_SCRIPT, &server.url(""), "--"])
@@ -140,11 +157,11 @@ pub(crate) fn run_wrk(
         .expect("wrk runs");
     let output = String::from_utf8_lossy(&wrk.stdout);
     let result = output.lines().find_map(|line| line.strip_prefix("RESULT"));
-    let result = result.unwrap_or_else(|| panic!("wrk ends with its result: {output}"));
+    let result = result.unwrap_or_else(|| panic!("no result in the output of wrk: {output}"));
     let numbers: Vec<f64> = result.split_whitespace().flat_map(str::parse).collect();
     let [requests, micros, p50, p99, failed] = numbers[..] else {
         panic!("five numbers: {result}");
     };
-    assert_eq!(failed, 0.0, "{call:?}: every request is answered well");
+    assert_eq!(failed, 0.0, "{call:?}: every request succeeds");
     [requests, micros, p50, p99]
 }

@@ -1,5 +1,5 @@
-//! `make siege`: what a polite visitor notices while others attack. Each attack comes from 127.0.0.1,
-//! the visitor from another address, as a new connection each time.
+//! `make siege`: measures the response times of a visitor during attacks. Each attack comes from 127.0.0.1. The
+//! visitor comes from another address, with a new connection for each request.
 
 mod attacks;
 mod server;
@@ -11,23 +11,22 @@ use std::{
 };
 
 use reqwest::{Client, Method};
-use server::Server;
+use server::{LOAD_SCRIPT, Server, percentile};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Of one attack.
+/// Duration of one attack.
 const ATTACK_DURATION: Duration = Duration::from_secs(20);
-/// Between two requests of the visitor.
+/// Interval between two requests of the visitor.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(20);
-/// How long the visitor waits for an answer.
+/// How long the visitor waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
-const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
 
-/// Who the attackers are to the server.
+/// The clients that the server takes the attackers for.
 #[derive(Clone, Copy, PartialEq)]
 enum AttackSource {
-    /// One client, with the limits for one.
+    /// One client, with the limits of one client.
     OneAddress,
-    /// Many: through a trusted proxy, which has no limit of connections.
+    /// Many clients, through a trusted proxy, which has no limit of connections.
     Everywhere,
 }
 
@@ -40,33 +39,32 @@ impl AttackSource {
     }
 }
 
-/// An attack: its name, where it seems to come from, and the command, with `{url}`, `{addr}`, `{seconds}`,
-/// `{siege}`, which is this program, and `{rate}`, which is twice the requests a second that one of 100 clients
-/// gets at full load.
+/// The name, the source and the command of each attack. In a command, `{siege}` is this program, `{load}` is the wrk
+/// script, and `{rate}` is twice the requests per second that each of 100 clients gets at full load.
 const ATTACKS: [(&str, AttackSource, &str); 12] = [
     ("nothing", AttackSource::OneAddress, ""),
     (
-        "heads, a line in 5 s (slowhttptest -H)",
+        "slow heads, a line every 5 s (slowhttptest -H)",
         AttackSource::OneAddress,
         "slowhttptest -H -c 1000 -r 500 -i 5 -l {seconds} -u {url}/",
     ),
     (
-        "bodies, some bytes in 5 s (slowhttptest -B)",
+        "slow bodies, some bytes every 5 s (slowhttptest -B)",
         AttackSource::OneAddress,
         "slowhttptest -B -c 1000 -r 500 -i 5 -s 4000 -f application/json -l {seconds} -u {url}/api/waitlist",
     ),
     (
-        "readers, 5 bytes a second (slowhttptest -X)",
+        "slow readers, 5 bytes per second (slowhttptest -X)",
         AttackSource::OneAddress,
         "slowhttptest -X -c 1000 -r 500 -k 9 -w 1 -y 512 -n 1 -z 5 -l {seconds} -u {url}/",
     ),
     (
-        "the page, as fast as it goes (wrk)",
+        "the page, at full load (wrk)",
         AttackSource::OneAddress,
         "wrk -t1 -c 500 -d {seconds} {url}/",
     ),
     (
-        "whether it is ready, as fast as it goes (wrk)",
+        "readiness, at full load (wrk)",
         AttackSource::OneAddress,
         "wrk -t1 -c 500 -d {seconds} {url}/readyz",
     ),
@@ -76,7 +74,7 @@ const ATTACKS: [(&str, AttackSource, &str); 12] = [
         "{siege} commas {addr}",
     ),
     (
-        "HTTP/2 streams whose answers cannot leave",
+        "HTTP/2 streams whose responses cannot be sent",
         AttackSource::OneAddress,
         "{siege} streams {addr}",
     ),
@@ -86,17 +84,17 @@ const ATTACKS: [(&str, AttackSource, &str); 12] = [
         "slowhttptest -H -c 3000 -r 1000 -i 5 -l {seconds} -u {url}/",
     ),
     (
-        "the page, twice the capacity (h2load)",
+        "the page, at twice the capacity (h2load)",
         AttackSource::Everywhere,
         "h2load --h1 -t1 -c 100 -m 1 -D {seconds} --rps {rate} {url}/",
     ),
     (
-        "the page in HTTP/2, 10,000 at a time (h2load)",
+        "the page over HTTP/2, 10,000 requests at a time (h2load)",
         AttackSource::Everywhere,
         "h2load -t1 -c 100 -m 100 -D {seconds} {url}/",
     ),
     (
-        "sign-ups, as fast as it goes (wrk)",
+        "sign-ups, at full load (wrk)",
         AttackSource::Everywhere,
         "wrk -t1 -c 500 -d {seconds} -s {load} {url} -- POST /api/waitlist siege",
     ),
@@ -110,13 +108,13 @@ async fn main() {
     }
     let siege = env::current_exe().expect("this program");
     println!(
-        "a visitor asks for the page, the count, and signs up, by turns, {REQUEST_INTERVAL:?} apart\n"
+        "a visitor requests the page, requests the count and signs up, in turn, every {REQUEST_INTERVAL:?}\n"
     );
-    println!("| attack | from | p50 | p99 | longest | unanswered | p99 after it | memory |");
+    println!("| attack | source | p50 | p99 | maximum | failed | p99 after it | peak memory |");
     println!("|---|---|---|---|---|---|---|---|");
-    for (name, from, command) in ATTACKS {
+    for (name, source, command) in ATTACKS {
         let mut options = vec!["--signups-per-minute=0"];
-        if from == AttackSource::Everywhere {
+        if source == AttackSource::Everywhere {
             options.push("--trusted-proxies=127.0.0.1");
         }
         let server = Server::landing(&options).await;
@@ -137,10 +135,10 @@ async fn main() {
         drop(attack);
         let (after, failed_after) =
             run_visitor(&server, ATTACK_DURATION / 10, &mut Attack::new("")).await;
-        assert_eq!(failed_after, 0, "{name}: it recovers");
+        assert_eq!(failed_after, 0, "{name}: the server recovers");
         println!(
             "| {name} | {} | {:.1} ms | {:.1} ms | {:.0} ms | {failed} of {} | {:.1} ms | {:.0} MB |",
-            from.name(),
+            source.name(),
             percentile(&during, 0.5),
             percentile(&during, 0.99),
             percentile(&during, 1.0),
@@ -151,7 +149,7 @@ async fn main() {
     }
 }
 
-/// Requests for the page that are answered in a second at full load.
+/// Returns the requests for the page that the server handles per second at full load.
 fn measure_capacity(server: &Server) -> f64 {
     let wrk = Command::new("wrk")
         .args(["-t1", "-c100", "-d3", &server.url("/")])
@@ -164,22 +162,26 @@ fn measure_capacity(server: &Server) -> f64 {
         .expect("a rate")
 }
 
-/// A visitor for some time: how long its answers took, in milliseconds, from the shortest on; and how
-/// many it had none to, or one that told of a failure.
-async fn run_visitor(server: &Server, time: Duration, attack: &mut Attack) -> (Vec<f64>, usize) {
+/// Sends the visitor's requests while the attack runs. Returns the sorted latencies in milliseconds, and the number of
+/// requests without a successful response.
+async fn run_visitor(
+    server: &Server,
+    duration: Duration,
+    attack: &mut Attack,
+) -> (Vec<f64>, usize) {
     let visitor = Client::builder()
         .local_address("127.0.0.2".parse().ok())
         .pool_max_idle_per_host(0)
         .timeout(RESPONSE_TIMEOUT)
         .build()
         .expect("a client");
-    let mut pace = interval(REQUEST_INTERVAL);
-    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = interval(REQUEST_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (started, mut latencies, mut failed) = (Instant::now(), Vec::new(), 0);
     for number in 0.. {
-        pace.tick().await;
+        ticks.tick().await;
         attack.ensure_running();
-        if started.elapsed() > time {
+        if started.elapsed() > duration {
             break;
         }
         let email = format!("{number}-{}@example.com", started.elapsed().as_nanos());
@@ -204,16 +206,7 @@ async fn run_visitor(server: &Server, time: Duration, attack: &mut Attack) -> (V
     (latencies, failed)
 }
 
-/// A number at some share of the way through sorted ones.
-fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1) as f64;
-    sorted
-        .get((last * share) as usize)
-        .copied()
-        .unwrap_or(f64::NAN)
-}
-
-/// An attack, for as long as this lives.
+/// A running attack, which ends when this value is dropped.
 struct Attack {
     command_line: Vec<String>,
     running: Option<(Child, Instant)>,
@@ -227,10 +220,10 @@ impl Attack {
         }
     }
 
-    /// Begins, and begins again when it has ended, as one does whose connections have all been closed.
+    /// Starts the attack, or restarts it if it has ended, as a program does when all its connections are closed.
     ///
     /// # Panics
-    /// When it can't begin.
+    /// If the attack cannot start, or ends within two seconds.
     fn ensure_running(&mut self) {
         let [program, arguments @ ..] = &self.command_line[..] else {
             return;
@@ -240,7 +233,11 @@ impl Attack {
                 return;
             }
             let was_running = started.elapsed() > Duration::from_secs(2);
-            assert!(was_running, "that was no attack: {:?}", self.command_line);
+            assert!(
+                was_running,
+                "the attack ended at once: {:?}",
+                self.command_line
+            );
         }
         let mut attack = Command::new(program);
         let attack = attack

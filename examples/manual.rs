@@ -1,4 +1,4 @@
-//! `make manual`: the man pages of the program and the completions of three shells, in `target/manual`.
+//! `make manual`: writes the man pages and the completions of three shells to `target/manual`.
 
 use std::{fs, io, path::Path};
 
@@ -11,7 +11,7 @@ fn main() -> io::Result<()> {
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut landing::cli::command(), "landing", folder)?;
     }
-    println!("in {}:", folder.display());
+    println!("wrote to {}:", folder.display());
     for entry in fs::read_dir(folder)? {
         println!("  {}", entry?.file_name().display());
     }

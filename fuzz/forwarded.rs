@@ -1,5 +1,5 @@
 #![no_main]
-// Each target holds one of the properties.
+// Each fuzz target uses one of the properties.
 #![allow(dead_code)]
 
 #[path = "../tests/site/fixtures.rs"]

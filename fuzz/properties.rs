@@ -1,5 +1,6 @@
-//! What must hold of whatever bytes a stranger sends. A fuzzer looks for those of which it does not
-//! (`make fuzz`); the tests hold the corpus to it.
+//! Properties that hold for all bytes that a client can send.
+//!
+//! `make fuzz` searches for bytes that violate them. `tests/site/fuzz_corpus.rs` checks them for the corpus.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -24,14 +25,14 @@ use tower::ServiceExt;
 
 use super::fixtures::{immediate, parse_config, stub_store, write_site};
 
-/// WHATWG HTML, 4.10.5.1.5, word for word.
+/// The regular expression of WHATWG HTML, 4.10.5.1.5.
 static WHATWG: LazyLock<Regex> = LazyLock::new(|| {
     let rule = r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$";
-    Regex::new(rule).expect("WHATWG's own")
+    Regex::new(rule).expect("a valid regular expression")
 });
 
-/// What is an address shows all of itself, has a key that every mail server can read, and is one by
-/// WHATWG's rule; what is ASCII and one by that rule, within the lengths, is an address.
+/// An accepted address has no invisible characters, and its key is valid by WHATWG's rule, in lower case and at most
+/// 254 bytes long. A text that is valid by that rule is accepted, unless it or its local part is too long.
 pub(crate) fn email(bytes: &[u8]) {
     let typed = String::from_utf8_lossy(bytes);
     let trimmed = typed.trim();
@@ -42,7 +43,7 @@ pub(crate) fn email(bytes: &[u8]) {
     };
     assert_eq!(email.as_typed(), trimmed);
     assert!(trimmed.len() <= 254);
-    assert!(!trimmed.contains(is_unseen), "{trimmed:?}");
+    assert!(!trimmed.contains(is_invisible), "{trimmed:?}");
     let key = email.key();
     assert!(WHATWG.is_match(&key), "{key:?}");
     assert!(!key.contains(|c: char| c.is_ascii_uppercase()) && key.len() <= 254);
@@ -50,8 +51,8 @@ pub(crate) fn email(bytes: &[u8]) {
     assert_eq!(again.key(), key, "{trimmed:?}");
 }
 
-/// Control characters, spaces, and those that have no width or turn the text around.
-fn is_unseen(c: char) -> bool {
+/// Returns whether a character is a control character, a space, has no width, or changes the direction of the text.
+fn is_invisible(c: char) -> bool {
     c.is_control()
         || c.is_whitespace()
         || matches!(
@@ -61,8 +62,8 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
-/// A sign-up with this body is taken exactly when it is the JSON that is asked for, of at most 4 KiB,
-/// with an address; and is answered as the API promises in any case.
+/// A sign-up succeeds exactly when its body is the expected JSON with a valid address, of at most 4 KiB. Every
+/// response has the documented form.
 pub(crate) fn body(bytes: &[u8]) {
     let entry = serde_json::from_slice::<wire::SignUpBody>(bytes).ok();
     let is_object = bytes.trim_ascii_start().starts_with(b"{");
@@ -83,8 +84,8 @@ pub(crate) fn body(bytes: &[u8]) {
     }
 }
 
-/// Whatever a client writes into the header, its address is the one that the nearest trusted proxy
-/// adds; and without a trusted proxy the one it connects from.
+/// Whatever a client writes into the header, its address is the one that the nearest trusted proxy adds. Without a
+/// trusted proxy it is the peer address.
 pub(crate) fn forwarded(bytes: &[u8]) {
     let proxies = |header: &str| {
         let options = [
@@ -104,7 +105,7 @@ pub(crate) fn forwarded(bytes: &[u8]) {
         ),
     ] {
         let proxies = proxies(header);
-        // Several lines of a header, or one.
+        // The bytes between line feeds become the lines of the header.
         let lines = bytes.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
         let mut headers = HeaderMap::new();
@@ -138,9 +139,9 @@ static SITE: LazyLock<TestRouter> = LazyLock::new(|| {
     write_site(directory.path(), wire::BUILD_ID);
     let mut config = parse_config(&["--signups-per-minute=0"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
-    // Everybody is new to it.
+    // Every sign-up is new to this store.
     let list = stub_store(|_| immediate(Ok(JoinOutcome::New)), || immediate(Ok(())));
-    let state = AppState::new(&config, Arc::new(list)).expect("the files are there");
+    let state = AppState::new(&config, Arc::new(list)).expect("the site's files");
     TestRouter(router(state))
 });
 

@@ -1,5 +1,5 @@
-//! Command-line flags and environment, one documented struct. Every `--some-flag` is also
-//! `LANDING_SOME_FLAG`; the flag wins.
+//! The server's command-line flags. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
+//! environment. The flag takes precedence.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::copy;
 
-/// How the site is served.
+/// The configuration of the server.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Config {
     /// Address and port to listen on
@@ -24,15 +24,15 @@ pub struct Config {
     )]
     pub addr: SocketAddr,
 
-    /// Directory of the site's files [default: `site` beside the program]
+    /// Directory with the site's files [default: `site` next to the program]
     #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
     pub site_root: Option<PathBuf>,
 
-    /// Public origin of the site, with which links, previews and the sitemap begin
+    /// Public URL of the site, for link previews and the sitemap
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", default_value = copy::ORIGIN)]
     pub origin: Origin,
 
-    /// The product's name
+    /// Name of the product
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
           value_parser = parse_product_name)]
     pub product: String,
@@ -55,19 +55,19 @@ pub struct Config {
     )]
     pub count_from: u64,
 
-    /// Where Privacy leads [default: a placeholder without address]
+    /// URL of the Privacy link [default: none; the link is a placeholder]
     #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]
     pub privacy_url: Option<LinkUrl>,
 
-    /// Where Terms leads [default: a placeholder without address]
+    /// URL of the Terms link [default: none; the link is a placeholder]
     #[arg(long, env = "LANDING_TERMS_URL", value_name = "URL")]
     pub terms_url: Option<LinkUrl>,
 
-    /// Where Support leads [default: a placeholder without address]
+    /// URL of the Support link [default: none; the link is a placeholder]
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
     pub support_url: Option<LinkUrl>,
 
-    /// Sign-ups that one client may try in a minute, and as many at once; 0 lifts the limit
+    /// Sign-up attempts per minute and client, also as one burst; 0 means no limit
     #[arg(
         long,
         env = "LANDING_SIGNUPS_PER_MINUTE",
@@ -76,8 +76,8 @@ pub struct Config {
     )]
     pub signups_per_minute: u32,
 
-    /// Addresses and networks of the proxies in front, which are believed when they say who the
-    /// client is: 127.0.0.1,10.0.0.0/8 [default: none]
+    /// Addresses and networks of reverse proxies that are trusted to report the client's address, such as
+    /// 127.0.0.1,10.0.0.0/8 [default: none]
     #[arg(
         long,
         env = "LANDING_TRUSTED_PROXIES",
@@ -87,7 +87,7 @@ pub struct Config {
     )]
     pub trusted_proxies: Vec<IpNet>,
 
-    /// The header in which these proxies say it
+    /// Header in which these proxies report it
     #[arg(
         long,
         env = "LANDING_PROXY_HEADER",
@@ -97,7 +97,7 @@ pub struct Config {
     )]
     pub proxy_header: ProxyHeader,
 
-    /// Connections at a time; who comes then waits
+    /// Maximum number of open connections; further clients wait
     #[arg(
         long,
         env = "LANDING_MAX_CONNECTIONS",
@@ -107,7 +107,7 @@ pub struct Config {
     )]
     pub max_connections: u32,
 
-    /// Seconds that requests under way have to finish after SIGTERM or Ctrl-C
+    /// Seconds that open requests may take to finish after SIGTERM or Ctrl-C
     #[arg(
         long,
         env = "LANDING_SHUTDOWN_GRACE",
@@ -116,7 +116,7 @@ pub struct Config {
     )]
     pub shutdown_grace: u64,
 
-    /// How the log is written
+    /// Format of the log
     #[arg(
         long,
         env = "LANDING_LOG",
@@ -127,42 +127,42 @@ pub struct Config {
     pub log: LogFormat,
 }
 
-/// Where a proxy writes whom it speaks for. One of the two, because it leaves the other as the
+/// The header in which a proxy reports its client. Only one is read, because a proxy passes the other on as the
 /// client sent it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum ProxyHeader {
-    /// `X-Forwarded-For`, of nearly every proxy.
+    /// `X-Forwarded-For`, which nearly every proxy sets.
     #[default]
     XForwardedFor,
     /// `Forwarded` (RFC 7239).
     Forwarded,
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Readable lines.
     #[default]
     Human,
-    /// An object a line, for programs.
+    /// One JSON object per line.
     Json,
 }
 
-/// Scheme, host and port of an http or https URL, without a slash at the end.
+/// Scheme, host and port of an http or https URL, without a trailing slash.
 #[derive(Clone, Debug)]
 pub struct Origin(String);
 
 impl Origin {
-    /// The origin as text.
+    /// Returns the origin as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl FromStr for Origin {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let url = parse_web_url(text)?;
         let is_bare = url.path() == "/"
             && url.query().is_none()
@@ -170,59 +170,77 @@ impl FromStr for Origin {
             && url.username().is_empty()
             && url.password().is_none();
         if !is_bare {
-            return Err(
-                "an origin is a scheme, a host and perhaps a port, and nothing after \
-                        them: https://steward.example"
-                    .into(),
-            );
+            return Err(InvalidValue::Origin);
         }
         Ok(Self(url.origin().ascii_serialization()))
     }
 }
 
-/// The address of a link: an absolute http or https URL.
+/// The target of a link: an absolute http or https URL.
 #[derive(Clone, Debug)]
 pub struct LinkUrl(Url);
 
 impl LinkUrl {
-    /// The address, for `href`.
+    /// Returns the URL, for `href`.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The host part.
+    /// Returns the host.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 }
 
 impl FromStr for LinkUrl {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         parse_web_url(text).map(Self)
     }
 }
 
-fn parse_web_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("{error}; write it as https://…"))?;
+/// Why the value of a flag or an environment variable is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidValue {
+    /// The value is not an absolute URL.
+    #[error("{0}; write a URL such as https://steward.example")]
+    Url(#[from] url::ParseError),
+    /// The URL has this scheme.
+    #[error("the URL must start with https: or http:, not {0}:")]
+    Scheme(String),
+    /// The URL contains more than an origin.
+    #[error("expected only a scheme, a host and an optional port, such as https://steward.example")]
+    Origin,
+    /// The value is neither an IP address nor a network.
+    #[error("expected an IP address or a network, such as 127.0.0.1 or 10.0.0.0/8")]
+    Network,
+    /// The prefix of an IPv4-mapped network is too short for IPv4.
+    #[error("write a network of IPv4 addresses in IPv4 form, such as 10.0.0.0/8")]
+    MappedNetwork,
+    /// The name is empty or contains control characters.
+    #[error("the product name must be one line of visible text")]
+    ProductName,
+    /// The value is not a plain e-mail address.
+    #[error("expected an e-mail address such as hello@steward.example")]
+    ContactEmail,
+}
+
+fn parse_web_url(text: &str) -> Result<Url, InvalidValue> {
+    let url = Url::parse(text)?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        other => Err(format!(
-            "it starts with {other}:, but must start with https: or http:"
-        )),
+        other => Err(InvalidValue::Scheme(other.to_owned())),
     }
 }
 
-/// A network or a single address. IPv4-mapped IPv6 (`::ffff:127.0.0.1`) becomes IPv4, like the addresses of
-/// clients.
-fn parse_network(text: &str) -> Result<IpNet, String> {
+/// Parses a network or a single address. IPv4-mapped IPv6 (`::ffff:127.0.0.1`) becomes IPv4, as in the addresses
+/// of clients.
+fn parse_network(text: &str) -> Result<IpNet, InvalidValue> {
     let text = text.trim();
     let network = match text.parse::<IpAddr>() {
         Ok(address) => address.into(),
-        Err(_) => text
-            .parse()
-            .map_err(|_| "write an address or a network, such as 127.0.0.1 or 10.0.0.0/8")?,
+        Err(_) => text.parse().map_err(|_| InvalidValue::Network)?,
     };
     let IpNet::V6(v6) = network else {
         return Ok(network);
@@ -232,21 +250,20 @@ fn parse_network(text: &str) -> Result<IpNet, String> {
     };
     let prefix = v6.prefix_len().checked_sub(96);
     let v4 = prefix.and_then(|prefix| Ipv4Net::new(v4, prefix).ok());
-    v4.map(IpNet::from)
-        .ok_or_else(|| "write a network of IPv4 addresses as 10.0.0.0/8".into())
+    v4.map(IpNet::from).ok_or(InvalidValue::MappedNetwork)
 }
 
-fn parse_product_name(text: &str) -> Result<String, String> {
+fn parse_product_name(text: &str) -> Result<String, InvalidValue> {
     let name = text.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
-        return Err("a product's name is one line of visible text".into());
+        return Err(InvalidValue::ProductName);
     }
     Ok(name.to_owned())
 }
 
-/// What may stand in a mailto link as it is. Not the waitlist's rule: an owner's typing error must
-/// be told at start, but nothing is stored under this address.
-fn parse_contact_email(text: &str) -> Result<String, String> {
+/// Parses an address that a mailto link can contain without escaping. Catches typing errors at startup. The
+/// waitlist's rules for addresses do not apply, because nothing is stored under this one.
+fn parse_contact_email(text: &str) -> Result<String, InvalidValue> {
     let is_plain = |part: &str| {
         !part.is_empty()
             && part
@@ -255,6 +272,6 @@ fn parse_contact_email(text: &str) -> Result<String, String> {
     };
     match text.split_once('@') {
         Some((local, domain)) if is_plain(local) && is_plain(domain) => Ok(text.to_owned()),
-        _ => Err("write an address such as hello@steward.example".into()),
+        _ => Err(InvalidValue::ContactEmail),
     }
 }

@@ -1,11 +1,12 @@
-//! The browser's half: finds the islands in the page, decides when each starts, and mounts it.
+//! The browser's half, compiled to WebAssembly: finds the islands in the page, decides when each starts, and mounts
+//! it.
 //!
-//! It is no Leptos runtime and never touches the markup inside an island: that belongs to React.
-//! `islands/boot.ts` loads it and hands it the way to React, so a failure to load a script is a
-//! settled promise here and not a dead page.
+//! It does not contain Leptos, and never changes the markup inside an island: React does. `islands/boot.ts` loads
+//! it, and passes it the function that loads and hydrates an island. If that fails, the page stays as the server
+//! sent it.
 //!
-//! Small, because every visitor loads it: strings stay in the page, the islands share one observer
-//! and one listener, and nothing here can panic, which alone would bring in 10 KB of messages.
+//! Every visitor downloads this module, so it is small. It allocates hardly any strings, the islands share one
+//! observer and one listener per event, and nothing can panic: panic messages alone would add 10 KB.
 
 use std::rc::Rc;
 
@@ -18,38 +19,39 @@ use web_sys::{
 
 use crate::wire::{BUILD_ID, StartCondition};
 
-/// How far outside the window an island already counts as visible, so that it is ready on arrival.
+/// How far outside the window an island already counts as visible, so that it is ready when it scrolls into view.
 const VISIBLE_MARGIN: &str = "200px";
-/// What counts as touching an island. Focus bubbles by this name only.
+/// The events that count as touching an island. `focusin` bubbles, `focus` does not.
 const TOUCH_EVENTS: [&str; 2] = ["pointerover", "focusin"];
-/// Says that an island has been started.
+/// Marks an island as started.
 const STARTED_ATTRIBUTE: &str = "data-started";
-/// The island that others wait for.
+/// Selects the form, which other islands wait for.
 const FORM_SELECTOR: &str = "[data-island=waitlist-form]";
-/// The island that says what became of the form.
+/// Selects the island that shows the result of a sign-up.
 const TOASTER_SELECTOR: &str = "[data-island=toaster]";
 
 #[wasm_bindgen]
 extern "C" {
-    /// What `islands/boot.ts` hands over.
+    /// The object that `islands/boot.ts` passes to [`start`].
     pub type IslandMounter;
 
-    /// Loads an island and hydrates its element. In an idle moment after that it calls `settled` with
-    /// whether it worked.
+    /// Loads an island and hydrates its element. In an idle moment after that, calls `settled` with whether that
+    /// succeeded.
     #[wasm_bindgen(method)]
     fn mount(this: &IslandMounter, element: &Element, settled: &JsValue);
 }
 
-/// The build mark. Never called: the server searches the file for it (`server/assets.rs`).
+/// Returns the id of this build. It is never called: the server searches the file for the id
+/// (`server/assets.rs`).
 #[wasm_bindgen]
 pub fn build_id() -> JsValue {
     BUILD_ID.into()
 }
 
-/// Looks after every island of the page.
+/// Starts watching the islands of a page.
 ///
 /// # Errors
-/// When the browser lacks what this needs; the page then stays as the server sent it.
+/// If the browser lacks a feature. The page then stays as the server sent it.
 #[wasm_bindgen]
 pub fn start(islands: IslandMounter, document: Document) -> Result<(), JsValue> {
     let host = Rc::new(IslandHost { islands, document });
@@ -63,8 +65,8 @@ struct IslandHost {
 }
 
 impl IslandHost {
-    /// The observer stays: an island that could not be loaded is tried again when it next comes into
-    /// view.
+    /// Mounts the [`StartCondition::Visible`] islands when they come into view. The observer is kept, so an island
+    /// that failed to load is tried again when it next comes into view.
     fn mount_when_visible(self: Rc<Self>) -> Result<(), JsValue> {
         let islands = self.find(StartCondition::Visible.selector())?;
         let on_intersection = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
@@ -84,6 +86,7 @@ impl IslandHost {
         Ok(())
     }
 
+    /// Mounts any island when the visitor touches it.
     fn mount_when_touched(self: &Rc<Self>) -> Result<(), JsValue> {
         let host = Rc::clone(self);
         let on_touch = Closure::<dyn Fn(Event)>::new(move |event: Event| {
@@ -91,7 +94,7 @@ impl IslandHost {
             let island = target.and_then(|target: Element| target.closest("[data-island]").ok()?);
             if let Some(island) = island {
                 Rc::clone(&host).mount(&island);
-                // Whoever touches the form is about to need it.
+                // A visitor who touches the form is about to need the toaster.
                 if island.matches(FORM_SELECTOR) == Ok(true)
                     && let Ok(toaster) = host.find(TOASTER_SELECTOR)
                 {
@@ -107,7 +110,8 @@ impl IslandHost {
         Ok(())
     }
 
-    /// Mounts an island unless it was started. When the form is settled, mounts the [`StartCondition::AfterForm`] islands.
+    /// Mounts an island unless it was started. Once the form is settled, mounts the
+    /// [`StartCondition::AfterForm`] islands.
     fn mount(self: Rc<Self>, island: &Element) {
         if island.has_attribute(STARTED_ATTRIBUTE)
             || island.set_attribute(STARTED_ATTRIBUTE, "").is_err()

@@ -1,29 +1,32 @@
 //! Steward's site: a one-page marketing site and its early-access waitlist.
 //!
-//! Leptos renders the page on the server, a small wasm host mounts React islands in it, and the sign-ups
-//! are kept in an embedded store, or in a database that several instances share.
+//! Leptos renders the page on the server. In the browser, a small WebAssembly module mounts the React islands.
+//! Sign-ups are stored in an embedded store, or in a database that several instances share.
 //!
-//! The layers of the code, from the top down. A module uses modules of its own layer and of the layers
-//! below it; `tests/site/architecture.rs` enforces this.
+//! These are the layers of the code, from the top down. A module may use the modules of the same layer and of the
+//! layers below. `tests/site/architecture.rs` enforces this.
 //!
 //! | layer | module | holds |
 //! |---|---|---|
-//! | 5 | [`cli`] | the commands, and the socket through which they reach a running server |
-//! | 4 | [`server`] | HTTP: connections, routes, server functions, cached pages, assets, limits, errors |
-//! | 3 | [`page`] | what the server renders: the two pages, their sections, metadata and islands |
-//! | 2 | [`waitlist`] | an address, the trait of a store, and the two stores: sled and PostgreSQL |
-//! | 1 | [`copy`] | every sentence and link that a visitor reads |
-//! | 1 | [`wire`] | every type that crosses the network or the border to TypeScript |
-//! | 1 | [`config`] | command-line flags and environment of the server |
+//! | 5 | [`cli`] | the commands, and the socket by which they reach a running server |
+//! | 4 | [`server`] | the HTTP server: connections, routes, server functions, cached pages, files, limits, errors |
+//! | 3 | [`page`] | what the server renders: the two pages with their sections, islands and metadata |
+//! | 2 | [`waitlist`] | the list: e-mail addresses, the trait of a store, and the two stores, sled and PostgreSQL |
+//! | 1 | [`copy`] | every text and link that a visitor reads |
+//! | 1 | [`wire`] | every type that the server shares with TypeScript, as JSON |
+//! | 1 | [`config`] | the server's command-line flags |
 //!
-//! In the browser, `island_host` finds the islands, decides when each starts, and mounts it. It uses
-//! [`wire`] alone.
+//! `island_host` is the WebAssembly module. It finds the islands and decides when each is mounted. It is compiled
+//! without the layers above, except [`wire`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ssr")]
 pub mod cli;
 #[cfg(feature = "ssr")]
 pub mod config;
+// The browser's half does not need it, so a change of a text does not rebuild that half. The test that writes
+// `islands/bindings` runs without `ssr`.
+#[cfg(any(feature = "ssr", test))]
 pub mod copy;
 #[cfg(feature = "hydrate")]
 pub mod island_host;

@@ -1,34 +1,34 @@
-//! Every type that crosses the network or the border from Rust to TypeScript.
+//! Every type that the server shares with TypeScript, as JSON.
 //!
-//! The test below holds `islands/bindings/` to them; `make bindings` writes it anew.
+//! The tests below check that `islands/bindings/` matches. `make bindings` regenerates it.
 
 use serde::{Deserialize, Serialize};
 
-/// The mark of this build. The wasm host carries it too: the server compares the two at start.
+/// Identifies this build. The wasm host contains it too; the server compares the two at start.
 pub const BUILD_ID: &str = env!("LANDING_BUILD");
 
-/// A waitlist entry (spec §3): what a sign-up sends, and what a 201 sends back.
+/// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3).
 #[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignUpBody {
-    /// The address as typed, without the spaces around it.
+    /// The address as typed, without surrounding spaces.
     pub email: String,
 }
 
-/// The answer of `GET /api/waitlist/count` (spec §3).
+/// The response body of `GET /api/waitlist/count` (spec §3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CountBody {
-    /// People on the list.
+    /// Number of people on the list.
     #[cfg_attr(test, ts(type = "number"))]
     pub count: u64,
 }
 
-/// The body of every answer of the API that is not a success.
+/// The body of every error response of the API.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ErrorBody {
-    /// What is wrong and what to do, for a person.
+    /// The fault and the remedy, in a sentence for people.
     pub error: String,
 }
 
@@ -38,18 +38,18 @@ pub struct ErrorBody {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum IslandName {
-    /// The scripted launch (spec §4).
+    /// The terminal that plays a launch (spec §4).
     DemoTerminal,
-    /// The form and the count line (spec §4).
+    /// The sign-up form and the line with the count (spec §4).
     WaitlistForm,
-    /// The mailto and social links with their tooltips (spec §2).
+    /// The e-mail and social links with their tooltips (spec §2).
     ContactLinks,
     /// The toasts (spec §4).
     Toaster,
 }
 
 impl IslandName {
-    /// Its name in the page and on disk.
+    /// Returns the name in the page and on disk.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::DemoTerminal => "demo-terminal",
@@ -60,18 +60,18 @@ impl IslandName {
     }
 }
 
-/// When the host mounts an island. Touching one (pointer or focus) mounts it at once.
+/// When the wasm host mounts an island. An island that the visitor touches (pointer or focus) is mounted at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StartCondition {
-    /// When it is in view or about to be.
+    /// When it is in view or about to come into view.
     Visible,
-    /// In an idle moment after the form was mounted, or could not be: it must take neither bandwidth nor
-    /// processor from the form.
+    /// In an idle moment after the form was mounted or failed to load. It must not compete with the form for
+    /// bandwidth and processor time.
     AfterForm,
 }
 
 impl StartCondition {
-    /// Its name in the page.
+    /// Returns the name in the page.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Visible => "visible",
@@ -79,7 +79,7 @@ impl StartCondition {
         }
     }
 
-    /// Finds the islands that start so.
+    /// Returns the CSS selector of the islands with this condition.
     pub const fn selector(self) -> &'static str {
         match self {
             Self::Visible => "[data-start=visible]",
@@ -88,50 +88,50 @@ impl StartCondition {
     }
 }
 
-/// An island that needs nothing from the server.
+/// The properties of an island that needs none.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct NoProps {}
 
-/// What the server tells the waitlist form.
+/// The properties of the waitlist form.
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WaitlistFormProps {
-    /// The product's name, for the promise and the success toast.
+    /// Name of the product, for the promise and the success toast.
     pub product: String,
-    /// People on the list when the page was made.
+    /// Number of people on the list when the page was rendered.
     #[cfg_attr(test, ts(type = "number"))]
     pub count: u64,
     /// The count line is hidden below this number.
     #[cfg_attr(test, ts(type = "number"))]
     pub count_from: u64,
-    /// How the count line looks when the page was made.
+    /// State of the count line when the page was rendered.
     pub count_state: CountState,
-    /// What the field holds: empty, or what was typed when the form posted itself and failed.
+    /// Content of the address field: empty, unless a sign-up without JavaScript failed.
     pub email: String,
-    /// What became of the form that posted itself.
+    /// Result of a sign-up without JavaScript.
     pub outcome: FormOutcome,
-    /// Whether the field's content is what was wrong.
+    /// Whether the content of the field was invalid.
     pub invalid: bool,
-    /// Below the field: what became of the form that posted itself, else the promise.
+    /// Text below the field: the result of a sign-up without JavaScript, or the promise.
     pub message: String,
 }
 
-/// How the count line looks.
+/// State of the count line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum CountState {
-    /// The owner does not want to show so small a number.
+    /// Hidden: the count is below the owner's threshold.
     Hidden,
-    /// Nobody is on the list.
+    /// The list is empty.
     Empty,
-    /// Somebody is.
+    /// The count is shown.
     Live,
 }
 
 impl CountState {
-    /// The state for a count, where it is hidden below `from`.
+    /// Returns the state for a count that is hidden below `from`.
     pub const fn of(count: u64, from: u64) -> Self {
         if count < from {
             Self::Hidden
@@ -143,23 +143,23 @@ impl CountState {
     }
 }
 
-/// What became of a sign-up.
+/// Result of a sign-up without JavaScript.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormOutcome {
-    /// There was none.
+    /// No form was sent.
     #[serde(rename = "")]
     None,
     /// The address is on the list now.
     Joined,
-    /// What was sent is not an address.
+    /// The address is invalid.
     Invalid,
     /// Any other failure.
     Failed,
 }
 
-/// What the server tells the contact links.
+/// The properties of the contact links.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ContactLinksProps {
@@ -167,7 +167,7 @@ pub struct ContactLinksProps {
     pub email: String,
     /// URL of the social profile.
     pub social: String,
-    /// Its host, shown beside the link.
+    /// Host of the social profile, shown next to the link.
     pub social_host: String,
 }
 

@@ -2,19 +2,19 @@
 
 export type SignUpBody = { 
 /**
- * The address as typed, without the spaces around it.
+ * The address as typed, without surrounding spaces.
  */
 email: string, };
 
 export type CountBody = { 
 /**
- * People on the list.
+ * Number of people on the list.
  */
 count: number, };
 
 export type ErrorBody = { 
 /**
- * What is wrong and what to do, for a person.
+ * The fault and the remedy, in a sentence for people.
  */
 error: string, };
 
@@ -28,11 +28,11 @@ export type FormOutcome = "" | "joined" | "invalid" | "failed";
 
 export type WaitlistFormProps = { 
 /**
- * The product's name, for the promise and the success toast.
+ * Name of the product, for the promise and the success toast.
  */
 product: string, 
 /**
- * People on the list when the page was made.
+ * Number of people on the list when the page was rendered.
  */
 count: number, 
 /**
@@ -40,23 +40,23 @@ count: number,
  */
 count_from: number, 
 /**
- * How the count line looks when the page was made.
+ * State of the count line when the page was rendered.
  */
 count_state: CountState, 
 /**
- * What the field holds: empty, or what was typed when the form posted itself and failed.
+ * Content of the address field: empty, unless a sign-up without JavaScript failed.
  */
 email: string, 
 /**
- * What became of the form that posted itself.
+ * Result of a sign-up without JavaScript.
  */
 outcome: FormOutcome, 
 /**
- * Whether the field's content is what was wrong.
+ * Whether the content of the field was invalid.
  */
 invalid: boolean, 
 /**
- * Below the field: what became of the form that posted itself, else the promise.
+ * Text below the field: the result of a sign-up without JavaScript, or the promise.
  */
 message: string, };
 
@@ -70,6 +70,6 @@ email: string,
  */
 social: string, 
 /**
- * Its host, shown beside the link.
+ * Host of the social profile, shown next to the link.
  */
 social_host: string, };

@@ -1,24 +1,22 @@
-//! `landing check`: reads the whole list and says what is wrong with it.
+//! `landing check`: reads the whole list and reports its faults.
 
-use std::{
-    collections::HashSet,
-    hash::{BuildHasher, RandomState},
-};
-
+use anyhow::bail;
+use indicatif::ProgressIterator;
 use serde_json::json;
 
 use super::{
-    open_list::WaitlistHandle,
     store_location::StoreArgs,
-    terminal::output::{OutputArgs, progress_bar},
+    terminal::{output::OutputArgs, progress::progress_bar},
     time::time_problem,
+    transfer::email_hashes::EmailHashes,
+    waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
 pub(super) struct CheckArgs {
-    /// Correct the count first, if it is not the number of entries. Nothing else is changed
+    /// First correct the count, if it differs from the number of entries. Nothing else is changed
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
@@ -33,25 +31,27 @@ pub(super) fn run(
         store,
         output,
     }: &CheckArgs,
-) -> Result<(), String> {
-    let list = store.location().open()?;
+) -> anyhow::Result<()> {
+    let list = store.location()?.open()?;
     let corrected = if *repair { Some(list.recount()?) } else { None };
-    // A server of an earlier version does not know.
+    // A server of an earlier version cannot report it.
     let erased_before = list.erased_count().unwrap_or_default();
     let CheckResult {
         read,
         counted,
         mut faults,
     } = check(&list)?;
-    // Somebody may be erased while it reads. Who joins meanwhile is neither read nor counted.
+    // Entries can be erased while the list is read. New sign-ups are neither read nor counted.
     let erased = list
         .erased_count()
         .unwrap_or_default()
         .saturating_sub(erased_before);
-    // Whoever reads the faults may take their time.
+    // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     if read > counted || counted - read > erased {
-        faults.push(format!("{read} entries are counted as {counted}"));
+        faults.push(format!(
+            "the count is {counted}, but the list has {read} entries"
+        ));
     }
     let mut json = json!({ "entries": read, "faults": faults });
     if let Some(corrected) = corrected {
@@ -59,7 +59,7 @@ pub(super) fn run(
     }
     output.print(&json, |out| {
         match corrected {
-            Some(0) => writeln!(out, "the count was correct, nothing was changed")?,
+            Some(0) => writeln!(out, "the count was correct; nothing was changed")?,
             Some(corrected) => writeln!(out, "the count was corrected by {corrected:+}")?,
             None => {}
         }
@@ -67,47 +67,44 @@ pub(super) fn run(
             writeln!(out, "{fault}")?;
         }
         if faults.is_empty() {
-            writeln!(out, "{read} on the list, nothing wrong")?;
+            writeln!(out, "{read} on the list, no faults")?;
         }
         Ok(())
     })?;
     match faults.len() {
         0 => Ok(()),
-        faults => Err(format!(
-            "{faults} things are wrong with the {read} on the list, see above: erase invalid entries, run \
-             `check --repair` if the count is wrong, or restore a backup into a new place"
-        )),
+        faults => bail!(
+            "{faults} faults in {read} entries, see above; erase invalid entries, run `landing check --repair` \
+             if the count is wrong, or restore a backup into a new directory"
+        ),
     }
 }
 
-/// What was found.
+/// The result of [`check`].
 struct CheckResult {
     read: u64,
     counted: u64,
-    /// Of single entries.
+    /// Faults of single entries.
     faults: Vec<String>,
 }
 
-/// Reads everything. That it is undamaged is seen to when the list is opened and whenever one is read.
-fn check(list: &WaitlistHandle) -> Result<CheckResult, String> {
+/// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
+fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
     let entries = list.entries(Selection::default())?;
     let bar = progress_bar(entries.count, "reading");
-    // Two of a million share 64 bits once in 10^7 lists.
-    let (hasher, mut seen) = (RandomState::new(), HashSet::new());
+    let mut seen = EmailHashes::default();
     let (mut read, mut faults) = (0, Vec::new());
-    for entry in entries.entries {
+    for entry in entries.entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
-        bar.inc(1);
         let invalid = Email::parse(entry.email.as_typed()).err();
-        let invalid = invalid.map(|why| why.to_string());
+        let invalid = invalid.map(|error| error.to_string());
         let time_problem = time_problem(entry.joined_at).map(str::to_owned);
-        let is_new = seen.insert(hasher.hash_one(entry.email.key()));
-        let twice = (!is_new).then(|| "it is on the list twice".to_owned());
-        let wrong = [invalid, time_problem, twice].into_iter().flatten();
-        faults.extend(wrong.map(|why| format!("entry {read}, in the order of joining: {why}")));
+        let is_duplicate = !seen.insert(&entry.email.key());
+        let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
+        let found = [invalid, time_problem, duplicate].into_iter().flatten();
+        faults.extend(found.map(|fault| format!("entry {read}, in order of sign-up: {fault}")));
     }
-    bar.finish_and_clear();
     Ok(CheckResult {
         read,
         counted: entries.count,

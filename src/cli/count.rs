@@ -1,4 +1,4 @@
-//! `landing count`: how many are on the list.
+//! `landing count`: prints the number of entries.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ pub(super) struct CountArgs {
     output: OutputArgs,
 }
 
-pub(super) fn run(CountArgs { store, output }: &CountArgs) -> Result<(), String> {
-    let count = store.location().open()?.count()?;
+pub(super) fn run(CountArgs { store, output }: &CountArgs) -> anyhow::Result<()> {
+    let count = store.location()?.open()?.count()?;
     output.print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

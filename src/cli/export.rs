@@ -1,8 +1,9 @@
-//! `landing export`: the list as it is at this moment, to keep or to take elsewhere.
+//! `landing export`: writes a snapshot of the list, as a backup or for another program.
 
 use std::{
     ffi::OsStr,
-    io::{self, Write},
+    fs::File,
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -10,34 +11,37 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
-    open_list::{SelectedEntries, WaitlistHandle},
     store_location::StoreArgs,
     terminal::{
-        output::{OutputArgs, is_terminal, print_all_to_stdout, progress_bar, write_error},
+        output::{OutputArgs, is_terminal, print_all_to_stdout, write_error},
         output_buffer::OutputBuffer,
+        progress::{entry_counter, progress_bar},
     },
     time::PeriodArgs,
     transfer::{
-        destination::Destination,
-        export_format::{ExportFormat, ExportWriter, Trailer},
+        destination::{Destination, DestinationError},
+        export_format::{ExportFormat, ExportWriter},
         partial_file::write_atomically,
+        trailer::Trailer,
     },
+    waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
+use crate::waitlist::Selection;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: landing export -o list.csv
 
-The last line has the number of entries and a checksum of all before it, which `landing import` \
-compares: an export is a backup too. In a directory with the sticky bit that others can write to, such as /tmp, no link and \
-no pipe of another user is followed.")]
+The last line contains the number of entries and a checksum of all lines before it, which `landing import` verifies: \
+an export is also a backup. In a directory that others can write to and that has the sticky bit, such as /tmp, \
+links and pipes of other users are rejected.")]
 pub(super) struct ExportArgs {
-    /// How it is written [default: csv, or what the name of FILE ends with]
+    /// Format [default: by the extension of FILE, otherwise csv]
     #[arg(long, value_enum)]
     format: Option<ExportFormat>,
     #[command(flatten)]
     period: PeriodArgs,
-    /// Where to, instead of standard output; it is there when it is complete, and not before
+    /// File to write, instead of standard output. It appears under this name once it is complete
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -46,10 +50,10 @@ pub(super) struct ExportArgs {
     report: OutputArgs,
 }
 
-/// Names of standard output. Opened by its name, a file there would be written from its start, also after `>>`.
+/// Names of standard output. If a file behind `>>` were opened by such a name, it would be overwritten from its start.
 const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-pub(super) fn run(args: &ExportArgs) -> Result<(), String> {
+pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let output = args.output.as_deref();
     let file = output.filter(|file| !STDOUT_NAMES.contains(&&*file.to_string_lossy()));
     let format = args.format.unwrap_or_else(|| match file {
@@ -57,19 +61,33 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), String> {
         None if args.report.json => ExportFormat::Jsonl,
         None => ExportFormat::Csv,
     });
-    let list = args.store.location().open()?;
-    let entries = list.entries(args.period.selection(false))?;
+    let list = args.store.location()?.open()?;
+    let selection = args.period.selection(false);
+    let entries = list.entries(selection)?;
+    // Only the size of the whole list is known in advance.
+    let bar = if selection == Selection::default() {
+        progress_bar(entries.count, "writing")
+    } else {
+        entry_counter("writing")
+    };
     let Some(file) = file else {
-        // Where the list itself is shown a bar has no place.
-        let bar = is_terminal().then(ProgressBar::hidden);
+        // On a terminal, the bar would be drawn between the entries.
+        let bar = if is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            bar
+        };
         return print_all_to_stdout(move |out| {
             let _list = list;
-            write_entries(format, out, entries, bar).map(drop)
+            write_entries(format, out, entries, &bar).map(drop)
         });
     };
     let name = file.display().to_string();
-    let written = export_to_file(file, format, list, entries);
-    let Trailer { entries, sha256 } = written.map_err(|error| write_error(&name, error))?;
+    let written = export_to_file(file, format, list, entries, &bar);
+    let Trailer { entries, sha256 } = written.map_err(|error| match error {
+        DestinationError::Io(error) => write_error(&name, error),
+        foreign => foreign.into(),
+    })?;
     let json = json!({ "entries": entries, "file": name, "sha256": sha256 });
     args.report
         .print(&json, |out| writeln!(out, "{entries} entries in {name}"))
@@ -86,9 +104,8 @@ fn write_entries(
     format: ExportFormat,
     out: impl Write,
     entries: SelectedEntries,
-    bar: Option<ProgressBar>,
+    bar: &ProgressBar,
 ) -> io::Result<Trailer> {
-    let bar = bar.unwrap_or_else(|| progress_bar(entries.count, "writing"));
     let mut writer = ExportWriter::new(format, out);
     for entry in entries.entries {
         writer.write(&entry.map_err(io::Error::other)?)?;
@@ -103,20 +120,23 @@ fn export_to_file(
     format: ExportFormat,
     list: WaitlistHandle,
     entries: SelectedEntries,
-) -> io::Result<Trailer> {
+    bar: &ProgressBar,
+) -> Result<Trailer, DestinationError> {
     let stream = match Destination::find(file)? {
         Destination::File(target) => {
-            return write_atomically(&target, |out| write_entries(format, out, entries, None));
+            let write = |out: BufWriter<&File>| write_entries(format, out, entries, bar);
+            return Ok(write_atomically(&target, write)?);
         }
         Destination::Stream(stream) => stream,
     };
-    // Its reader may take their time, and come late.
+    // A pipe may get its reader late, and the reader may be slow. Collect the output, so the list can be closed.
     let mut trailer = None;
     let mut output = OutputBuffer::collect(|out| {
         let _list = list;
-        trailer = Some(write_entries(format, out, entries, None)?);
+        trailer = Some(write_entries(format, out, entries, bar)?);
         Ok(())
     })?;
     output.write_to(&mut stream.open()?)?;
-    trailer.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    let trailer = trailer.ok_or(io::ErrorKind::UnexpectedEof);
+    Ok(trailer.map_err(io::Error::from)?)
 }

@@ -1,16 +1,16 @@
-//! File handles: each connection takes one.
+//! The limit on open files: each connection needs a file descriptor.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Files reserved for the list, the log, the control socket and the process itself. The control socket needs up
-/// to 8 of them.
+/// File descriptors reserved for the list, the log, the control socket and the process itself. The control socket needs
+/// up to 8 of them.
 const RESERVED_FILES: u64 = 64;
 
-/// Raises the limit on open files to what `connections` need, as far as the administrator allows it. Services
+/// Raises the limit on open files so that it suffices for `connections`, as far as the hard limit allows. Services
 /// start with 1,024 (systemd.exec(5)) because of programs that use select(2).
 ///
-/// Returns how many connections to accept. They are fewer if the limit stays lower, so visitors never take the
-/// last file from the list or from the owner.
+/// Returns how many connections to accept. This is less than `connections` if the limit stays too low, so visitors
+/// never take the last file descriptor from the list or from the owner.
 pub(super) fn raise_for(connections: u32) -> u32 {
     let needed = u64::from(connections) + RESERVED_FILES;
     let mut limit = getrlimit(Resource::Nofile);
@@ -26,15 +26,14 @@ pub(super) fn raise_for(connections: u32) -> u32 {
     let allowed = connections_for(files).min(connections);
     if allowed < connections {
         tracing::warn!(
-            "this process may open {files} files, so it serves {allowed} connections at a time and not \
-             {connections}: raise its limit to {needed} (ulimit -n, or LimitNOFILE=), or lower \
-             --max-connections"
+            "the limit of {files} open files allows {allowed} concurrent connections instead of {connections}; raise \
+             it to {needed} (ulimit -n, or LimitNOFILE=), or lower --max-connections"
         );
     }
     allowed
 }
 
-/// Returns how many of these files connections may take: all but [`RESERVED_FILES`], or half if there are very few.
+/// Returns how many of these files connections may use: all but [`RESERVED_FILES`], or half if there are very few.
 fn connections_for(files: u64) -> u32 {
     let connections = files.saturating_sub(RESERVED_FILES).max(files / 2).max(1);
     u32::try_from(connections).unwrap_or(u32::MAX)

@@ -1,9 +1,7 @@
-//! `landing import`: puts the people of a file on the list.
+//! `landing import`: adds the entries of a file to the list.
 
 use std::{
-    collections::HashSet,
     fs::File,
-    hash::{BuildHasher, RandomState},
     io::{self, Seek},
     path::PathBuf,
     sync::mpsc,
@@ -11,21 +9,24 @@ use std::{
     time::SystemTime,
 };
 
-use serde::Serialize;
+use anyhow::{Context, anyhow, bail};
 
 use super::{
     control::BATCH_SIZE,
-    open_list::WaitlistHandle,
     store_location::StoreArgs,
-    terminal::output::{OutputArgs, progress_bar},
+    terminal::{output::OutputArgs, progress::progress_bar},
     transfer::{
-        column_report::{ColumnReport, ColumnUse},
-        export_format::Trailer,
-        import_reader::{self, ImportRow, ImportRows, ParsedEntry, Reason},
+        email_hashes::EmailHashes,
+        error::ImportError,
+        import_reader::{self, ImportRow, ImportRows},
+        import_report::ImportReport,
+        record::ParsedEntry,
         scan::{Scan, scan},
-        source::{open, verify_trailer},
+        source::open,
         status_options::StatusOptions,
+        trailer::{Trailer, verify_trailer},
     },
+    waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{Selection, WaitlistEntry};
 
@@ -33,21 +34,21 @@ use crate::waitlist::{Selection, WaitlistEntry};
 #[command(after_help = "\
 Example: landing import mailchimp.csv --dry-run
 
-Reads what `landing export` writes, and any CSV with a header that names a column of e-mail addresses, \
-such as those of Mailchimp, getwaitlist and spreadsheets. Who is on the list already stays as they are, \
-so it can be run again. Times are kept; who has none joins now.
+Reads the files that `landing export` writes, and any CSV file whose header row names a column of e-mail addresses, \
+such as those of Mailchimp, getwaitlist and spreadsheets. Entries that are on the list already are not changed, so a \
+file can be imported again. Sign-up times are kept; rows without a time get the current time.
 
-People who have left the other list are skipped. Columns such as \"status\", \"unsubscribed_at\" and \
-\"subscribed\" say who has; the report names the columns that were used. If a value in them is unknown, or \
-everybody would be skipped, nothing is imported, and a message names the options that answer the question: \
+People who have unsubscribed from the other list are skipped. Columns such as \"status\", \"unsubscribed_at\" and \
+\"subscribed\" show who has; the report names the columns that were used. If a value in them is unknown, or \
+everybody would be skipped, nothing is imported, and a message names the options that decide: \
 --keep, --skip, --ignore or --skip-all.")]
 pub(super) struct ImportArgs {
-    /// What to read; standard input without it
+    /// File to read, instead of standard input
     file: Option<PathBuf>,
-    /// Only say what would be done
+    /// Report what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take an export that was changed or cut off since
+    /// Accept an export that was changed or cut off
     #[arg(long)]
     changed: bool,
     #[command(flatten)]
@@ -58,136 +59,102 @@ pub(super) struct ImportArgs {
     output: OutputArgs,
 }
 
-/// What came of the rows.
-#[derive(Default, Serialize)]
-struct ImportReport {
-    columns: Vec<ColumnUse>,
-    added: u64,
-    already_listed: u64,
-    /// The first of them, in the order of the file.
-    rejected: Vec<RejectedLine>,
-    /// How many more there are.
-    #[serde(skip_serializing_if = "is_zero")]
-    rejected_not_shown: u64,
-    #[serde(skip)]
-    unsubscribed: u64,
-    #[serde(skip)]
-    invalid: u64,
-    /// Of those who are not rejected.
-    without_time: u64,
-    /// Implausible times in an intact export.
-    implausible_times: u64,
-}
+/// Adds entries, and returns for each whether it is new.
+type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> anyhow::Result<Vec<bool>> + 'a;
 
-#[derive(Serialize)]
-struct RejectedLine {
-    line: u64,
-    reason: Reason,
-}
-
-/// Maximum number of rejected lines that are shown, of those who have left and of the others.
-const REJECTED_SHOWN_MAX: u64 = 10_000;
-
-/// As serde wants it.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl ImportReport {
-    fn reject(&mut self, line: u64, reason: Reason) {
-        let count = if reason == Reason::Unsubscribed {
-            &mut self.unsubscribed
-        } else {
-            &mut self.invalid
-        };
-        *count += 1;
-        if *count <= REJECTED_SHOWN_MAX {
-            self.rejected.push(RejectedLine { line, reason });
-        } else {
-            self.rejected_not_shown += 1;
-        }
-    }
-
-    fn rejected_count(&self) -> u64 {
-        self.unsubscribed + self.invalid
-    }
-}
-
-/// Puts entries somewhere and says whether each is new there.
-type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> Result<Vec<bool>, String> + 'a;
-
-pub(super) fn run(args: &ImportArgs) -> Result<(), String> {
-    let from = args.file.as_deref().filter(|file| *file != "-");
-    let name = from.map_or("standard input".into(), |file| file.display().to_string());
-    let read_error = |error: io::Error| match error.get_ref() {
-        Some(_) => format!("{name}: {error}; nothing was imported"),
-        None => format!("{name} can't be read: {error}; nothing was imported"),
-    };
-    let file = open(from).map_err(read_error)?;
+pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
+    let path = args.file.as_deref().filter(|file| *file != "-");
+    let name = path.map_or("<stdin>".into(), |file| file.display().to_string());
+    let nothing_imported = || format!("{name}: nothing was imported");
+    let file = open(path)
+        .map_err(ImportError::from)
+        .with_context(nothing_imported)?;
     let trailer = if args.changed {
         None
     } else {
-        verify_trailer(&file).map_err(read_error)?
+        verify_trailer(&file).with_context(nothing_imported)?
     };
     let Scan {
         rules,
         columns,
         is_own_export,
         question,
-    } = scan_file(&file, &args.status_options, trailer.as_ref()).map_err(read_error)?;
-    let mut report = ImportReport {
-        columns,
-        ..ImportReport::default()
+    } = scan_file(&file, &args.status_options, trailer.as_ref()).with_context(nothing_imported)?;
+    let mut report = ImportReport::new(columns);
+    let print = |report: &ImportReport, is_finished: bool| {
+        args.output.print(report, |out| {
+            // The columns of an export are known, so they are not reported.
+            if !is_own_export {
+                report.write_columns(out)?;
+            }
+            if is_finished {
+                report.write_result(out, &name, args.dry_run)?;
+            }
+            Ok(())
+        })
     };
     if let Some(question) = question {
-        print(args, &report, true, is_own_export)?;
-        return Err(format!("{name}: nothing was imported: {question}"));
+        print(&report, false)?;
+        return Err(question).with_context(nothing_imported);
     }
 
-    let length = file.metadata().map_err(read_error)?.len();
+    let length = file.metadata().with_context(nothing_imported)?.len();
     let bar = progress_bar(length, "reading");
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
-        .map_err(read_error)?;
+        .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
+    let location = args.store.location()?;
     let imported = if args.dry_run {
-        let list = args.store.location().open_existing()?;
-        import(rows, &mut dry_run_join(list.as_ref())?, &mut report)
+        let mut listed = listed_emails(location.open_existing()?.as_ref())?;
+        let mut join = |entries: Vec<WaitlistEntry>| {
+            let is_new = |entry: &WaitlistEntry| listed.insert(&entry.email.key());
+            Ok(entries.iter().map(is_new).collect())
+        };
+        import(rows, &mut join, &mut report)
     } else {
-        let list = args.store.location().open_or_create()?;
-        import(rows, &mut |entries| list.join_all(entries), &mut report)
+        let list = location.open_or_create()?;
+        import(
+            rows,
+            &mut |entries| Ok(list.join_all(entries)?),
+            &mut report,
+        )
     };
     bar.finish_and_clear();
-    print(args, &report, false, is_own_export)?;
-    imported?;
+    print(&report, true)?;
+    imported.map_err(|error| {
+        anyhow!(
+            "{name}: {error:#}; {} were added before that: import it again, existing entries are not changed",
+            report.added
+        )
+    })?;
 
-    let line_count = report.added + report.already_listed + report.rejected_count();
+    let line_count = report.line_count();
     if let Some(trailer) = trailer
         && trailer.entries != line_count
     {
-        return Err(format!(
-            "{name} says that it has {} entries, and has {line_count}",
+        bail!(
+            "{name}: the last line says {} entries, but the file has {line_count}: compare it with the original",
             trailer.entries
-        ));
+        );
     }
-    // There is nothing to correct about those who have left.
+    // Lines of unsubscribed people need no correction.
     let invalid = report.invalid;
     if invalid > 0 {
-        return Err(format!(
-            "{invalid} of {line_count} lines are wrong, see above; correct them and import {name} again"
-        ));
+        bail!(
+            "{name}: {invalid} of {line_count} lines are invalid, see above: correct them and import the file again"
+        );
     }
     Ok(())
 }
 
-/// Reads a file once, before anybody is added, and rewinds it.
+/// Scans a file before anybody is added, and rewinds it.
 fn scan_file(
     mut file: &File,
     status_options: &StatusOptions,
     trailer: Option<&Trailer>,
-) -> io::Result<Scan> {
+) -> Result<Scan, ImportError> {
     let length = file.metadata()?.len();
-    let bar = progress_bar(length, "looking through");
+    let bar = progress_bar(length, "scanning");
     let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &status_options.ignore)?;
     let scan = scan(reader, status_options, trailer.is_some())?;
     bar.finish_and_clear();
@@ -195,27 +162,25 @@ fn scan_file(
     Ok(scan)
 }
 
-/// Puts everybody on the list, line by line read while those before are written.
+/// Adds the entries in batches. Another thread reads the next lines while a batch is written.
 fn import(
     rows: ImportRows,
     join: &mut JoinFn<'_>,
     report: &mut ImportReport,
-) -> Result<(), String> {
-    let (send, batches) = mpsc::sync_channel(4);
-    let reading = thread::spawn(move || {
+) -> anyhow::Result<()> {
+    let (sender, batches) = mpsc::sync_channel(4);
+    let reader = thread::spawn(move || {
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
             let batch: io::Result<Vec<ImportRow>> = rows.by_ref().take(BATCH_SIZE).collect();
-            if send.send(batch).is_err() {
+            if sender.send(batch).is_err() {
                 break;
             }
         }
     });
     for batch in batches {
         let mut entries = Vec::new();
-        for ImportRow { line, result } in
-            batch.map_err(|error| interrupted_message(report, &error.to_string()))?
-        {
+        for ImportRow { line, result } in batch.map_err(ImportError::from)? {
             match result {
                 Ok(ParsedEntry {
                     entry,
@@ -229,84 +194,21 @@ fn import(
                 Err(reason) => report.reject(line, reason),
             }
         }
-        let joined = join(entries).map_err(|why| interrupted_message(report, &why))?;
-        let added = joined.iter().filter(|is_new| **is_new).count();
-        report.added += added as u64;
-        report.already_listed += (joined.len() - added) as u64;
+        report.add_joined(&join(entries)?);
     }
-    // It has ended, but perhaps not at the end.
-    let read = reading.join();
-    read.map_err(|_| interrupted_message(report, "the rest can't be read: a fault of this program"))
+    // The channel also closes when the reader panics.
+    reader
+        .join()
+        .map_err(|_| anyhow!("the rest of the file was not read because of a bug in this program"))
 }
 
-fn interrupted_message(report: &ImportReport, why: &str) -> String {
-    format!(
-        "{why}. {} were added before that: import it again, whoever is on the list stays as they are",
-        report.added
-    )
-}
-
-/// A list that nobody is put on, of those who are on one, if there is one.
-fn dry_run_join(
-    list: Option<&WaitlistHandle>,
-) -> Result<impl FnMut(Vec<WaitlistEntry>) -> Result<Vec<bool>, String>, String> {
-    // Two of a million share 64 bits once in 10^7 lists.
-    let hasher = RandomState::new();
-    let mut listed = HashSet::new();
+/// Returns the addresses on a list, if there is one.
+fn listed_emails(list: Option<&WaitlistHandle>) -> anyhow::Result<EmailHashes> {
+    let mut listed = EmailHashes::default();
     if let Some(list) = list {
         for entry in list.entries(Selection::default())?.entries {
-            listed.insert(hasher.hash_one(entry?.email.key()));
+            listed.insert(&entry?.email.key());
         }
     }
-    Ok(move |entries: Vec<WaitlistEntry>| {
-        let join = |entry: &WaitlistEntry| listed.insert(hasher.hash_one(entry.email.key()));
-        Ok(entries.iter().map(join).collect())
-    })
-}
-
-/// Prints the report, or only the columns if there is a question.
-fn print(
-    args: &ImportArgs,
-    report: &ImportReport,
-    is_question: bool,
-    is_own_export: bool,
-) -> Result<(), String> {
-    let would = if args.dry_run { "would be " } else { "" };
-    args.output.print(report, |out| {
-        // The columns of an export are not a guess.
-        let columns = if is_own_export { &[] } else { &*report.columns };
-        for line in ColumnReport::describe(columns) {
-            writeln!(out, "{line}")?;
-        }
-        if is_question {
-            return Ok(());
-        }
-        for RejectedLine { line, reason } in &report.rejected {
-            writeln!(out, "line {line}: {reason}")?;
-        }
-        if report.rejected_not_shown > 0 {
-            writeln!(out, "and {} more lines", report.rejected_not_shown)?;
-        }
-        let (added, already, rejected) = (report.added, report.already_listed, report.rejected_count());
-        writeln!(
-            out,
-            "{added} {would}added, {already} already there, {rejected} rejected"
-        )?;
-        if report.without_time > 0 {
-            writeln!(
-                out,
-                "{} have no time there: theirs is now",
-                report.without_time
-            )?;
-        }
-        if report.implausible_times > 0 {
-            writeln!(
-                out,
-                "{} have an implausible time (before 1971 or in the future), kept as it is because the \
-                 export is intact",
-                report.implausible_times
-            )?;
-        }
-        Ok(())
-    })
+    Ok(listed)
 }

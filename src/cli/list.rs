@@ -1,4 +1,4 @@
-//! `landing list`: who is on the list, the newest first.
+//! `landing list`: prints the entries, newest first.
 
 use std::io;
 
@@ -17,22 +17,22 @@ pub(super) struct ListArgs {
     store: StoreArgs,
     #[command(flatten)]
     period: PeriodArgs,
-    /// At most so many
+    /// Maximum number of entries
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// Not as `export` has it, which has a checksum behind it.
+/// Unlike a line of `export --format jsonl`, the time comes first. Scripts may rely on either order.
 #[derive(Serialize)]
 struct ListedEntry<'a> {
     joined_at: String,
     email: &'a str,
 }
 
-pub(super) fn run(args: &ListArgs) -> Result<(), String> {
-    let list = args.store.location().open()?;
+pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
+    let list = args.store.location()?.open()?;
     let entries = list.entries(args.period.selection(true))?.entries;
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();

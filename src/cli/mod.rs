@@ -1,4 +1,16 @@
-//! The program's command line.
+//! The command line of the program.
+//!
+//! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `export`,
+//! `import`, `erase`, `stats` and `check`. They share:
+//!
+//! - `store_location`: `--store`, the location of the list.
+//! - `open_list`: opens the list there, `waitlist_handle`: the open list, `list_error`: its errors.
+//! - `control`: the socket through which a command reaches the list of a running server.
+//! - `terminal`: output, progress bars, the log and signals.
+//! - `transfer`: the file formats of `import` and `export`.
+//! - `time`: times on the command line and in output.
+//!
+//! Only for the server: `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
 
 mod check;
 mod control;
@@ -8,42 +20,43 @@ mod export;
 mod fd_limit;
 mod import;
 mod list;
+mod list_error;
 mod open_list;
 mod serve;
+mod service_manager;
 mod stats;
 mod store_location;
 mod terminal;
 mod time;
 mod transfer;
+mod waitlist_handle;
 
-use std::{env, io, process::ExitCode};
+use std::{env, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
-use rustix::{
-    fs::Mode,
-    process::{Signal, umask},
+use anyhow::Context;
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable, error::ErrorKind,
 };
-use tokio::{
-    runtime,
-    signal::unix::{SignalKind, signal},
-};
+use rustix::{fs::Mode, process::umask};
 
 use crate::waitlist::print_stderr;
+use store_location::InvalidLocation;
+use terminal::signals::handle_file_size_signal;
 
 pub use terminal::log::log_panics;
 
 /// Steward's site: the page and its waitlist.
 ///
-/// Alone it serves, like `landing serve`. The other commands are for the owner of the list: they do the
-/// same whether a server runs or not, and none has to be stopped for them. Every option of the server is
-/// also an environment variable; the option wins.
+/// Without a command it serves the site, like `landing serve`. The other commands are for the owner of the list. They
+/// work the same whether or not a server is running; it never needs to be stopped for them. Every option of the
+/// server is also an environment variable; the option wins.
 #[derive(Parser)]
 #[command(
     name = "landing",
     version,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
+    after_help = "Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -57,45 +70,43 @@ enum Commands {
     /// Serve the site
     #[command(after_help = "Example: landing serve --origin https://steward.example")]
     Serve(Box<serve::ServeArgs>),
-    /// Print how many are on the list
+    /// Print the number of entries
     Count(count::CountArgs),
-    /// Print who is on the list, the newest first
+    /// Print the entries, newest first
     List(list::ListArgs),
-    /// Write the list as it is at this moment, as a CSV or as JSON
+    /// Write a snapshot of the list as CSV or JSON
     Export(export::ExportArgs),
-    /// Put the people of a file on the list
+    /// Add the entries of a file to the list
     Import(import::ImportArgs),
-    /// Take people off the list, for good
+    /// Erase people from the list permanently
     Erase(erase::EraseArgs),
     /// Print how the list grows
     Stats(stats::StatsArgs),
-    /// Read the whole list and say what is wrong with it; the exit code tells
+    /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),
 }
 
-/// Parses the command line, runs one command, and prints why it failed. For an invalid command line it
-/// does not return: that is printed too, and the exit code is 2.
+/// Parses the command line, runs the command, and prints its error. Does not return if the command line is invalid:
+/// then it prints why, and exits with code 2.
 pub fn run() -> ExitCode {
     let cli = parse();
     let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
-    match run_command(cli) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            if is_server {
-                // It must end although nobody reads standard error. A command waits for its reader.
-                print_stderr(&why);
-            } else {
-                eprintln!("landing: {why}");
-            }
-            ExitCode::FAILURE
-        }
+    let Err(error) = run_command(cli) else {
+        return ExitCode::SUCCESS;
+    };
+    match error.downcast::<InvalidLocation>() {
+        Ok(error) => command().error(ErrorKind::ValueValidation, error).exit(),
+        // A server must end even if nobody reads standard error.
+        Err(error) if is_server => print_stderr(&format!("{error:#}")),
+        Err(error) => eprintln!("landing: {error:#}"),
     }
+    ExitCode::FAILURE
 }
 
-fn run_command(cli: Cli) -> Result<(), String> {
-    // Whatever this program writes has people's addresses in it.
+fn run_command(cli: Cli) -> anyhow::Result<()> {
+    // All files that this program writes can contain addresses.
     umask(Mode::RWXG | Mode::RWXO);
-    handle_file_size_signal().map_err(|error| format!("the signals can't be handled: {error}"))?;
+    handle_file_size_signal().context("cannot handle signals")?;
     match cli.command {
         Some(Commands::Serve(serve)) => serve::run(*serve),
         Some(Commands::Count(count)) => count::run(&count),
@@ -109,17 +120,16 @@ fn run_command(cli: Cli) -> Result<(), String> {
     }
 }
 
-/// With a handler for SIGXFSZ, a write beyond the limit (`ulimit -f`) fails like any other. Without one the
-/// process would end without a word.
-fn handle_file_size_signal() -> io::Result<()> {
-    let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
-    let _entered = runtime.enter();
-    signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)
-}
-
 /// Parses the command line and the environment.
 fn parse() -> Cli {
-    let matches = ignore_empty_variables(command()).get_matches();
+    let mut cli = ignore_empty_variables(command());
+    // `landing count` ignores the variables of the server's options, so an invalid one does not stop it. Options
+    // before a command are an error, so a command is always the first argument.
+    let first_arg = env::args_os().nth(1);
+    if first_arg.is_some_and(|arg| cli.find_subcommand(arg).is_some()) {
+        cli = cli.mut_args(|arg| arg.env(Resettable::Reset));
+    }
+    let matches = cli.get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
@@ -137,7 +147,7 @@ fn ignore_empty_variables(command: clap::Command) -> clap::Command {
     command.mut_subcommands(ignore_empty_variables)
 }
 
-/// The command line, for manuals and shells.
+/// Returns the command line, to generate manuals and shell completions.
 pub fn command() -> clap::Command {
     Cli::command()
 }

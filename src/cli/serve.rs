@@ -1,7 +1,6 @@
-//! `landing serve`: opens the list and serves the site until told to stop.
+//! `landing serve`: opens the list, and serves the site until a signal stops it.
 
 use std::{
-    error::Error,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,6 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use anyhow::{Context, anyhow, bail};
 use jiff::Timestamp;
 use sd_notify::NotifyState;
 use tokio::{
@@ -21,6 +21,7 @@ use tokio::{
 use super::{
     control, fd_limit,
     open_list::ServedList,
+    service_manager,
     store_location::{StoreArgs, StoreLocation},
     terminal::{
         log,
@@ -42,99 +43,98 @@ pub(super) struct ServeArgs {
     config: Config,
 }
 
-pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> Result<(), String> {
-    let store = store.location();
-    let _log = log::start(config.log).map_err(|error| format!("the log can't start: {error}"))?;
+pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<()> {
+    let store = store.location()?;
+    let _log = log::start(config.log).context("cannot start the log")?;
     config.max_connections = fd_limit::raise_for(config.max_connections);
-    let runtime = Runtime::new().map_err(|error| format!("the runtime can't start: {error}"))?;
-    // Before anything that takes time: as process 1 of a container it would not be heard otherwise.
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.
     let signals = {
         let _entered = runtime.enter();
-        Signals::new().map_err(|error| format!("signals can't be received: {error}"))?
+        Signals::new().context("cannot receive signals")?
     };
     let is_database = matches!(store, StoreLocation::Database(_));
-    let ended = runtime.block_on(serve_until_stopped(store, config, signals));
+    let result = runtime.block_on(serve_until_stopped(store, config, signals));
     if is_database {
-        // Nothing stops a thread that looks up the name of a host, so it is not waited for.
+        // Without waiting for a thread that resolves a host name, which nothing can stop.
         runtime.shutdown_background();
     }
-    // Else it ends here and lets go of the list, which commits what was accepted.
-    ended
+    // Otherwise the runtime is dropped here, and with it the list, which commits the accepted sign-ups.
+    result
 }
 
 async fn serve_until_stopped(
     store: StoreLocation,
     config: Config,
     mut signals: Signals,
-) -> Result<(), String> {
-    // httpdate, which writes the Date header, panics at other times.
+) -> anyhow::Result<()> {
+    // httpdate, which formats the Date header, panics outside these years.
     let now = SystemTime::now();
     if now < UNIX_EPOCH || Timestamp::try_from(now).is_err() {
-        return Err(
-            "the clock of this machine is not between 1970 and 9999: set it, then start this again"
-                .into(),
+        bail!(
+            "the clock of this machine is not between 1970 and 9999; set it, and start the server again"
         );
     }
     let (ServedList { list, outage }, state) =
         open_unless_stopped(&store, &config, &mut signals).await?;
+    let _watchdog = service_manager::start_watchdog(Arc::clone(&list));
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
     if config.origin.as_str() == copy::ORIGIN {
         tracing::warn!(
-            "--origin is not set: links, previews and the sitemap lead to {}; name the address \
-             under which the public finds this site",
+            "--origin is not set: links, previews and the sitemap point to {}; set it to the public URL of this site",
             copy::ORIGIN
         );
     }
     let listener = listen(config.addr).map_err(|error| {
-        format!(
-            "can't listen on {}: {error}; stop what holds it, or choose another with --addr",
+        anyhow!(
+            "cannot listen on {}: {error}; stop the process that uses it, or choose another address with --addr",
             config.addr
         )
     })?;
-    let addr = listener.local_addr().map_err(to_message)?;
+    let addr = listener.local_addr()?;
     let _control = match &store {
-        // Visitors come first: without it there is a site all the same.
+        // The site works without the control socket, so an error is only a warning.
         StoreLocation::Directory(data) => match control::listen(data, list) {
             Ok(control) => Some(control),
             Err(error) => {
                 tracing::warn!(
-                    "the owner's commands can't be answered while this serves: {error}; give --store a place \
-                     where a socket can be"
+                    "cannot create the control socket: {error}; commands such as `landing list` do not work while \
+                     this server runs; choose a directory that allows sockets with --store"
                 );
                 None
             }
         },
-        // The owner's commands go there themselves.
+        // Commands connect to the database directly.
         StoreLocation::Database(_) => None,
     };
     tracing::info!("serving on http://{addr}, the waitlist in {store}");
-    notify_service_manager(NotifyState::Ready);
+    service_manager::notify(NotifyState::Ready);
     serve(listener, state, async || {
         signals.next().await;
-        notify_service_manager(NotifyState::Stopping);
+        service_manager::notify(NotifyState::Stopping);
     })
     .await;
-    // From here on the list is closed, which takes long if its disk hangs.
+    // The list is closed next, which takes long if its disk hangs.
     exit_on_next_signal(
-        "told to stop again before the waitlist was closed; everything acknowledged is kept",
+        "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept",
     )
-    .map_err(to_message)
+    .context("cannot receive signals")
 }
 
-/// Opens the list and renders the site. Told to stop meanwhile, it leaves the list in order, and fails.
+/// Opens the list and renders the site. Fails if a signal arrives first, and then leaves the list intact.
 async fn open_unless_stopped(
     store: &StoreLocation,
     config: &Config,
     signals: &mut Signals,
-) -> Result<(ServedList, AppState), String> {
+) -> anyhow::Result<(ServedList, AppState)> {
     let (opened, mut opening) = oneshot::channel();
     let stop = Arc::new(AtomicBool::new(false));
     {
         let (store, config) = (store.clone(), config.clone());
         let (runtime, stop) = (Handle::current(), Arc::clone(&stop));
-        // Not a thread of the runtime, which would wait for it without end.
+        // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
         thread::spawn(move || opened.send(open(&store, &config, &runtime, &stop)));
     }
     let mut report = interval(OPENING_LOG_INTERVAL);
@@ -142,7 +142,7 @@ async fn open_unless_stopped(
     loop {
         tokio::select! {
             opened = &mut opening => {
-                return opened.map_err(|_| "the site can't be made; see above".to_owned())?;
+                return opened.map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))?;
             }
             _ = report.tick() => tracing::info!("opening the waitlist in {store}"),
             () = signals.next() => break,
@@ -151,56 +151,44 @@ async fn open_unless_stopped(
     stop.store(true, Ordering::Relaxed);
     if matches!(store, StoreLocation::Directory(_)) {
         tokio::select! {
-            // A list that is open is closed by being dropped here.
-            opened = opening => if let Ok(Err(why)) = opened {
-                return Err(why);
+            // An open list is dropped here, which closes it.
+            opened = opening => if let Ok(Err(error)) = opened {
+                return Err(error);
             },
             () = signals.next() => {}
         }
     }
-    Err(format!(
-        "told to stop while the waitlist in {store} was opened; the list is as it was"
-    ))
+    bail!("stopped by a signal while opening the waitlist in {store}; the list is unchanged")
 }
 
-/// How often a start says that it is not done yet.
+/// Interval of the log line that reports a slow start.
 const OPENING_LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The list, and all that is made of it before the first request.
+/// Opens the list, and prepares everything that the first request needs.
 fn open(
     store: &StoreLocation,
     config: &Config,
     runtime: &Handle,
     stop: &AtomicBool,
-) -> Result<(ServedList, AppState), String> {
+) -> anyhow::Result<(ServedList, AppState)> {
     let served = store.open_to_serve(runtime, stop)?;
-    let state = AppState::new(config, Arc::clone(&served.list)).map_err(to_message)?;
+    let state = AppState::new(config, Arc::clone(&served.list))?;
     Ok((served, state))
 }
 
-/// Logs when the database is lost, and when it is back.
+/// Logs the start and the end of each outage of the database.
 async fn log_outages(mut outage: watch::Receiver<Option<Outage>>) {
     while outage.changed().await.is_ok() {
-        let why = outage
+        let reason = outage
             .borrow_and_update()
             .as_ref()
             .map(|it| it.reason.clone());
-        match why {
-            Some(why) => tracing::error!(
-                "the database: {why}. Nobody can sign up until it is back; the page shows the last count"
+        match reason {
+            Some(reason) => tracing::error!(
+                "the database is unavailable: {reason}; nobody can sign up until it is back, and the page shows the \
+                 last count"
             ),
-            None => tracing::info!("the database is back"),
+            None => tracing::info!("the database is available again"),
         }
     }
-}
-
-/// For `Type=notify` of systemd; without one there is nobody to tell.
-fn notify_service_manager(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::warn!("the service manager can't be told: {error}");
-    }
-}
-
-fn to_message(error: impl Error) -> String {
-    error.to_string()
 }

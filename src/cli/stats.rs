@@ -1,4 +1,4 @@
-//! `landing stats`: how the list grows.
+//! `landing stats`: prints how the list grows.
 
 use std::{
     collections::BTreeMap,
@@ -6,13 +6,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use indicatif::ProgressIterator;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
     store_location::StoreArgs,
-    terminal::output::{OutputArgs, progress_bar},
+    terminal::{output::OutputArgs, progress::progress_bar},
 };
 use crate::waitlist::Selection;
 
@@ -25,26 +26,26 @@ pub(super) struct StatsArgs {
     output: OutputArgs,
 }
 
-/// What is counted.
+/// The counts, in total and by time.
 #[derive(Serialize)]
 struct Statistics {
     total: u64,
     last_24_hours: u64,
     last_7_days: u64,
     last_30_days: u64,
-    /// How long each of them is.
+    /// Length of the interval of each bar.
     per: Interval,
     sign_ups: Vec<ChartBar>,
 }
 
-/// Sign-ups from the beginning of this day (UTC) to the next bar.
+/// Sign-ups from the start of this day (UTC) to the next bar.
 #[derive(Serialize)]
 struct ChartBar {
     from: Date,
     count: u64,
 }
 
-/// What a bar stands for.
+/// The interval of time that a bar represents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Interval {
@@ -54,28 +55,26 @@ enum Interval {
     Year,
 }
 
-/// Bars of a chart, at most; a list over more than so many years has more.
+/// Maximum number of bars in a chart. A list that spans more years than this has one bar per year.
 const BARS_MAX: usize = 31;
 
-pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> Result<(), String> {
-    let list = store.location().open()?;
+pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> anyhow::Result<()> {
+    let list = store.location()?.open()?;
     let entries = list.entries(Selection::default())?;
     let now = SystemTime::now();
     let bar = progress_bar(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
     let mut days = BTreeMap::new();
-    for entry in entries.entries {
+    for entry in entries.entries.progress_with(bar) {
         let joined_at = entry?.joined_at;
-        // What is to come has happened in no time.
+        // A time in the future has an age of zero.
         let age = now.duration_since(joined_at).unwrap_or_default();
         for (count, within) in [(&mut day, 1), (&mut week, 7), (&mut month, 30)] {
             *count += u64::from(age < Duration::from_secs(within * 24 * 60 * 60));
         }
         *days.entry(utc_date(joined_at)).or_default() += 1;
-        bar.inc(1);
     }
-    bar.finish_and_clear();
-    // Whoever reads this may take their time.
+    // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     let (per, sign_ups) = build_chart(&days, utc_date(now));
     let statistics = Statistics {
@@ -94,7 +93,7 @@ fn utc_date(time: SystemTime) -> Date {
     TimeZone::UTC.to_datetime(time).date()
 }
 
-/// Bars from the first sign-up to today, as many as there is room for.
+/// Returns the bars from the first sign-up to today, of the shortest interval that needs at most [`BARS_MAX`] of them.
 fn build_chart(days: &BTreeMap<Date, u64>, today: Date) -> (Interval, Vec<ChartBar>) {
     let first = days.keys().next().copied().unwrap_or(today);
     let last = days.keys().next_back().copied().unwrap_or(today).max(today);
@@ -118,7 +117,7 @@ fn build_chart(days: &BTreeMap<Date, u64>, today: Date) -> (Interval, Vec<ChartB
 }
 
 impl Interval {
-    /// The first day of the one that this day is in.
+    /// Returns the first day of the interval that contains this day.
     fn start_of(self, day: Date) -> Date {
         match self {
             Self::Day => day,
@@ -130,14 +129,14 @@ impl Interval {
         }
     }
 
-    fn next_start(self, begin: Date) -> Option<Date> {
+    fn next_start(self, start: Date) -> Option<Date> {
         let interval = match self {
             Self::Day => 1.day(),
             Self::Week => 1.week(),
             Self::Month => 1.month(),
             Self::Year => 1.year(),
         };
-        begin.checked_add(interval).ok()
+        start.checked_add(interval).ok()
     }
 
     fn label(self, from: Date) -> String {
@@ -186,10 +185,10 @@ impl Statistics {
     }
 }
 
-/// A bar, to the eighth of a character.
+/// Returns a bar, accurate to an eighth of a character.
 fn render_bar(count: u64, highest: u64, width: usize) -> String {
     let eighths = (count as f64 / highest as f64 * width as f64 * 8.0).round() as usize;
-    // Somebody is more than nobody.
+    // A single sign-up is always visible.
     let eighths = eighths.max(usize::from(count > 0));
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     "█".repeat(eighths / 8) + rest

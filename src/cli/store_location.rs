@@ -1,4 +1,4 @@
-//! Which list is meant.
+//! The location of the list: `--store`, or the environment.
 
 use std::{
     env,
@@ -7,20 +7,20 @@ use std::{
     path::PathBuf,
 };
 
-use clap::error::ErrorKind;
+use thiserror::Error;
 
-use crate::waitlist::DatabaseUrl;
+use crate::waitlist::{DatabaseUrl, InvalidDatabaseUrl};
 
-/// Where the list is when nothing says it.
+/// The location when nothing names one.
 const DEFAULT_LOCATION: &str = "sled:data";
 
-/// The option that says it.
+/// The option that names the location.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct StoreArgs {
-    /// Where the waitlist is: sled:DIR, or just DIR, for a directory of this machine;
-    /// postgres://USER:PASSWORD@HOST/DATABASE for a database. Without it LANDING_DATA (a directory) says
-    /// it, or DATABASE_URL [default: sled:data]
-    // Not parsed here: clap would show what is wrong with the password in it.
+    /// Location of the waitlist: sled:DIR, or just DIR, for a directory on this machine;
+    /// postgres://USER:PASSWORD@HOST/DATABASE for a database. When unset, LANDING_DATA (a directory) or
+    /// DATABASE_URL is used [default: sled:data]
+    // Parsed by `location` and not by clap, whose error message would show the password.
     #[arg(
         long,
         visible_alias = "data",
@@ -31,54 +31,75 @@ pub(super) struct StoreArgs {
     store: Option<OsString>,
 }
 
-/// Where a list can be.
+/// The location of a list.
 #[derive(Clone)]
 pub(super) enum StoreLocation {
-    /// sled's, a data directory of this machine.
+    /// A data directory on this machine, for sled.
     Directory(PathBuf),
-    /// PostgreSQL's.
+    /// A PostgreSQL database.
     Database(Box<DatabaseUrl>),
 }
 
+/// A location that cannot be parsed. It counts as an invalid command line (exit code 2). The message never quotes
+/// the value, which may contain a password.
+#[derive(Debug, Error)]
+#[error("{setting}: {problem}")]
+pub(super) struct InvalidLocation {
+    /// The option or the environment variable.
+    setting: &'static str,
+    problem: LocationProblem,
+}
+
+#[derive(Debug, Error)]
+enum LocationProblem {
+    #[error("unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE")]
+    UnknownKind,
+    #[error(transparent)]
+    DatabaseUrl(#[from] InvalidDatabaseUrl),
+    /// `DATABASE_URL` may be set for another program.
+    #[error("{0}; or choose the waitlist with --store")]
+    DatabaseUrlVariable(InvalidDatabaseUrl),
+}
+
 impl StoreArgs {
-    /// The store that is named. What names none ends the program, like all that is wrong with a command
-    /// line.
-    pub(super) fn location(&self) -> StoreLocation {
+    /// Returns the location of the list.
+    ///
+    /// # Errors
+    /// [`InvalidLocation`].
+    pub(super) fn location(&self) -> Result<StoreLocation, InvalidLocation> {
         let env_value = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let given = self.store.as_ref().filter(|store| !store.is_empty());
-        let store = if let Some(store) = given {
-            parse_location(store).map_err(|why| format!("--store (LANDING_STORE): {why}"))
+        let invalid = |setting| move |problem| InvalidLocation { setting, problem };
+        if let Some(store) = self.store.as_ref().filter(|store| !store.is_empty()) {
+            parse_location(store).map_err(invalid("--store (LANDING_STORE)"))
         } else if let Some(data) = env_value("LANDING_DATA") {
-            parse_location(&data).map_err(|why| format!("LANDING_DATA: {why}"))
+            parse_location(&data).map_err(invalid("LANDING_DATA"))
         } else if let Some(url) = env_value("DATABASE_URL") {
-            let url = url.to_string_lossy().parse().map(database);
-            url.map_err(|why| format!("DATABASE_URL: {why}; or name the waitlist with --store"))
+            parse_database_url(&url.to_string_lossy())
+                .map_err(LocationProblem::DatabaseUrlVariable)
+                .map_err(invalid("DATABASE_URL"))
         } else {
-            parse_location(OsStr::new(DEFAULT_LOCATION))
-        };
-        store.unwrap_or_else(|why| {
-            let mut command = super::command();
-            command.error(ErrorKind::ValueValidation, why).exit()
-        })
+            parse_location(OsStr::new(DEFAULT_LOCATION)).map_err(invalid("--store"))
+        }
     }
 }
 
-fn parse_location(store: &OsStr) -> Result<StoreLocation, String> {
+fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
     let Some(text) = store.to_str() else {
         return Ok(StoreLocation::Directory(store.into()));
     };
     if DatabaseUrl::has_scheme(text) {
-        return text.parse().map(database);
+        return Ok(parse_database_url(text)?);
     }
     let directory = text.strip_prefix("sled:").unwrap_or(text);
     if directory.is_empty() || text.contains("://") {
-        return Err("write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE".into());
+        return Err(LocationProblem::UnknownKind);
     }
     Ok(StoreLocation::Directory(directory.into()))
 }
 
-fn database(url: DatabaseUrl) -> StoreLocation {
-    StoreLocation::Database(Box::new(url))
+fn parse_database_url(text: &str) -> Result<StoreLocation, InvalidDatabaseUrl> {
+    let url = text.parse()?;
+    Ok(StoreLocation::Database(Box::new(url)))
 }
 
 impl fmt::Display for StoreLocation {
@@ -87,5 +108,12 @@ impl fmt::Display for StoreLocation {
             Self::Directory(data) => write!(f, "{}", data.display()),
             Self::Database(url) => write!(f, "{url}"),
         }
+    }
+}
+
+/// Like `Display`, which shows no password.
+impl fmt::Debug for StoreLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

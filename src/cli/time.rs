@@ -1,29 +1,31 @@
-//! Times as the owner reads and writes them: RFC 3339, in UTC.
+//! Times on the command line and in output: RFC 3339, in UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::{Span, SpanRelativeTo, Timestamp, civil::DateTime, tz::TimeZone};
+use thiserror::Error;
 
 use crate::waitlist::Selection;
 
-/// The first e-mail between two machines was sent in 1971.
+/// 1 January 1971. The first e-mail between two machines was sent in that year.
 const EARLIEST_SINCE_EPOCH: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// A clock may be wrong by so much before a time is not plausible.
+/// A time further in the future than this is implausible. A wrong clock explains anything less.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Which part of the list, by the time of joining.
+/// The options that select entries by sign-up time.
 #[derive(clap::Args)]
 pub(super) struct PeriodArgs {
-    /// Only who joined then or later: 2026-11-21T08:00:00Z, 2026-11-21, or so long ago: 7d, 36h
+    /// Only entries from this time on: 2026-11-21T08:00:00Z, 2026-11-21, or an age such as 7d or 36h
     #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     since: Option<SystemTime>,
 
-    /// Only who joined before then
+    /// Only entries from before this time
     #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     until: Option<SystemTime>,
 }
 
 impl PeriodArgs {
+    /// Returns the selected entries, in this order.
     pub(super) fn selection(&self, newest_first: bool) -> Selection {
         Selection {
             since: self.since,
@@ -33,68 +35,77 @@ impl PeriodArgs {
     }
 }
 
-/// A moment, or how long ago it was.
-fn parse_time_or_age(text: &str) -> Result<SystemTime, &'static str> {
+/// Parses a time, or an age.
+fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTimeArg> {
     let ago = || {
         let span = text.parse::<Span>().ok()?;
         let days = SpanRelativeTo::days_are_24_hours();
         let span = span.to_duration(days).ok()?.unsigned_abs();
         SystemTime::now().checked_sub(span)
     };
-    match parse(text) {
-        Ok(time) => Ok(time),
-        Err(TimeError::NamedZone) => Err(
-            "it has a zone in brackets, which is not understood: write it as 2026-11-21T08:00:00+01:00",
-        ),
-        Err(TimeError::Unrecognized) => ago().ok_or(
-            "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or how long ago it was: 7d, \
-             36h, 90m",
-        ),
-    }
+    parse(text).or_else(|error| match error {
+        TimeError::NamedZone => Err(InvalidTimeArg::NamedZone(error)),
+        TimeError::Unrecognized => ago().ok_or(InvalidTimeArg::Unrecognized),
+    })
 }
 
-/// Why a text is no moment.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum TimeError {
-    /// It can be read in several ways, or in none.
+/// An error of parsing a time on the command line.
+#[derive(Debug, Error)]
+enum InvalidTimeArg {
+    #[error(
+        "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or an age as 7d, 36h or 90m"
+    )]
     Unrecognized,
-    /// It names its zone or its calendar (RFC 9557), `[Europe/Berlin]`, and no zones are known here.
+    #[error("{0}")]
+    NamedZone(TimeError),
+}
+
+/// An error of parsing a time.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+pub(super) enum TimeError {
+    /// The text is not a time, or is ambiguous.
+    #[error("not a time, or ambiguous; write it as 2026-11-21T08:00:00Z")]
+    Unrecognized,
+    /// The text names its zone or its calendar, as in `[Europe/Berlin]` (RFC 9557). This program knows no time zones.
+    #[error(
+        "zones in brackets are not supported; write the offset, as in 2026-11-21T08:00:00+01:00"
+    )]
     NamedZone,
 }
 
-/// A moment as programs write it: RFC 3339 (ISO 8601). Without a zone it is UTC; without a time, the
-/// beginning of the day.
+/// Parses a time as programs write it: RFC 3339 (ISO 8601). A time without a zone is in UTC; a date alone is the
+/// start of that day.
 pub(super) fn parse(text: &str) -> Result<SystemTime, TimeError> {
     let text = text.trim();
     let exact = text.parse::<Timestamp>().ok();
     let timestamp = exact.or_else(|| {
-        // With an offset it would have been exact, but for one after the year 9999.
+        // A time with an offset is already parsed, unless it is after the year 9999.
         let (bare, _) = text.split_once('[').unwrap_or((text, ""));
         let has_offset = bare.get(10..).is_some_and(|rest| rest.contains(['+', '-']));
         let local = text.parse::<DateTime>().ok().filter(|_| !has_offset)?;
         TimeZone::UTC.to_timestamp(local).ok()
     });
     match timestamp {
-        // Both would pass over what stands in brackets.
+        // Both parsers would ignore the brackets.
         Some(_) if text.contains('[') => Err(TimeError::NamedZone),
         Some(timestamp) => Ok(timestamp.into()),
         None => Err(TimeError::Unrecognized),
     }
 }
 
-/// A moment to the millisecond.
+/// Formats a time, to the millisecond.
 pub(super) fn rfc3339(time: SystemTime) -> String {
-    // Beyond the year 9999 there is none.
+    // RFC 3339 ends with the year 9999.
     let timestamp = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
     format!("{timestamp:.3}")
 }
 
-/// What is not right with a time at which somebody is said to have joined.
+/// Returns why a sign-up time is implausible, if it is.
 pub(super) fn time_problem(joined_at: SystemTime) -> Option<&'static str> {
     if joined_at < UNIX_EPOCH + EARLIEST_SINCE_EPOCH {
-        Some("its time is before there was e-mail")
+        Some("its time is before e-mail existed")
     } else if joined_at > SystemTime::now() + CLOCK_TOLERANCE {
-        Some("its time is to come")
+        Some("its time is in the future")
     } else {
         None
     }

@@ -1,10 +1,10 @@
-//! What the islands say. TypeScript knows it as `COPY`.
+//! The texts of the islands. In TypeScript, they are `COPY`.
 
-/// One line of the demo terminal: what kind of line it is, and its text.
+/// A line of the demo terminal: its kind and its text.
 pub type DemoLine = (&'static str, &'static str);
 
-/// Spec §4: a deploy command, six progress checks, the SMS of a first customer with the sample
-/// revenue of spec §9, and the live site.
+/// The lines of the demo terminal (spec §4): a deploy command, six progress checks, the SMS about a first customer
+/// with the sample revenue of spec §9, and the live site.
 pub const DEMO_LINES: [DemoLine; 9] = [
     ("command", "agent deploy --idea \"small-batch hot sauce\""),
     ("check", "Business plan written"),
@@ -16,58 +16,59 @@ pub const DEMO_LINES: [DemoLine; 9] = [
     ("sms", "SMS: First customer! You earned $29.99"),
     ("result", "Live at https://hot-sauce.example"),
 ];
+
 /// Accessible name of the terminal.
 pub const DEMO_LABEL: &str = "A launch, line by line";
 
-/// What stands in the terminal's title bar.
+/// Title bar of the terminal.
 pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
 
 /// Label of the address field.
 pub const EMAIL_LABEL: &str = "Email address";
-/// Hint inside the empty field.
+/// Placeholder of the address field.
 pub const EMAIL_PLACEHOLDER: &str = "you@example.com";
-/// Below the field. It promises what the success toast promises.
+/// Text below the address field. It makes the same promise as the success toast.
 pub const PROMISE: &str = "We'll email you when {product} is ready.";
-/// Label of the honeypot field, which only bots see.
+/// Label of the honeypot field, which people do not see.
 pub const LEAVE_EMPTY: &str = "Leave this empty";
-/// The button.
+/// Label of the button.
 pub const SUBMIT: &str = "Join the Waitlist";
-/// The button while a sign-up is under way (spec §4).
+/// Label of the button during a sign-up (spec §4).
 pub const SUBMITTING: &str = "Adding...";
-/// Follows the number in the count line (spec §3).
+/// Text after the number in the count line (spec §3).
 pub const COUNT: &str = "entrepreneurs already on the list";
 
-/// Spec §8, success.
+/// Title of the success toast (spec §8).
 pub const JOINED_TITLE: &str = "Success!";
-/// Spec §8, success.
+/// Text of the success toast (spec §8).
 pub const JOINED: &str =
     "You've been added to the waitlist. We'll notify you when {product} is ready.";
-/// Spec §8, every failure.
+/// Title of every error toast (spec §8).
 pub const ERROR_TITLE: &str = "Error";
-/// Spec §8, 409.
+/// The address is already on the list: 409 (spec §8).
 pub const ALREADY_LISTED: &str = "Email already on waitlist";
-/// Spec §8, 400.
+/// The address is invalid: 400 (spec §8).
 pub const INVALID_EMAIL: &str = "Please enter a valid email address";
-/// Spec §8, nothing typed.
+/// The field is empty (spec §8).
 pub const EMPTY_EMAIL: &str = "Please enter your email address";
-/// Spec §8, any other failure.
+/// Any other failure (spec §8).
 pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
-/// The mailto link.
+/// Label of the e-mail link.
 pub const CONTACT_LABEL: &str = "Email us";
-/// Its tooltip.
+/// Tooltip of the e-mail link.
 pub const CONTACT_TIP: &str = "Opens your email app";
-/// The social link.
+/// Label of the social link.
 pub const SOCIAL_LABEL: &str = "Follow the launch";
-/// Its tooltip.
+/// Tooltip of the social link.
 pub const SOCIAL_TIP: &str = "Opens our social profile";
 
-/// Accessible name of the toast region, with its hotkey (spec §9).
+/// Accessible name of the toast region, with its keyboard shortcut (spec §9).
 pub const TOASTS_LABEL: &str = "Notifications (F8)";
 /// Accessible name of a toast's close button.
 pub const TOAST_CLOSE: &str = "Close";
 
-/// Every constant above under its own name, for `islands/bindings/copy.ts`.
+/// Returns every constant above under its name, for `islands/bindings/copy.ts`.
 #[cfg(test)]
 pub(crate) fn exported() -> serde_json::Value {
     macro_rules! by_name {

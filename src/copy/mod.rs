@@ -1,74 +1,74 @@
-//! Every sentence and link that a visitor reads, in the order of the page.
+//! Every text and link that a visitor reads, in the order of the page.
 //!
-//! `{product}` stands for the product's name ([`fill_product`] puts it in). What the islands say is in
-//! [`islands`]; a test writes it to `islands/bindings/copy.ts`.
+//! [`fill_product`] replaces `{product}` with the product's name. The texts of the islands are in [`islands`];
+//! `make bindings` copies them to `islands/bindings/copy.ts`.
 
 pub mod islands;
 
-/// The product's name, unless the owner configures another.
+/// Default name of the product (`--product`).
 pub const PRODUCT: &str = "Steward";
 
-/// Where the public finds the site, unless the owner configures another place.
+/// Default public origin of the site (`--origin`).
 pub const ORIGIN: &str = "https://steward.example";
 
-/// The address of the mailto link, unless the owner configures another.
+/// Default address of the e-mail link (`--contact`).
 pub const CONTACT: &str = "hello@steward.example";
 
-/// The social profile, unless the owner configures another.
+/// Default URL of the social profile (`--social`).
 pub const SOCIAL: &str = "https://social.example/@steward";
 
-/// Puts the product's name where a text says `{product}`.
+/// Replaces `{product}` in a text with the product's name.
 pub fn fill_product(text: &str, product: &str) -> String {
     text.replace("{product}", product)
 }
 
-/// Document head, link previews and `llms.txt`.
+/// The document head, link previews and `llms.txt`.
 pub mod head {
     /// Title of the landing page.
     pub const TITLE: &str = "{product} — the AI agent that runs your business";
-    /// What search engines and link previews show.
+    /// The description in search results and link previews.
     pub const DESCRIPTION: &str = "{product} writes the business plan, launches the website, runs \
         the marketing and texts you when sales come in. Join the early-access waitlist.";
-    /// The picture of a shared link, for those who can't see it.
+    /// Alternative text of the picture in link previews.
     pub const CARD_ALT: &str = "A terminal showing a launch: the deploy command, the first-sale \
         text message and the live site's address.";
-    /// Above the links of `/llms.txt`.
+    /// Heading of the links in `/llms.txt`.
     pub const LINKS_HEADING: &str = "Links";
 }
 
-/// The fixed bar at the top.
+/// The navigation bar at the top.
 pub mod nav {
     /// Accessible name of the navigation.
     pub const LABEL: &str = "Main";
-    /// The skip link before it.
+    /// The skip link before the navigation.
     pub const SKIP: &str = "Skip to content";
-    /// Anchor and label, in order.
+    /// The links in order: anchor and label.
     pub const LINKS: [(&str, &str); 4] = [
         ("features", "Features"),
         ("comparison", "vs ChatGPT"),
         ("demo", "Demo"),
         ("contact", "Contact"),
     ];
-    /// Goes to the waitlist.
+    /// Label of the button that leads to the waitlist.
     pub const CALL_TO_ACTION: &str = "Get Started";
 }
 
 /// The first screen.
 pub mod hero {
-    /// The one promise, in two lines.
+    /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["You have the idea.", "{product} runs the business."];
-    /// What that means.
+    /// Below the heading.
     pub const LEAD: &str = "{product} is an AI agent, not a chat window. It writes your business \
         plan, launches your website, runs your marketing and texts you when sales come in.";
-    /// Goes to the waitlist.
+    /// Label of the button that leads to the waitlist.
     pub const CALL_TO_ACTION: &str = "Launch Your AI Agent";
-    /// Goes to the demo.
+    /// Label of the button that leads to the demo.
     pub const WATCH_DEMO: &str = "Watch Demo";
-    /// What the two lead to.
+    /// Explains the two buttons.
     pub const NOTE: &str = "Leave your email to join the waitlist, or watch the eight-second demo.";
-    /// The picture of the phone it lies on: the hour, the sender's hour, the message.
+    /// The text on the phone: the clock, the age of the message, the message.
     pub const PHONE: [&str; 3] = ["3:12", "now", "First customer! You earned $29.99"];
-    /// What the agent does, step by step: name and sentence.
+    /// The steps of the agent: name and description.
     pub const STEPS: [(&str, &str); 4] = [
         (
             "Plan",
@@ -83,17 +83,17 @@ pub mod hero {
     ];
 }
 
-/// The agent against a chat assistant.
+/// The comparison of the agent with a chat assistant.
 pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
     pub const LEAD: &str = "Give both the same task, then compare the results the next morning.";
-    /// Heads the first column: what both are asked for.
+    /// Heading of the first column.
     pub const TASK_HEADING: &str = "You ask for";
-    /// The assistant and the agent.
+    /// Headings of the other columns: the assistant and the agent.
     pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
-    /// What you ask for, what a chat assistant gives you, what the agent gives you.
+    /// The rows: the task, the assistant's result, the agent's result.
     pub const ROWS: [(&str, &str, &str); 6] = [
         (
             "A business plan",
@@ -128,14 +128,14 @@ pub mod comparison {
     ];
 }
 
-/// What is in the box.
+/// The features.
 pub mod features {
     /// Heading.
     pub const TITLE: &str = "Open everything it makes";
     /// Below the heading.
     pub const LEAD: &str = "An agent that works on its own should be easy to check. You can open \
         every file it makes and check every number it reports.";
-    /// Title and text of each card.
+    /// The cards: title and text.
     pub const CARDS: [(&str, &str); 6] = [
         (
             "S3-compatible storage",
@@ -163,11 +163,11 @@ pub mod features {
         ),
     ];
 
-    /// The text in the illustrations beside the cards. Decorative: hidden from screen readers.
+    /// The text in the illustrations. It is decorative, and hidden from screen readers.
     pub mod scenes {
-        /// The bucket, and its objects with their sizes.
+        /// Name of the bucket.
         pub const BUCKET: &str = "s3://hot-sauce";
-        /// See [`BUCKET`].
+        /// The objects in the bucket: name and size.
         pub const OBJECTS: [(&str, &str); 5] = [
             ("site/index.html", "14 KB"),
             ("media/label.webp", "88 KB"),
@@ -175,7 +175,7 @@ pub mod features {
             ("orders/week-1.csv", "6 KB"),
             ("invoices/0001.pdf", "3 KB"),
         ];
-        /// Depth and name of each row of the file explorer.
+        /// The rows of the file explorer: depth and name.
         pub const TREE: [(usize, &str); 13] = [
             (0, "hot-sauce"),
             (1, "plan"),
@@ -197,28 +197,28 @@ pub mod features {
             "<p>Small batches</p>",
             "<b>$29.99</b>",
         ];
-        /// Row and column of the caret, counted from 0.
+        /// Row and column of the caret, zero-based.
         pub const CARET: (usize, usize) = (2, 9);
-        /// The editor's status.
+        /// Status of the editor.
         pub const SAVED: &str = "Saved and live";
-        /// The chart's series: bars, dashes, line.
+        /// The series of the chart: bars, dashed line, solid line.
         pub const SERIES: [&str; 3] = ["visits", "orders", "revenue"];
-        /// The hour the clock shows.
+        /// The time on the clock.
         pub const HOUR: &str = "03:00";
     }
 }
 
-/// What it is built on.
+/// The decentralized infrastructure.
 pub mod infrastructure {
     /// Heading.
     pub const TITLE: &str = "Built so no one can switch you off";
     /// Below the heading.
     pub const LEAD: &str = "{product} keeps your business on decentralized storage: many \
         independent nodes, not one company's servers.";
-    /// Under the drawing of the network.
+    /// Caption of the drawing of the network.
     pub const CAPTION: &str = "One node goes offline. Traffic takes another route, and your business \
         stays up.";
-    /// The three selling points.
+    /// The three selling points: title and text.
     pub const POINTS: [(&str, &str); 3] = [
         (
             "You own it",
@@ -235,17 +235,17 @@ pub mod infrastructure {
     ];
 }
 
-/// Around the demo terminal.
+/// The section with the demo terminal.
 pub mod demo {
     /// Heading.
     pub const TITLE: &str = "From one command to the first customer";
     /// Below the heading.
     pub const LEAD: &str = "A complete launch, condensed into eight seconds.";
-    /// Goes to the waitlist.
+    /// Label of the button that leads to the waitlist.
     pub const CALL_TO_ACTION: &str = "Start Your Agent Now";
 }
 
-/// Around the waitlist form.
+/// The section with the waitlist form.
 pub mod contact {
     /// Heading.
     pub const TITLE: &str = "Be among the first";
@@ -254,32 +254,31 @@ pub mod contact {
         "{product} isn't open to everyone yet. Join the waitlist for early access.";
 }
 
-/// The last lines.
+/// The footer.
 pub mod footer {
-    /// Labels of the three links, in order: privacy, terms, support.
+    /// Label of the first link.
     pub const PRIVACY: &str = "Privacy";
-    /// See [`PRIVACY`].
+    /// Label of the second link.
     pub const TERMS: &str = "Terms";
-    /// See [`PRIVACY`].
+    /// Label of the third link.
     pub const SUPPORT: &str = "Support";
-    /// Spec §2: the copyright line says 2024.
+    /// The copyright line. Spec §2 fixes the year.
     pub const COPYRIGHT: &str = "© 2024 {product}";
 }
 
-/// The page for every path that is no page.
+/// The not-found page.
 pub mod not_found {
     /// Title and heading.
     pub const TITLE: &str = "404 Page Not Found";
-    /// Below it.
+    /// Below the heading.
     pub const TEXT: &str = "Did you forget to add the page to the router?";
-    /// The picture: the routes there are, and the one that is missing.
+    /// The routes in the illustration. The page adds the missing one.
     pub const ROUTES: [&str; 5] = ["/", "#features", "#comparison", "#demo", "#contact"];
-    /// The way home.
+    /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
 }
 
-/// What the page says after the form posted itself (no JavaScript). The same words as the toasts
-/// of the form island: spec §8.
+/// The texts on the page after a sign-up without JavaScript. They are the same as in the toasts (spec §8).
 pub mod reply {
     pub use super::islands::{ALREADY_LISTED, EMPTY_EMAIL, ERROR_TITLE, FAILED, INVALID_EMAIL};
     pub use super::islands::{JOINED, JOINED_TITLE, PROMISE};

@@ -1,4 +1,4 @@
-//! The pages: what stands in the head, and the sections in their order.
+//! The HTML documents of the two pages: the head, and the sections in their order.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{copy, wire::FormOutcome};
 
-/// The landing page as HTML.
+/// Renders the landing page.
 pub fn landing_page(page: Page) -> String {
     let title = match &page.reply {
         Some(FormReply {
@@ -33,7 +33,7 @@ pub fn landing_page(page: Page) -> String {
     })
 }
 
-/// The page for every path that is no page, as HTML.
+/// Renders the not-found page.
 pub fn not_found_page(page: Page) -> String {
     render(
         page,
@@ -43,7 +43,7 @@ pub fn not_found_page(page: Page) -> String {
     )
 }
 
-/// `is_landing`: the page has islands, and search engines may list it.
+/// Renders a page. The landing page (`is_landing`) has islands and metadata, and search engines may list it.
 fn render<V: IntoView>(
     page: Page,
     title: &str,
@@ -78,15 +78,15 @@ fn render<V: IntoView>(
                     <Icons/>
                     {files.font_paths.iter().map(|path| preload_font(path)).collect_view()}
                     {if is_watching {
-                        // As a file, which can be exchanged while the page is open.
+                        // As a file, which the reload script can replace without reloading the page.
                         view! { <link rel="stylesheet" href=files.css_path.clone()/> }.into_any()
                     } else {
                         // Inlined: no request delays the first paint.
                         view! { <style inner_html=files.inline_css.clone()></style> }.into_any()
                     }}
                     {is_landing.then(|| view! {
-                        // Nothing that is painted waits for it. `async`: otherwise the jump to `#contact`
-                        // waits for this script, and takes the focus from somebody who types.
+                        // The first paint does not wait for this script. Without `async`, the jump to `#contact`
+                        // would wait for it, and take the focus from a visitor who is already typing.
                         <script
                             type="module"
                             async
@@ -115,8 +115,8 @@ fn render<V: IntoView>(
     })
 }
 
-/// Asks for a font at once. `islands/fonts.mjs` puts those that are not for phones into a folder of
-/// their own, and tells why.
+/// Preloads a font. `style/fonts.mjs` puts the fonts that phones do not need into `/fonts/wide/`, and explains
+/// why.
 fn preload_font(path: &str) -> impl IntoView + use<> {
     let media = path
         .starts_with("/fonts/wide/")
@@ -127,7 +127,7 @@ fn preload_font(path: &str) -> impl IntoView + use<> {
     }
 }
 
-/// Reloads the page after a rebuild; the one script that runs inline, and never in a delivered page.
+/// The script that reloads the page after a rebuild. It is inline, and never part of a production page.
 fn reload_script() -> impl IntoView {
     let port = std::env::var("LEPTOS_RELOAD_PORT")
         .ok()

@@ -1,28 +1,30 @@
-//! What the server writes for an island: its markup as React rendered it at build time, with what
-//! the browser's half needs to bring it to life.
+//! The React islands: the element that the server renders for each. It contains the markup that React rendered at
+//! build time, and the data that the browser needs to hydrate it.
 
+use html_escape::encode_quoted_attribute_to_string;
 use leptos::prelude::*;
 use serde::Serialize;
 
+use super::use_page;
 use crate::wire::{ContactLinksProps, IslandName, NoProps, StartCondition, WaitlistFormProps};
 
-/// An island of the page: a folder in `islands/`, and its properties.
+/// An island of the page. Its code is in the folder `islands/NAME`.
 pub trait Island {
-    /// What React gets.
+    /// The properties of the React component.
     type Props: Serialize;
-    /// Its name.
+    /// The name.
     const NAME: IslandName;
-    /// When it is mounted.
+    /// When the browser mounts it.
     const START: StartCondition;
-    /// URL paths of all modules that its code is in, with a space between them.
+    /// URL paths of all its modules, separated by spaces.
     const MODULE_PATHS: &'static str;
-    /// Its markup, with `{{name}}` where the property `name` is shown.
+    /// The markup, with `{{name}}` in place of the property `name`.
     const TEMPLATE: &'static str;
-    /// What React gets this time.
+    /// Returns the properties for this page.
     fn props(self) -> Self::Props;
 }
 
-/// Declares an island: name, start, properties.
+/// Declares an island: name, folder, start condition, properties.
 macro_rules! island {
     ($(#[$doc:meta])* $name:ident, $folder:literal, $start:ident, $props:ty, |$this:ident| $value:expr) => {
         impl Island for $name {
@@ -49,13 +51,13 @@ macro_rules! island {
     };
 }
 
-/// The scripted launch.
+/// The demo terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct DemoTerminal;
-/// The form and the count line.
+/// The sign-up form and the line with the count.
 #[derive(Clone)]
 pub struct WaitlistForm(pub WaitlistFormProps);
-/// The mailto and social links.
+/// The links to the owner: e-mail and social profile.
 #[derive(Clone, Debug)]
 pub struct ContactLinks(pub ContactLinksProps);
 /// The toasts.
@@ -81,53 +83,45 @@ island!(
 );
 island!(Toaster, "toaster", AfterForm, NoProps, |_this| NoProps {});
 
-/// Writes an island into the page. `host.rs` finds it there and `islands/mount.tsx` hydrates it.
+/// Renders the element of an island. `island_host.rs` finds it, and `islands/hydrate.tsx` hydrates it.
 #[component]
 pub fn ReactIsland<I: Island + 'static>(
     /// The island with its properties.
     island: I,
 ) -> impl IntoView {
     let props = serde_json::to_value(island.props()).unwrap_or_default();
-    let markup = fill_template(I::TEMPLATE, &props);
+    let files = use_page().files;
+    let (modules, template) = match files.island_builds.get(I::NAME.as_str()) {
+        Some(build) => (build.modules.as_str(), build.markup.as_str()),
+        None => (I::MODULE_PATHS, I::TEMPLATE),
+    };
+    let markup = fill_template(template, &props);
     view! {
         <div
             data-island=I::NAME.as_str()
             data-start=I::START.as_str()
             data-props=props.to_string()
-            data-modules=I::MODULE_PATHS
+            data-modules=modules.to_owned()
             inner_html=markup
         ></div>
     }
 }
 
-/// Puts the properties where the markup shows them, escaped, each value read as text only once.
+/// Replaces the placeholders with the properties, escaped. Values are not searched for placeholders.
 fn fill_template(template: &str, props: &serde_json::Value) -> String {
     let mut pieces = template.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
         match &props[name] {
-            serde_json::Value::String(text) => filled.push_str(&escape_html(text)),
+            // The same escapes are valid in text and in quoted attributes.
+            serde_json::Value::String(text) => {
+                encode_quoted_attribute_to_string(text, &mut filled);
+            }
             serde_json::Value::Null => {}
             other => filled.push_str(&other.to_string()),
         }
         filled.push_str(rest);
     }
     filled
-}
-
-/// For text and for quoted attribute values alike.
-fn escape_html(text: &str) -> String {
-    text.chars()
-        .fold(String::with_capacity(text.len()), |mut escaped, c| {
-            match c {
-                '&' => escaped.push_str("&amp;"),
-                '<' => escaped.push_str("&lt;"),
-                '>' => escaped.push_str("&gt;"),
-                '"' => escaped.push_str("&quot;"),
-                '\'' => escaped.push_str("&#x27;"),
-                plain => escaped.push(plain),
-            }
-            escaped
-        })
 }

@@ -1,4 +1,13 @@
-//! What a page is made of, and how its components get at it.
+//! What the server renders: the two pages and their metadata.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `document` | the HTML document around the sections: `<head>`, navigation, main, footer |
+//! | `sections` | one component per section of the landing page, and the not-found page |
+//! | `island` | the element of a React island, with its markup and properties |
+//! | `metadata` | the tags for search engines and link previews, JSON-LD, `robots.txt` and the like |
+//!
+//! This file holds the contents that a page is rendered from.
 
 pub mod document;
 pub mod island;
@@ -8,17 +17,17 @@ pub mod sections;
 use std::{collections::HashMap, sync::Arc};
 
 use leptos::prelude::*;
+use serde::Deserialize;
 
 use crate::{
     copy::{self, reply},
     wire::FormOutcome,
 };
 
-/// What the owner has configured of the page.
+/// The owner's configuration of the page.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Public origin, without a slash at the end. Every absolute address of the site begins with
-    /// it.
+    /// Public origin, without a trailing slash. Every absolute URL of the site begins with it.
     pub origin: String,
     /// The product's name.
     pub product: String,
@@ -26,70 +35,82 @@ pub struct Site {
     pub contact_email: String,
     /// URL of the social profile.
     pub social_url: String,
-    /// Its host.
+    /// Host of the social profile.
     pub social_host: String,
     /// The count line is hidden below this number.
     pub count_from: u64,
-    /// Privacy, Terms, Support: real links where an address is configured.
+    /// Target of the Privacy link, which is a placeholder without it.
     pub privacy_url: Option<String>,
-    /// See `privacy_url`.
+    /// Target of the Terms link, likewise.
     pub terms_url: Option<String>,
-    /// See `privacy_url`.
+    /// Target of the Support link, likewise.
     pub support_url: Option<String>,
 }
 
-/// The files that a page is made of or asks for.
+/// The static files that a page contains or refers to.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// The style sheet.
+    /// Content of the style sheet.
     pub inline_css: String,
-    /// Its URL path.
+    /// URL path of the style sheet.
     pub css_path: String,
-    /// URL paths of the fonts, to be asked for at once.
+    /// URL paths of the fonts to preload.
     pub font_paths: Vec<String>,
-    /// URL path of the one script of the page.
+    /// URL path of the boot script, the page's only script.
     pub boot_path: String,
-    /// URL path of the wasm host's glue, which the script loads.
+    /// URL path of the wasm host's JavaScript, which the boot script loads.
     pub host_js_path: String,
     /// URL path of the wasm host.
     pub host_wasm_path: String,
-    /// By the URL path that everybody knows (`/favicon.svg`) the one that changes with the content
-    /// (`/favicon.1a2b3c4d.svg`), which need not be asked for again.
+    /// For each fixed URL path (`/favicon.svg`), the one with a hash of the content (`/favicon.1a2b3c4d.svg`),
+    /// which browsers cache without revalidation.
     pub hashed_paths: HashMap<String, String>,
+    /// While `make watch` runs, the latest build of each island by its name. Otherwise empty: the islands are
+    /// compiled into the program.
+    pub island_builds: HashMap<String, IslandBuild>,
+}
+
+/// What a page contains of an island.
+#[derive(Clone, Debug, Deserialize)]
+pub struct IslandBuild {
+    /// URL paths of all modules of the island, separated by spaces.
+    pub modules: String,
+    /// The markup, with `{{name}}` in place of the property `name`.
+    pub markup: String,
 }
 
 impl Files {
-    /// The URL path to ask for when `path` is wanted.
+    /// Returns the URL path of a file with a hash of its content, or `path` if there is none.
     pub fn hashed_path<'a>(&'a self, path: &'a str) -> &'a str {
         self.hashed_paths.get(path).map_or(path, String::as_str)
     }
 }
 
-/// All that a page is made of.
+/// Everything that a page is rendered from.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// What the owner has configured.
+    /// The owner's configuration.
     pub site: Arc<Site>,
-    /// The files.
+    /// The static files.
     pub files: Arc<Files>,
-    /// People on the list.
+    /// Number of people on the list.
     pub count: u64,
-    /// What the page answers to a form that posted itself.
+    /// The reply to a form that was sent without JavaScript.
     pub reply: Option<FormReply>,
-    /// `cargo leptos watch` is at work: add its reload script.
+    /// `cargo leptos watch` runs the server: the page needs its reload script.
     pub is_watching: bool,
 }
 
-/// What became of a form that posted itself.
+/// The result of a sign-up without JavaScript.
 #[derive(Clone, Debug)]
 pub struct FormReply {
-    /// Success, or what kind of failure.
+    /// Success, or the kind of failure.
     pub outcome: FormOutcome,
-    /// A toast's title (spec §8).
+    /// The title, as in the toast (spec §8).
     pub title: &'static str,
-    /// A toast's text (spec §8).
+    /// The text, as in the toast (spec §8).
     pub text: &'static str,
-    /// What stays in the field.
+    /// The content of the address field.
     pub email: String,
 }
 
@@ -115,12 +136,12 @@ impl FormReply {
     }
 }
 
-/// The page of this render. Every component may ask for it.
+/// Returns the page that is being rendered. For components.
 pub fn use_page() -> Page {
     expect_context()
 }
 
-/// A sentence of [`copy`] with the product's name in it.
+/// Replaces `{product}` in a text of [`copy`]. For components.
 pub fn page_text(text: &str) -> String {
     copy::fill_product(text, &use_page().site.product)
 }

@@ -1,4 +1,4 @@
-//! The access log: one line for each response. It never holds a path, a query or an address.
+//! The access log: one line per response. It never contains a path, a query or an address.
 
 use std::time::Instant;
 
@@ -7,14 +7,14 @@ use axum::{
     http::Method,
 };
 
-/// A request's line in the log, written when it is over, also when the client has gone meanwhile.
+/// A line of the log. It is written on drop, so also for a request that the client aborts.
 pub(super) struct AccessLogEntry {
     started_at: Instant,
     method: &'static str,
-    /// As it is in the table of routes: a path or a query could hold an address.
+    /// The pattern in the router, not the path: a path or a query could contain an address.
     route: Option<MatchedPath>,
     pub(super) status: u16,
-    /// Of the answer's body.
+    /// Size of the response body.
     pub(super) bytes: u64,
 }
 
@@ -56,13 +56,13 @@ impl Drop for AccessLogEntry {
     }
 }
 
-/// For a client that did not wait for the answer; nginx's number.
+/// Logged if the client closes the connection before the response is ready. nginx uses the same status.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// The route of files, and of what is not found.
+/// Logged for files and for unknown paths.
 const UNMATCHED_ROUTE: &str = "/{file}";
 
-/// A method as it is logged: one that nobody knows is what a client has made up.
+/// Returns the name to log for a method. A client can invent methods, so unknown ones are not logged verbatim.
 fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

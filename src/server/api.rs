@@ -1,4 +1,4 @@
-//! How the server functions are called: the checks before them, and what leptos must not see.
+//! The routes under `/api`: checks a request, then calls the server function of its path.
 
 use std::{error::Error, sync::Arc};
 
@@ -21,7 +21,7 @@ use super::{
     sign_up::admit,
 };
 
-/// Runs the server function at the request's path.
+/// Calls the server function at the request's path.
 pub(super) async fn call_server_function(
     State(state): State<AppState>,
     request: Request,
@@ -33,7 +33,7 @@ pub(super) async fn call_server_function(
             return Err(RequestError::NotJson);
         }
         let bytes = read_body(body).await?;
-        // serde would take an array of one string for a struct of one string.
+        // serde would accept an array with one string as a struct with one string field.
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(RequestError::MalformedBody(
                 "expected an object, found an array".into(),
@@ -41,12 +41,12 @@ pub(super) async fn call_server_function(
         }
         body = Body::from(bytes);
     } else {
-        // A HEAD, or a GET: a server function has one method, and axum leaves the body away.
+        // A GET or a HEAD. The server function has only GET; for HEAD, axum omits the body.
         parts.method = Method::GET;
     }
-    // No call has a query. leptos would parse one that a campaign link or a proxy has added.
+    // The functions take no query. leptos would parse one that a campaign link or a proxy added.
     parts.uri = parts.uri.path().parse().unwrap_or_default();
-    // For these two, leptos would answer a form's post with a redirect. Our form posts elsewhere.
+    // With these two headers, leptos would redirect as for a form. The site's form posts to `/` instead.
     parts.headers.remove(header::ACCEPT);
     parts.headers.remove(header::REFERER);
 
@@ -64,17 +64,21 @@ pub(super) async fn call_server_function(
     Ok(with_no_store(response, changes.retry_after))
 }
 
-/// Any other path under `/api`.
+/// Handles unknown paths under `/api`.
 pub(super) async fn not_found() -> RequestError {
     RequestError::NotFound
 }
 
-/// Another method on a path of ours; axum adds `Allow`.
+/// Handles a wrong method on a known path. axum adds the `Allow` header.
 pub(super) async fn method_not_allowed() -> RequestError {
     RequestError::MethodNotAllowed
 }
 
-/// A sign-up's body, counted and timed while it arrives.
+/// Reads the body of a sign-up.
+///
+/// # Errors
+/// [`RequestError::BodyTooLarge`] above [`BODY_MAX_BYTES`], [`RequestError::Timeout`] after
+/// [`BODY_READ_TIMEOUT`], and [`RequestError::MalformedBody`] if the client closes the connection.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, RequestError> {
     if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
         return Err(RequestError::BodyTooLarge);
@@ -87,12 +91,12 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, RequestError> {
         if is_too_large {
             RequestError::BodyTooLarge
         } else {
-            RequestError::MalformedBody("the body broke off".into())
+            RequestError::MalformedBody("the body is incomplete".into())
         }
     })
 }
 
-/// `application/json`, with any parameters (RFC 9110, 8.3.1).
+/// Returns whether the content type is `application/json`, with any parameters (RFC 9110, 8.3.1).
 fn has_json_content_type(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)

@@ -1,22 +1,25 @@
-//! Everything that is sent as it is: the site's files and the islands' scripts, read before the
-//! first request, and answered from memory.
+//! The static files: the site's directory and the scripts of the islands. They are read at start and served from
+//! memory.
 
 use std::{
     collections::HashMap,
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use axum::{body::Bytes, http::HeaderValue};
 
-use super::resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash};
-use crate::page::{Files, Site, metadata};
+use super::{
+    resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash},
+    watched_islands::WatchedIslands,
+};
+use crate::page::{Files, IslandBuild, Site, metadata};
 
-// `ISLAND_FILES`, the files that `islands/build.mjs` has made: name, bytes, gzip, brotli.
+// Written by `build.rs`: `BOOT_SCRIPT`, a file name; `ISLAND_FILES`, each script's name, content, gzip and brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));
 
-/// The files of the site by URL path.
+/// The static files by URL path.
 #[derive(Debug)]
 pub struct Assets {
     by_path: HashMap<String, Resource>,
@@ -24,16 +27,14 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// Reads the site's directory. `skip_build_check` skips the check that it was built with this
-    /// program, for `cargo leptos watch`, which builds the two at different times.
+    /// Reads the site's directory.
+    ///
+    /// With `is_watching`, takes the islands from `make watch`, and does not check that the directory and this
+    /// program come from one build: `cargo leptos watch` builds the two at different times.
     ///
     /// # Errors
-    /// [`AssetsError`] when it is missing, can't be read, or belongs to another build.
-    pub fn load(
-        site_root: &Path,
-        site: &Site,
-        skip_build_check: bool,
-    ) -> Result<Self, AssetsError> {
+    /// [`AssetsError`] if the directory is missing, unreadable or from another build.
+    pub fn load(site_root: &Path, site: &Site, is_watching: bool) -> Result<Self, AssetsError> {
         let root = site_root.to_owned();
         if !site_root.is_dir() {
             return Err(AssetsError::Missing(root));
@@ -41,22 +42,15 @@ impl Assets {
         let mut bodies = HashMap::new();
         read_directory(site_root, "", &mut bodies)
             .map_err(|error| AssetsError::Unreadable(root.clone(), error))?;
-        for (name, identity, gzip, brotli) in ISLAND_FILES {
-            let body = EncodedBody {
-                identity: Bytes::from_static(identity),
-                gzip: Some(Bytes::from_static(gzip)),
-                brotli: Some(Bytes::from_static(brotli)),
-            };
-            bodies.insert(format!("/islands/{name}"), body);
-        }
+        let (boot_script, island_builds) = insert_islands(&mut bodies, is_watching);
 
-        let find_unique = |extension: &str| {
+        let find_unique = |extension: &'static str| {
             let mut paths = bodies
                 .keys()
                 .filter(|path| path.starts_with("/pkg/landing") && path.ends_with(extension));
             match (paths.next(), paths.next()) {
                 (Some(path), None) => Ok(path.clone()),
-                (None, _) => Err(AssetsError::Missing(root.clone())),
+                (None, _) => Err(AssetsError::MissingFile(root.clone(), extension)),
                 (Some(_), Some(_)) => Err(AssetsError::OtherBuild(root.clone())),
             }
         };
@@ -69,15 +63,16 @@ impl Assets {
                 .filter(|path| path.ends_with(".woff2"))
                 .cloned()
                 .collect(),
-            boot_path: format!("/islands/{BOOT_SCRIPT}"),
+            boot_path: format!("/islands/{boot_script}"),
             host_js_path: find_unique(".js")?,
             host_wasm_path: find_unique(".wasm")?,
             hashed_paths: HashMap::new(),
+            island_builds,
         };
         files.font_paths.sort();
-        // host.rs carries the same mark.
+        // The wasm host contains the same id (`island_host.rs`).
         let build_id = crate::wire::BUILD_ID.as_bytes();
-        if !skip_build_check && !contains_bytes(&bodies[&files.host_wasm_path].identity, build_id) {
+        if !is_watching && !contains_bytes(&bodies[&files.host_wasm_path].identity, build_id) {
             return Err(AssetsError::OtherBuild(root));
         }
 
@@ -98,19 +93,44 @@ impl Assets {
         })
     }
 
-    /// The file at a URL path.
+    /// Returns the file at a URL path.
     pub(super) fn get(&self, path: &str) -> Option<&Resource> {
         self.by_path.get(path)
     }
 
-    /// What the pages are made of or ask for.
+    /// Returns the files that the pages refer to.
     pub(super) fn files(&self) -> &Arc<Files> {
         &self.files
     }
 }
 
-/// Puts a body where it is found: for good, where the name changes with the content; else to be
-/// asked about each time, and beside that for good under a name that does change.
+/// Adds the scripts of the islands: those of `make watch`, if it runs, or those that are compiled into this program.
+/// Returns the name of the boot script, and [`Files::island_builds`].
+fn insert_islands(
+    bodies: &mut HashMap<String, EncodedBody>,
+    is_watching: bool,
+) -> (String, HashMap<String, IslandBuild>) {
+    if is_watching && let Some(build) = WatchedIslands::read() {
+        for (name, code) in build.scripts {
+            bodies.insert(format!("/islands/{name}"), EncodedBody::identity(code));
+        }
+        return (build.boot, build.islands);
+    }
+    for (name, identity, gzip, brotli) in ISLAND_FILES {
+        let body = EncodedBody {
+            identity: Bytes::from_static(identity),
+            gzip: Some(Bytes::from_static(gzip)),
+            brotli: Some(Bytes::from_static(brotli)),
+        };
+        bodies.insert(format!("/islands/{name}"), body);
+    }
+    (BOOT_SCRIPT.to_owned(), HashMap::new())
+}
+
+/// Adds a file under its path.
+///
+/// If the name contains a hash of the content, clients may cache the file without revalidation. Otherwise the file
+/// is also added under a second name that contains a hash.
 fn insert(
     path: String,
     body: EncodedBody,
@@ -137,7 +157,7 @@ fn read_directory(
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
-        // cargo-leptos puts the compressed files, and types for TypeScript, beside the plain ones.
+        // cargo-leptos writes compressed files, and types for TypeScript, next to the plain files.
         let is_companion = [".br", ".gz", ".d.ts"]
             .iter()
             .any(|end| path.ends_with(end));
@@ -157,15 +177,15 @@ fn read_directory(
     Ok(())
 }
 
-/// cargo-leptos names hashed files `landing.HASH.css`, islands/fonts.mjs likewise, and esbuild
-/// `boot-HASH.js`.
+/// Returns whether a file name contains a hash of the content. cargo-leptos and `style/fonts.mjs` write
+/// `NAME.HASH.EXTENSION`, and esbuild, for everything in `/islands/`, writes `NAME-HASH.js`.
 fn is_hashed(path: &str) -> bool {
     let in_folder = |folder| path.strip_prefix(folder);
     let dotted = in_folder("/pkg/").or_else(|| in_folder("/fonts/"));
     dotted.is_some_and(|name| name.split('.').count() == 3) || in_folder("/islands/").is_some()
 }
 
-/// `/favicon.svg` → `/favicon.1a2b3c4d.svg`
+/// Returns the path with a hash of the content: `/favicon.svg` becomes `/favicon.1a2b3c4d.svg`.
 fn with_content_hash(path: &str, content: &[u8]) -> String {
     let (name, extension) = path.rsplit_once('.').unwrap_or((path, ""));
     let hash = content_hash(content);
@@ -190,39 +210,31 @@ fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
         .any(|window| window == needle)
 }
 
-/// Why the site's files can't be served.
-#[derive(Debug)]
+/// Why the site's files cannot be served.
+#[derive(Debug, thiserror::Error)]
 pub enum AssetsError {
-    /// The directory, or the built files in it, are not there.
+    /// The directory does not exist.
+    #[error(
+        "the site's files are missing in {}; copy the directory `site` that was built with this program there, or \
+         name its location with --site-root",
+        .0.display()
+    )]
     Missing(PathBuf),
-    /// It can't be read.
+    /// The directory contains no built file with this extension.
+    #[error(
+        "the site's files in {} are incomplete: there is no pkg/landing*{}; copy the directory `site` that was built \
+         with this program there, or name its location with --site-root",
+        .0.display(), .1
+    )]
+    MissingFile(PathBuf, &'static str),
+    /// The directory is unreadable.
+    #[error("cannot read the site's files in {}: {}; check their owner and permissions", .0.display(), .1)]
     Unreadable(PathBuf, io::Error),
-    /// It was built with another program than this one.
+    /// The directory was not built together with this program.
+    #[error(
+        "the site's files in {} belong to another build; copy the directory `site` that was built with this program \
+         there, or name its location with --site-root",
+        .0.display()
+    )]
     OtherBuild(PathBuf),
 }
-
-impl fmt::Display for AssetsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(root) => write!(
-                f,
-                "the site's files are missing in {}; copy the folder `site` that was built with \
-                 this program there, or name its place with --site-root",
-                root.display()
-            ),
-            Self::Unreadable(root, error) => write!(
-                f,
-                "the site's files in {} can't be read: {error}; see to their owner and rights",
-                root.display()
-            ),
-            Self::OtherBuild(root) => write!(
-                f,
-                "the site's files in {} belong to another build; copy the folder `site` that was \
-                 built with this program there, or name its place with --site-root",
-                root.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for AssetsError {}

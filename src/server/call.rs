@@ -1,4 +1,4 @@
-//! The state that a server function shares with the code that calls it.
+//! The state that a server function shares with its caller, [`super::api`].
 
 use std::{cell::Cell, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Who a request comes from: the other end of its connection, or whom a trusted proxy names there.
+//! The client of a request: the peer of its connection, or the address that a trusted proxy reports.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -8,8 +8,8 @@ use ipnet::IpNet;
 use super::limits::LIST_ITEMS_MAX;
 use crate::config::{Config, ProxyHeader};
 
-/// What counts as one client: an IPv4 address, or the /64 that an IPv6 customer gets (RFC 6177), of
-/// which each could use another address for every request.
+/// One client: an IPv4 address, or an IPv6 /64. Providers assign at least a /64 to each customer (RFC 6177), who
+/// could otherwise use another address for every request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct ClientKey(IpAddr);
 
@@ -22,7 +22,7 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
-/// The proxies in front of the site.
+/// The proxies that are trusted to report their clients.
 #[derive(Clone, Debug)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
@@ -30,7 +30,7 @@ pub struct TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Those of the configuration.
+    /// Returns the proxies of the configuration.
     pub fn from_config(config: &Config) -> Self {
         Self {
             networks: config.trusted_proxies.clone(),
@@ -38,7 +38,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Whether one of them has this address.
+    /// Returns whether a proxy has this address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks
@@ -46,10 +46,11 @@ impl TrustedProxies {
             .any(|network| network.contains(&address))
     }
 
-    /// The right-most address that is not a trusted proxy's. Each proxy adds the address it was
-    /// connected from at the right, so what stands left of that one is a client's own invention; so
-    /// is all of it when the connection itself comes from elsewhere. Where a trusted proxy has
-    /// written no address (`unknown`, `_hidden`), it is itself the client.
+    /// Returns the right-most address that does not belong to a trusted proxy.
+    ///
+    /// Each proxy appends the address that connected to it, so a client can forge everything to the left of that
+    /// address. It can forge the whole header if it connects directly. If a trusted proxy reports no address
+    /// (`unknown`, `_hidden`), the proxy itself counts as the client.
     pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         if !self.contains(client) {
@@ -57,7 +58,7 @@ impl TrustedProxies {
         }
         let values = headers.get_all(self.header_name()).iter().rev();
         let hops = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
-        // RFC 9110, 5.6.1: empty elements of a list count for nothing.
+        // RFC 9110, 5.6.1: empty elements of a list are ignored.
         let hops = hops.map(<[u8]>::trim_ascii).filter(|hop| !hop.is_empty());
         for hop in hops.take(LIST_ITEMS_MAX) {
             if !self.contains(client) {
@@ -87,8 +88,8 @@ impl TrustedProxies {
     }
 }
 
-/// The address of RFC 7239's `node`: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]`, and with a port.
-/// `X-Forwarded-For` has it so too, or an IPv6 address without brackets.
+/// Parses the address in a `node` of RFC 7239, with or without a port: `192.0.2.1`, `192.0.2.1:80`,
+/// `[2001:db8::1]`. In `X-Forwarded-For`, IPv6 addresses can also come without brackets.
 fn parse_node(text: &str) -> Option<IpAddr> {
     let bare = text
         .strip_prefix('[')
@@ -99,9 +100,10 @@ fn parse_node(text: &str) -> Option<IpAddr> {
         .ok()
 }
 
-/// The value of `for` in one element of `Forwarded`. The list was cut at every comma, also at one in
-/// a quoted string: an address has none, and a quote that a client leaves open must not swallow
-/// what a proxy adds after it.
+/// Returns the value of `for` in one element of `Forwarded`.
+///
+/// The header is split at every comma, even inside quotes. Addresses contain no commas, and a client must not be
+/// able to hide what a proxy appends by leaving a quote open.
 fn forwarded_for_value(element: &str) -> Option<&str> {
     let mut found = None;
     for pair in element.split(';') {
@@ -113,7 +115,7 @@ fn forwarded_for_value(element: &str) -> Option<&str> {
         if value.contains('"') {
             return None;
         }
-        // RFC 7239, 4: each parameter once.
+        // RFC 7239, 4: each parameter occurs at most once.
         if name.eq_ignore_ascii_case("for") && found.replace(value).is_some() {
             return None;
         }

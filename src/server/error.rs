@@ -1,4 +1,6 @@
-//! The one place where a failure becomes a status, a header and a public sentence.
+//! Every error that the server responds with: its status, `Retry-After`, public message and log line.
+
+use std::time::Duration;
 
 use axum::{
     Json,
@@ -22,46 +24,48 @@ use crate::{
     wire::ErrorBody,
 };
 
-/// Why the API has no success to answer.
+/// Why a request failed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "ErrorBody", into = "ErrorBody")]
 pub enum RequestError {
-    /// 400: the body is not the JSON that is asked for; says why.
+    /// 400: the body is not the expected JSON or form; the reason.
     MalformedBody(String),
-    /// 400: no request of HTTP/1.1, or one that could be meant for several hosts.
+    /// 400: the request does not have exactly one `Host` header.
     MalformedRequest,
-    /// 400: not an address.
+    /// 400: the address is invalid.
     InvalidEmail(InvalidEmail),
-    /// 403: sent by another site's page.
+    /// 403: a page of another site sent the request.
     CrossSite,
-    /// 404: no such path.
+    /// 404: unknown path.
     NotFound,
-    /// 405: a path of ours, but another method.
+    /// 405: known path, but not with this method.
     MethodNotAllowed,
-    /// 408: the body did not arrive in time.
+    /// 408: the request did not arrive in time.
     Timeout,
-    /// 409: the address is on the list.
+    /// 409: the address is already on the list.
     AlreadyListed,
-    /// 413: a body larger than [`BODY_MAX_BYTES`].
+    /// 413: the body is larger than [`BODY_MAX_BYTES`].
     BodyTooLarge,
-    /// 414: a path and query longer than [`URL_MAX_BYTES`].
+    /// 414: the path and query are longer than [`URL_MAX_BYTES`].
     UrlTooLong,
-    /// 415: not JSON by content type.
+    /// 415: the content type is not JSON.
     NotJson,
-    /// 431: a head larger than [`HEADERS_MAX_BYTES`], or of too many fields.
+    /// 431: the headers are larger than [`HEADERS_MAX_BYTES`], or more than [`HEADER_FIELDS_MAX`].
     HeadersTooLarge,
-    /// 429: the client tries too often. In so many seconds it may try again.
-    RateLimited(u64),
-    /// 503: the store can't answer.
+    /// 429: the client has tried too often; how long it must wait.
+    RateLimited(Duration),
+    /// 503: the store failed.
     Unavailable(StoreError),
-    /// 505: HTTP/2, which only trusted proxies may speak.
+    /// 505: HTTP/2 from a client that is not a trusted proxy.
     Http2NotAllowed,
-    /// 500: a fault of ours.
+    /// 500: a fault of the server; the details for the log.
     Internal(String),
+    /// 500: a handler panicked. The panic hook has logged it.
+    Panicked,
 }
 
 impl RequestError {
-    /// The status of the answer.
+    /// Returns the status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::MalformedBody(_) | Self::MalformedRequest | Self::InvalidEmail(_) => {
@@ -79,66 +83,56 @@ impl RequestError {
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Http2NotAllowed => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
-            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Internal(_) | Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
-    /// What the client is told: what is wrong with the request, nothing of our insides.
+    /// Returns the message for the client: the fault and the remedy, without internal details.
     fn public_message(&self) -> String {
         match self {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
-            Self::MalformedRequest => "Send a request of HTTP/1.1, with one Host header.".into(),
+            Self::MalformedRequest => "Send exactly one Host header.".into(),
             Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
-            Self::CrossSite => "Sign up on our own page, or without an Origin header.".into(),
-            Self::NotFound => "There is nothing at this address.".into(),
-            Self::MethodNotAllowed => "This address takes the methods of the Allow header.".into(),
+            Self::CrossSite => "Sign up on this site's own page, or send no Origin header.".into(),
+            Self::NotFound => "Nothing was found at this path.".into(),
+            Self::MethodNotAllowed => "Use one of the methods in the Allow header.".into(),
             Self::Timeout => "The request took too long to arrive. Send it again.".into(),
             Self::AlreadyListed => "Email already on waitlist.".into(),
             Self::BodyTooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
             Self::UrlTooLong => {
-                format!("Ask for an address of at most {URL_MAX_BYTES} bytes.")
+                format!("Use a URL of at most {URL_MAX_BYTES} bytes.")
             }
             Self::HeadersTooLarge => {
                 format!(
-                    "Send at most {HEADERS_MAX_BYTES} bytes of headers, and at most {HEADER_FIELDS_MAX} of them."
+                    "Send at most {HEADER_FIELDS_MAX} headers with at most {HEADERS_MAX_BYTES} bytes."
                 )
             }
-            Self::RateLimited(seconds) => {
+            Self::RateLimited(wait) => {
+                let seconds = whole_seconds(*wait);
                 format!("Too many tries. Try again in {seconds} seconds.")
             }
             Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
             Self::Http2NotAllowed => {
-                "Send a request of HTTP/1.1. HTTP/2 is for proxies that are named with \
-                            --trusted-proxies."
-                    .into()
+                "Use HTTP/1.1. HTTP/2 is only for the proxies in --trusted-proxies.".into()
             }
-            Self::Internal(_) => "Something went wrong on our side.".into(),
+            Self::Internal(_) | Self::Panicked => "Something went wrong on our side.".into(),
         }
     }
 
-    /// How many seconds the client is to wait.
+    /// Returns the value of `Retry-After`, in seconds.
     pub(super) fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::RateLimited(seconds) => Some(*seconds),
+            Self::RateLimited(wait) => Some(whole_seconds(*wait)),
             Self::Unavailable(_) => Some(RETRY_AFTER_SECONDS),
             _ => None,
         }
     }
 
-    /// The answer, where no server function makes it.
-    pub(super) fn into_unlogged_response(self) -> Response {
-        let (status, retry_after) = (self.status(), self.retry_after());
-        with_no_store(
-            (status, Json(ErrorBody::from(self))).into_response(),
-            retry_after,
-        )
-    }
-
-    /// Logs what the owner must know and the client must not.
+    /// Logs the details that only the owner may see.
     pub(super) fn log(&self) {
         match self {
-            Self::Unavailable(detail) => tracing::error!("sign-up refused: {detail}"),
+            Self::Unavailable(detail) => tracing::error!("sign-up failed: {detail}"),
             Self::Internal(detail) => tracing::error!("{detail}"),
             _ => {}
         }
@@ -146,6 +140,11 @@ impl RequestError {
 }
 
 const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
+
+/// Rounds up, so that a client that waits this long is not rejected again.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
 
 impl From<RequestError> for ErrorBody {
     fn from(error: RequestError) -> Self {
@@ -155,22 +154,24 @@ impl From<RequestError> for ErrorBody {
     }
 }
 
-/// Only a client of server functions would need this direction, and ours is TypeScript.
+/// Required by leptos, for server functions called from Rust. The only client here is TypeScript.
 impl From<ErrorBody> for RequestError {
     fn from(body: ErrorBody) -> Self {
         Self::Internal(body.error)
     }
 }
 
-/// For answers that no server function makes.
+/// For responses that no server function creates.
 impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
         self.log();
-        self.into_unlogged_response()
+        let (status, retry_after) = (self.status(), self.retry_after());
+        let response = (status, Json(ErrorBody::from(self))).into_response();
+        with_no_store(response, retry_after)
     }
 }
 
-/// Adds the headers of every answer to a sign-up or a question for the count.
+/// Adds `Cache-Control: no-store` and, if given, `Retry-After` in seconds.
 pub(super) fn with_no_store(mut response: Response, retry_after: Option<u64>) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -180,8 +181,8 @@ pub(super) fn with_no_store(mut response: Response, retry_after: Option<u64>) ->
     response
 }
 
-/// For answers of server functions. leptos would make every error a 500; the status of ours goes
-/// by way of the response options, also when the body could not even be parsed.
+/// For server functions. leptos would respond to every error with 500, so the status is passed on through
+/// [`call`]. That also covers a body that leptos could not parse.
 impl FromServerFnError for RequestError {
     type Encoder = JsonEncoding;
 

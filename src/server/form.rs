@@ -1,4 +1,4 @@
-//! The sign-up form without JavaScript: the browser posts it to `/`.
+//! The sign-up form without JavaScript, which the browser posts to `/`.
 
 use axum::{
     extract::{FromRequest, Request, State},
@@ -20,20 +20,20 @@ use crate::{
     wire::FormOutcome,
 };
 
-/// Where the browser goes after a success. A reload there does not send the form again.
+/// Where a success redirects to. Reloading that page does not send the form again.
 const JOINED_URL: &str = "/?joined#waitlist";
 
-/// `POST /`: the form posting itself, without JavaScript. A success leads to a page that says so. The
-/// answer to a failure is the page, saying what happened, with the same status as the API's.
+/// `POST /`. After a success, redirects to a page that says so. After a failure, responds with the landing page
+/// and the reason in its form, with the same status as the API.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
-    let (error, email) = match process_form(&state, request).await {
+    let FormFailure { error, typed } = match process_form(&state, request).await {
         Ok(()) => return with_no_store(Redirect::to(JOINED_URL).into_response(), None),
         Err(failure) => failure,
     };
     error.log();
     let (status, retry_after) = (error.status(), error.retry_after());
-    let reply = error_reply(&error, email);
+    let reply = error_reply(&error, typed);
     let response = if reply.text == reply::FAILED && reply.email.is_empty() {
         state.page_cache.respond_with_failure(status, &headers)
     } else {
@@ -42,18 +42,33 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     with_no_store(response, retry_after)
 }
 
-/// Signs up who has sent the form. An error comes with what was typed, as far as that was read.
-async fn process_form(state: &AppState, request: Request) -> Result<(), (RequestError, String)> {
-    let SignUpForm { email, topic } = read_form(state, request)
-        .await
-        .map_err(|error| (error, String::new()))?;
+/// Why a form was rejected.
+struct FormFailure {
+    error: RequestError,
+    /// The content of the address field; empty if the form could not be read.
+    typed: String,
+}
+
+/// Reads the form and signs its sender up.
+async fn process_form(state: &AppState, request: Request) -> Result<(), FormFailure> {
+    let SignUpForm { email, topic } =
+        read_form(state, request)
+            .await
+            .map_err(|error| FormFailure {
+                error,
+                typed: String::new(),
+            })?;
     let signed_up = if topic.is_empty() {
         sign_up(&*state.list, &email).await
     } else {
-        tracing::info!("a sign-up was taken for a program's and not kept: it filled in `topic`");
+        // Only the log says that nothing was stored: a bot must not learn that it was recognised.
+        tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
         Email::parse(&email).map_err(RequestError::InvalidEmail)
     };
-    signed_up.map(drop).map_err(|error| (error, email))
+    signed_up.map(drop).map_err(|error| FormFailure {
+        error,
+        typed: email,
+    })
 }
 
 async fn read_form(state: &AppState, request: Request) -> Result<SignUpForm, RequestError> {
@@ -65,18 +80,18 @@ async fn read_form(state: &AppState, request: Request) -> Result<SignUpForm, Req
         .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
 }
 
-/// The form's fields, as browsers send them.
+/// The fields of the form, as browsers send them.
 #[derive(Deserialize)]
 struct SignUpForm {
     #[serde(default)]
     email: String,
-    /// People neither see it nor come to it (`islands/waitlist-form`). What fills in every field of a
-    /// form is no person: it is told that it has joined.
+    /// The honeypot (`islands/waitlist-form`). People can neither see nor focus it; bots fill in every field.
+    /// The response to a bot looks like a success.
     #[serde(default)]
     topic: String,
 }
 
-/// Spec §8's catalogue, for a page. `email`: what was typed, to be put right.
+/// Returns the page's message for an error (spec §8). `email` stays in the field for correction.
 fn error_reply(error: &RequestError, email: String) -> FormReply {
     let (outcome, text) = match error {
         RequestError::AlreadyListed => (FormOutcome::Failed, reply::ALREADY_LISTED),

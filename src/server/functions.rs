@@ -13,7 +13,7 @@ use super::{
 };
 use crate::wire;
 
-/// `GET /api/waitlist/count`: people on the list.
+/// `GET /api/waitlist/count`: returns the number of people on the list.
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
 pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
     Ok(wire::CountBody {
@@ -21,10 +21,10 @@ pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
     })
 }
 
-/// `POST /api/waitlist`: joins the list.
+/// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// [`RequestError`]: not an address, there already, or the store can't answer.
+/// As [`sign_up`].
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// The address, as typed.

@@ -1,4 +1,4 @@
-//! What asks whether the site is well: a service manager, a load balancer.
+//! The endpoints for load balancers and service managers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,12 +12,12 @@ use tokio::{sync::watch, time::timeout};
 use super::{AppState, limits::READINESS_TIMEOUT};
 use crate::waitlist::Waitlist;
 
-/// `GET /healthz`: the process answers.
+/// `GET /healthz`: 200 while the process runs.
 pub(super) async fn healthz() -> impl IntoResponse {
     status_response(StatusCode::OK)
 }
 
-/// `GET /readyz`: the store answers, so somebody could sign up.
+/// `GET /readyz`: 200 if the store works, otherwise 503.
 pub(super) async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
     status_response(if state.readiness.check(&state.list).await {
         StatusCode::OK
@@ -26,12 +26,12 @@ pub(super) async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
     })
 }
 
-/// Asks the store whether it is ready. Each question takes a place in the store's queue, so requests that arrive
-/// while one is open share its answer: strangers who also ask cannot make a load balancer wait.
+/// Checks whether the store is ready. Each check occupies a place in the store's queue, so requests that arrive
+/// during a check share its result. Otherwise anyone could delay the checks of a load balancer.
 #[derive(Default)]
 pub(super) struct ReadinessCheck(Mutex<Option<PendingCheck>>);
 
-/// `None` until it is answered.
+/// Holds `None` until the check is complete.
 type PendingCheck = watch::Receiver<Option<bool>>;
 
 impl ReadinessCheck {
@@ -44,12 +44,12 @@ impl ReadinessCheck {
                 .clone()
         };
         let result = check.wait_for(Option::is_some).await;
-        // The store panicked if the answer is missing.
+        // The result is missing if the store panicked.
         result.is_ok_and(|is_ready| *is_ready == Some(true))
     }
 }
 
-/// Asks the store in a separate task, which continues if the client that caused it leaves.
+/// Starts a check in a separate task, which continues if the client disconnects.
 fn start_check(list: Arc<dyn Waitlist>) -> PendingCheck {
     let (result, check) = watch::channel(None);
     tokio::spawn(async move {
@@ -59,12 +59,12 @@ fn start_check(list: Arc<dyn Waitlist>) -> PendingCheck {
     check
 }
 
-/// Returns whether the answer is still missing.
+/// Returns whether the check is still running.
 fn is_pending(check: &PendingCheck) -> bool {
     check.borrow().is_none() && check.has_changed().is_ok()
 }
 
-/// The status and its name, nothing else.
+/// Returns a response with the name of the status as its body.
 fn status_response(status: StatusCode) -> impl IntoResponse {
     let text = status.canonical_reason().unwrap_or_default();
     (status, [(header::CACHE_CONTROL, "no-store")], text)

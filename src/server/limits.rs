@@ -1,102 +1,101 @@
-//! The limits of a request, a connection and a shutdown. Those that an owner may set are in
-//! `config.rs`.
+//! The limits of requests and connections. `config.rs` has those that the owner can configure.
 
 use std::time::Duration;
 
-/// Largest body of a sign-up, in bytes. The longest address that is one needs 270.
+/// Maximum body of a sign-up, in bytes. The longest valid address needs 270.
 pub(super) const BODY_MAX_BYTES: usize = 4096;
 
-/// How long the body of a sign-up may take to arrive.
+/// Timeout for the body of a sign-up to arrive.
 pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest path with its query, in bytes. The site's own are below 100; campaigns add to them.
+/// Maximum path and query, in bytes. The site's own are below 100; campaign links are longer.
 pub(super) const URL_MAX_BYTES: usize = 2048;
 
-/// Largest head of a request, in bytes: nginx takes 8 KiB a line and 32 KiB in all.
+/// Maximum headers of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total.
 pub(super) const HEADERS_MAX_BYTES: usize = 16 * 1024;
 
-/// Maximum number of header fields in a request: hyper's default for HTTP/1. Each takes more memory than its
-/// bytes.
+/// Maximum number of header fields in a request: hyper's default for HTTP/1. Each field takes more memory than
+/// its bytes.
 pub(super) const HEADER_FIELDS_MAX: usize = 100;
 
-/// Maximum head in HTTP/2: the same as in HTTP/1, plus the 32 bytes that HTTP/2 adds for each field (RFC 9113,
-/// 6.5.2). h2 itself rejects larger ones.
+/// Maximum headers in HTTP/2, in bytes: as in HTTP/1, plus the 32 bytes that HTTP/2 counts for each field
+/// (RFC 9113, 6.5.2). h2 itself rejects larger ones.
 pub(super) const HTTP2_HEADERS_MAX_BYTES: u32 = (HEADERS_MAX_BYTES + 32 * HEADER_FIELDS_MAX) as u32;
 
 /// Maximum number of items read from a list header such as `Accept-Encoding`. Browsers send five.
 pub(super) const LIST_ITEMS_MAX: usize = 32;
 
-/// The same with the empty items, which are ignored (RFC 9110, 5.6.1).
+/// The same limit, including empty items, which are ignored (RFC 9110, 5.6.1).
 pub(super) const LIST_COMMAS_MAX: usize = 256;
 
-/// How long a connection is waited for.
+/// The timeouts of a connection.
 pub(super) struct Timeouts {
-    /// The head of an HTTP/1 request must arrive in this time; a connection that is kept alive is closed
-    /// when its next request takes longer. (Apache's defaults are 20 and 5 seconds.)
+    /// For the headers of an HTTP/1 request to arrive. Also closes a keep-alive connection without a further
+    /// request. (Apache's defaults are 20 and 5 seconds.)
     pub(super) header_read: Duration,
-    /// No byte goes either way for so long. Longer than any answer takes.
+    /// For a connection without any traffic. Longer than any response takes.
     pub(super) idle: Duration,
-    /// It is then closed in good order, whatever goes on in it: who sends or reads a byte now and then
-    /// can hold a place no longer.
+    /// The age at which a connection is closed gracefully, even if it is in use. Otherwise a client that sends or
+    /// reads a byte now and then could keep it open forever.
     pub(super) max_age: Duration,
 }
 
-/// With anybody.
+/// The timeouts of clients that are not trusted proxies.
 pub(super) const CLIENT_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15),
     idle: Duration::from_secs(30),
     max_age: Duration::from_secs(2 * 60),
 };
 
-/// With a trusted proxy: longer than it keeps a connection that it is not using (nginx and AWS's
-/// balancers 60 seconds, Caddy 120, Google's balancers 600), so that none is closed in the moment it
-/// is used again. Visitors' sloth is the proxy's to bear.
+/// The timeouts of trusted proxies: longer than a proxy keeps an idle connection (nginx and AWS's load balancers
+/// 60 seconds, Caddy 120, Google's load balancers 600). Otherwise the server could close a connection just as the
+/// proxy reuses it. Slow visitors are the proxy's concern.
 pub(super) const PROXY_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15 * 60),
     idle: Duration::from_secs(15 * 60),
     max_age: Duration::from_secs(24 * 60 * 60),
 };
 
-/// How long a connection that is to be closed may take to finish what is under way.
+/// How long the open requests of a connection may take once it is being closed.
 pub(super) const GRACEFUL_CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections that may wait in the kernel to be accepted, as far as it lets them
-/// (`net.core.somaxconn`). With tokio's 128 a client that came back at once whenever it was refused
-/// had others wait a second for their next SYN.
+/// Maximum number of connections that wait in the kernel to be accepted. `net.core.somaxconn` may lower it. With
+/// tokio's default of 128, one client that reconnected after each rejection made others wait a second for their
+/// next SYN.
 pub(super) const LISTEN_BACKLOG: u32 = 4096;
 
-/// Connections that one client may have; a browser opens six. Trusted proxies may have all.
+/// Maximum number of connections per client; a browser opens six. Trusted proxies are exempt.
 pub(super) const CONNECTIONS_PER_CLIENT_MAX: usize = 100;
 
-/// Concurrent requests in one HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A client that reads
-/// no responses keeps all requests in memory, each with its head and trailers, so only trusted proxies may speak
-/// HTTP/2. No browser speaks it without TLS.
+/// Maximum number of concurrent requests per HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A
+/// client that reads no responses keeps all its requests in memory, with their headers and trailers. So only
+/// trusted proxies may use HTTP/2. Browsers do not use it without TLS.
 pub(super) const HTTP2_MAX_STREAMS: u32 = 100;
 
-/// Bytes of bodies that one HTTP/2 connection may send ahead; the least there is (RFC 9113, 6.9.2).
+/// Flow-control window of an HTTP/2 connection, in bytes: the smallest possible (RFC 9113, 6.9.2).
 pub(super) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 65_535;
 
-/// How long a closed connection is still read. Otherwise bytes that the client is still sending would reset the
-/// connection, and the client would lose the response.
+/// How long the server still reads from a connection that it closes. Otherwise bytes that the client is still
+/// sending would reset the connection, and the client would lose the response.
 pub(super) const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum number of bytes that are then read.
+/// Maximum number of bytes that the server then reads.
 pub(super) const LINGER_MAX_BYTES: u64 = 64 * 1024;
 
-/// Timeout of `/readyz` for the store. Load balancers do not wait much longer.
+/// Timeout of the store in `/readyz`. Load balancers do not wait much longer.
 pub(super) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a client is told to wait, in seconds, when the store can't answer.
+/// `Retry-After` in seconds while the store fails.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// Between two makings of the page, while its count changes. The count in it is never older than a second,
-/// also with the quarter of one by which a copy may be behind its database. (Made once a second, it was
-/// 1.25 s old.)
+/// Minimum interval between two rebuilds of the landing page. It keeps the count on the page at most a second
+/// old, including the quarter of a second by which an instance may lag behind its database. (With one rebuild per
+/// second, it was 1.25 s old.)
 pub(super) const PAGE_MIN_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long nobody must have joined for the page to be compressed as far as it goes. Each time, that took a
-/// copy 50 ms of a processor.
+/// How long the count must be stable before the page is compressed at the highest quality, which takes 50 ms of
+/// processor time.
 pub(super) const PAGE_QUIET_PERIOD: Duration = Duration::from_secs(1);
 
-/// How often a warning that strangers can bring about is logged at most.
+/// Minimum interval between two equal warnings that any client can cause.
 pub(super) const WARNING_INTERVAL: Duration = Duration::from_secs(60);

@@ -1,4 +1,5 @@
-//! What every request passes first and every response last: validation, security headers, the access log.
+//! The middleware around all routes: validates the request, catches panics, adds the security headers and
+//! writes the access log.
 
 use std::panic::AssertUnwindSafe;
 
@@ -6,7 +7,7 @@ use axum::{
     extract::{Request, State},
     http::{Version, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
 use hyper::body::Body;
@@ -17,7 +18,7 @@ use super::{
     limits::{HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, URL_MAX_BYTES},
 };
 
-/// Handles a request, also if its handler panics.
+/// Handles a request. If the handler panics, responds with 500.
 pub(super) async fn handle(
     State(state): State<AppState>,
     request: Request,
@@ -25,29 +26,28 @@ pub(super) async fn handle(
 ) -> Response {
     let entry = AccessLogEntry::for_request(&request);
     let response = match validate(&request) {
-        Err(error) => error.into_unlogged_response(),
+        Err(error) => error.into_response(),
         Ok(()) => {
             let response = AssertUnwindSafe(next.run(request)).catch_unwind();
-            // The panic hook of the program has logged the panic.
             response
                 .await
-                .unwrap_or_else(|_| RequestError::Internal(String::new()).into_unlogged_response())
+                .unwrap_or_else(|_| RequestError::Panicked.into_response())
         }
     };
     finalize(&state, entry, response)
 }
 
-/// Returns the response to a connection that sent no complete request.
+/// Returns the error response for a connection that never sent a complete request.
 pub(super) fn error_response(state: &AppState, error: RequestError) -> Response {
     let entry = AccessLogEntry::without_request();
-    finalize(state, entry, error.into_unlogged_response())
+    finalize(state, entry, error.into_response())
 }
 
-/// Checks what must hold for every request.
+/// Checks the size of the URL and the headers, and the `Host` header.
 ///
 /// # Errors
-/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], and [`RequestError::MalformedRequest`] for a
-/// request that does not have exactly one `Host` header.
+/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], and [`RequestError::MalformedRequest`] if the
+/// request does not have exactly one `Host` header.
 fn validate(request: &Request) -> Result<(), RequestError> {
     let headers = request.headers();
     let url = request.uri().path_and_query();
@@ -61,7 +61,7 @@ fn validate(request: &Request) -> Result<(), RequestError> {
     if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
         return Err(RequestError::UrlTooLong);
     }
-    // RFC 9112, 3.2: with two hosts, a proxy could take the request for another site than this program does.
+    // RFC 9112, 3.2: with two hosts, a proxy could route the request by one and this server by the other.
     let hosts = headers.get_all(header::HOST).iter().count();
     if request.version() == Version::HTTP_11 && hosts != 1 {
         return Err(RequestError::MalformedRequest);

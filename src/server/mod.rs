@@ -1,4 +1,40 @@
-//! The site over HTTP: the state that all requests share, and the server.
+//! The HTTP server: its state and how it starts.
+//!
+//! A request passes through these modules, in this order:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `connections` | accepts connections, limits and times them, closes them, shuts down |
+//! | `middleware` | checks every request, adds headers to every response, catches panics |
+//! | `router` | the table of routes |
+//!
+//! These modules handle the routes:
+//!
+//! | module | routes |
+//! |---|---|
+//! | `page_cache` | `GET /`, the files of the site, and the not-found page |
+//! | `form` | `POST /`: the sign-up form without JavaScript |
+//! | `api` | `/api/*`: the checks before a server function runs |
+//! | `functions` | the server functions: `POST /api/waitlist` and `GET /api/waitlist/count` |
+//! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
+//! | `health` | `/healthz` and `/readyz` |
+//!
+//! They share the rest:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
+//! | `rate_limit` | the number of sign-ups per client |
+//! | `client` | the client of a request, also behind trusted proxies |
+//! | `error` | every error: its status, public message, `Retry-After` and log line |
+//! | `call` | what a server function shares with its caller |
+//! | `limits` | every size, number and timeout that the owner cannot configure |
+//! | `resource` | responses from memory: encodings, `ETag`, 304, `Cache-Control` |
+//! | `assets` | the site's files, and the scripts of the islands |
+//! | `watched_islands` | the islands while `make watch` runs |
+//! | `security_headers` | the security headers, `Content-Security-Policy` among them |
+//! | `access_log` | one log line per response |
+//! | `warning_throttle` | at most one warning per minute |
 
 mod access_log;
 mod api;
@@ -20,6 +56,7 @@ mod security_headers;
 mod sign_up;
 mod text_files;
 mod warning_throttle;
+mod watched_islands;
 
 use std::{ops::Deref, panic::resume_unwind, path::PathBuf, sync::Arc, thread, time::Duration};
 
@@ -41,11 +78,11 @@ use crate::{
     waitlist::Waitlist,
 };
 
-/// What every request shares.
+/// The state that all requests share.
 #[derive(Clone)]
 pub struct AppState(Arc<AppStateInner>);
 
-/// See [`AppState`].
+/// The fields of [`AppState`].
 pub struct AppStateInner {
     list: Arc<dyn Waitlist>,
     site: Arc<Site>,
@@ -53,7 +90,7 @@ pub struct AppStateInner {
     assets: Arc<Assets>,
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
-    /// Of every answer.
+    /// Added to every response.
     security_headers: HeaderMap,
     proxies: TrustedProxies,
     untrusted_proxy_warning: WarningThrottle,
@@ -61,17 +98,17 @@ pub struct AppStateInner {
     sign_up_rate_limit: rate_limit::SignUpRateLimit,
     max_connections: usize,
     shutdown_grace: Duration,
-    /// Started by `cargo leptos watch`: files and pages are read and made anew for each request.
+    /// `cargo leptos watch` runs this server: each request reads the files again and renders its page.
     is_watching: bool,
 }
 
 impl AppState {
-    /// Reads the site's files and makes the pages.
+    /// Reads the site's files and renders the pages.
     ///
     /// # Errors
-    /// [`AssetsError`] when the files are missing or belong to another build.
+    /// [`AssetsError`] if files are missing, unreadable or from another build.
     pub fn new(config: &Config, list: Arc<dyn Waitlist>) -> Result<Self, AssetsError> {
-        let is_watching = std::env::var_os("LEPTOS_WATCH").is_some_and(|value| !value.is_empty());
+        let is_watching = is_watching();
         let site_root = config.site_root.clone().unwrap_or_else(default_site_root);
         let site = Arc::new(site_from_config(config));
         let assets = Arc::new(Assets::load(&site_root, &site, is_watching)?);
@@ -82,7 +119,7 @@ impl AppState {
             reply: None,
             is_watching,
         };
-        // All that is compressed here takes its time, and somebody waits for the first answer.
+        // In parallel: compressing takes a while, and the server does not accept requests before.
         let (page_cache, text_files) = thread::scope(|scope| {
             let text_files = scope.spawn(|| text_files::TextFiles::new(&site));
             let page_cache = page_cache::PageCache::new(page);
@@ -119,7 +156,7 @@ impl Deref for AppState {
 }
 
 impl AppStateInner {
-    /// The page of this moment.
+    /// Returns the contents of the page as of now.
     fn current_page(&self) -> Page {
         Page {
             site: Arc::clone(&self.site),
@@ -140,12 +177,17 @@ impl AppStateInner {
     }
 }
 
-/// Serves until `stop` resolves, then lets the requests under way finish: until they have, their time
-/// is over ([`Config::shutdown_grace`]), or `stop` resolves once more.
+/// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after
+/// [`Config::shutdown_grace`], or when `stop` resolves a second time.
 pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut()) {
     let page_refresh = tokio::spawn(page_cache::keep_fresh(state.clone()));
     connections::serve(listener, &state, stop).await;
     page_refresh.abort();
+}
+
+/// Returns whether `cargo leptos watch` runs this server.
+fn is_watching() -> bool {
+    std::env::var_os("LEPTOS_WATCH").is_some_and(|value| !value.is_empty())
 }
 
 fn default_site_root() -> PathBuf {

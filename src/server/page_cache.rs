@@ -1,6 +1,6 @@
-//! The two pages, rendered and compressed in memory.
+//! The landing page and the not-found page, rendered and compressed in memory.
 //!
-//! The landing page shows the count. It is rebuilt in the background when the count changes, at most twice a
+//! The landing page shows the count. A background task rebuilds it when the count changes, at most twice a
 //! second, so no request waits for it.
 
 use std::{
@@ -27,10 +27,10 @@ use crate::{
     wire::FormOutcome,
 };
 
-/// The query of the page after a successful sign-up by the plain HTML form.
+/// The query of the page that a successful sign-up without JavaScript redirects to.
 const JOINED_QUERY: &str = "joined";
 
-/// The landing page of this moment, and the not-found page.
+/// The current landing page, and the not-found page.
 #[derive(Debug)]
 pub(super) struct PageCache {
     landing: RwLock<Arc<CachedLanding>>,
@@ -41,19 +41,26 @@ pub(super) struct PageCache {
 #[derive(Debug)]
 struct CachedLanding {
     count: u64,
-    page: Resource,
-    /// Says in the form that it failed. Kept, so that to turn a crowd away costs nothing.
+    plain: Resource,
+    /// Reports a failed sign-up. Cached, so rejecting a flood of sign-ups costs no rendering.
     failed: Resource,
-    /// Says in the form that it worked.
+    /// Reports a successful sign-up.
     joined: Resource,
 }
 
 impl PageCache {
+    /// Renders both pages.
     pub(super) fn new(page: Page) -> Self {
+        let compression = if page.is_watching {
+            // `cargo leptos watch` restarts the server after each change.
+            Compression::Fast
+        } else {
+            Compression::Best
+        };
         thread::scope(|scope| {
-            let landing = scope.spawn(|| CachedLanding::new(page.clone(), Compression::Best));
+            let landing = scope.spawn(|| CachedLanding::new(page.clone(), compression));
             let not_found =
-                EncodedBody::compress(document::not_found_page(page.clone()), Compression::Best);
+                EncodedBody::compress(document::not_found_page(page.clone()), compression);
             let not_found = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Self {
@@ -63,7 +70,7 @@ impl PageCache {
         })
     }
 
-    /// Responds with the page that reports a failed sign-up by the plain HTML form.
+    /// Responds with the page that reports a failed sign-up without JavaScript.
     pub(super) fn respond_with_failure(&self, status: StatusCode, request: &HeaderMap) -> Response {
         self.landing().failed.respond(status, request)
     }
@@ -79,22 +86,24 @@ impl CachedLanding {
         let failed = FormReply::failure(FormOutcome::Failed, reply::FAILED, String::new());
         let failed = render_with_reply(page.clone(), failed);
         let joined = render_with_reply(page.clone(), FormReply::success());
-        let page = EncodedBody::compress(document::landing_page(page), compression);
+        let plain = EncodedBody::compress(document::landing_page(page), compression);
         Self {
             count,
-            page: Resource::new(&HTML_CONTENT_TYPE, REVALIDATE, page),
+            plain: Resource::new(&HTML_CONTENT_TYPE, REVALIDATE, plain),
             failed,
             joined,
         }
     }
 }
 
-/// Makes the landing page anew whenever the count has changed, for as long as the server runs: at
-/// once, but not more often than once in [`PAGE_MIN_INTERVAL`]. Until then the one before is served. What is
-/// soon made anew is compressed in haste, and as far as it goes when it has stayed for [`PAGE_QUIET_PERIOD`].
+/// Rebuilds the landing page whenever the count changes, for as long as the server runs.
+///
+/// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. While
+/// the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
+/// is compressed again at the highest quality.
 pub(super) async fn keep_fresh(state: AppState) {
     let mut changes = state.list.watch_count();
-    // It may have changed since the first page was made.
+    // The count may have changed since the first page was rendered.
     changes.mark_changed();
     let mut compression = Compression::Best;
     loop {
@@ -114,13 +123,15 @@ pub(super) async fn keep_fresh(state: AppState) {
                 let landing = &state.page_cache.landing;
                 *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rebuilt);
             }
-            Err(error) => tracing::error!("the page can't be made anew: {error}"),
+            Err(error) => tracing::error!(
+                "cannot rebuild the page, so the previous one is still served: {error}"
+            ),
         }
         sleep_until(started_at + PAGE_MIN_INTERVAL).await;
     }
 }
 
-/// `GET /`
+/// `GET /`.
 pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
     let landing = if state.is_watching {
         Arc::new(CachedLanding::new(state.current_page(), Compression::Fast))
@@ -128,17 +139,17 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
         state.page_cache.landing()
     };
     let page = match request.uri().query() {
-        // Somebody who has just joined counts.
+        // The count must include the visitor who has just joined.
         Some(JOINED_QUERY) if landing.count != state.list.count() => {
             &render_with_reply(state.current_page(), FormReply::success())
         }
         Some(JOINED_QUERY) => &landing.joined,
-        _ => &landing.page,
+        _ => &landing.plain,
     };
     page.respond(StatusCode::OK, request.headers())
 }
 
-/// The landing page with the answer to a form that posted itself.
+/// Renders the landing page with the reply to a form that was sent without JavaScript.
 pub(super) fn render_with_reply(page: Page, reply: FormReply) -> Resource {
     let reply = Some(reply);
     let html = document::landing_page(Page { reply, ..page });
@@ -149,14 +160,15 @@ pub(super) fn render_with_reply(page: Page, reply: FormReply) -> Resource {
     )
 }
 
-/// `GET` of a file of the site, 405 for other methods on it, and 404 for every other path.
+/// Serves a file of the site. Responds with 405 to methods other than GET and HEAD, and with the not-found page
+/// to unknown paths.
 pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Request) -> Response {
     let is_get_or_head = matches!(request.method().as_str(), "GET" | "HEAD");
     let headers = request.headers();
     let assets = state.assets();
     match assets.get(request.uri().path()) {
         Some(file) if is_get_or_head => file.respond(StatusCode::OK, headers),
-        // Like axum's own answer for a route.
+        // In the form that axum uses for routes.
         Some(_) => (
             [(header::ALLOW, "GET,HEAD")],
             RequestError::MethodNotAllowed,

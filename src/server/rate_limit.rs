@@ -1,10 +1,11 @@
-//! How many sign-ups one client may try: a token bucket for each.
+//! The rate limit of sign-ups: one token bucket per client.
 
 use std::{
     fmt,
     hash::RandomState,
     num::{NonZeroU32, NonZeroUsize},
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use governor::{
@@ -17,32 +18,31 @@ use lru::LruCache;
 
 use super::ClientKey;
 
-/// Clients that are remembered, about 6 MB. It is a bound and not a guess: whoever has more addresses
-/// than this is not held by limits for each of them. What is full forgets who has been away longest.
+/// Maximum number of clients in the table, which then takes about 6 MB. A full table drops the client that has
+/// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// The limit of sign-ups for each client.
 pub(super) struct SignUpRateLimit(Option<RateLimiter<ClientKey, TokenBuckets, MonotonicClock>>);
 
 impl SignUpRateLimit {
-    /// So many a minute, and as many at once. 0 lifts it.
+    /// Allows `sign_ups` per minute and client, and as many in one burst. 0 means no limit.
     pub(super) fn per_minute(sign_ups: u32) -> Self {
         let quota = NonZeroU32::new(sign_ups).map(Quota::per_minute);
         Self(quota.map(|quota| RateLimiter::new(quota, TokenBuckets::default(), MonotonicClock)))
     }
 
-    /// Takes a token of the client's.
+    /// Takes a token from the client's bucket.
     ///
     /// # Errors
-    /// How many seconds it takes until there is one.
-    pub(super) fn take_token(&self, client: ClientKey) -> Result<(), u64> {
+    /// The time until the next token, if the bucket is empty.
+    pub(super) fn take_token(&self, client: ClientKey) -> Result<(), Duration> {
         let Some(limiter) = &self.0 else {
             return Ok(());
         };
-        limiter.check_key(&client).map_err(|not_until| {
-            let wait = not_until.wait_time_from(limiter.clock().now());
-            wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-        })
+        limiter
+            .check_key(&client)
+            .map_err(|not_until| not_until.wait_time_from(limiter.clock().now()))
     }
 }
 
@@ -52,12 +52,12 @@ impl fmt::Debug for SignUpRateLimit {
     }
 }
 
-/// governor's own tables grow with every address that is seen.
+/// A bounded table. governor's own tables grow with every new address.
 struct TokenBuckets(Mutex<LruCache<ClientKey, Nanos, RandomState>>);
 
 impl Default for TokenBuckets {
     fn default() -> Self {
-        // std's hash, which nobody outside can steer.
+        // std's hasher, which clients cannot force into collisions.
         let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
         Self(Mutex::new(table))
     }

@@ -1,5 +1,5 @@
-//! A body that is kept in memory in the encodings that clients may ask for, each with the headers
-//! of its answers: to answer is to choose one and to copy references.
+//! Responses from memory: each body is kept in every encoding that clients may accept, with its headers. To
+//! respond, the server chooses an encoding and copies references.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -18,15 +18,15 @@ use super::limits::{LIST_COMMAS_MAX, LIST_ITEMS_MAX};
 pub(super) const HTML_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/html; charset=utf-8");
 
-/// For files whose name changes with their content: a year, and never asked for again.
+/// `Cache-Control` of files whose name contains a hash of their content: cached for a year.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// For everything else: kept, and asked about each time.
+/// `Cache-Control` of everything else: cached, but revalidated for each use.
 pub(super) const REVALIDATE: &str = "no-cache";
-/// For what is not there: it may be there a moment later, as when a new build is copied in.
+/// `Cache-Control` of the not-found page: the path may exist a moment later, after a deployment.
 pub(super) const NO_STORE: &str = "no-store";
 
-/// A body in the encodings that a client may accept. There is no zstd among them: who reads it also
-/// reads brotli, which made the page 12 % smaller than zstd's level 22.
+/// A response from memory, in the encodings that a client may accept. zstd is not among them: clients that accept
+/// it also accept brotli, which makes the page 12 % smaller than zstd at level 22.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     identity: Representation,
@@ -37,15 +37,15 @@ pub(super) struct Resource {
 #[derive(Clone, Debug)]
 struct Representation {
     body: Bytes,
-    /// Strong: the same text compressed in another way has another.
+    /// A strong validator: each encoding of the same text has another one.
     etag: HeaderValue,
-    /// Of an answer with the body.
+    /// The headers of a response with the body.
     headers: HeaderMap,
-    /// Of a 304.
+    /// The headers of a 304.
     not_modified_headers: HeaderMap,
 }
 
-/// A body in each encoding. One that is not smaller than the plain one will not be sent.
+/// A body in each encoding. [`Resource`] drops those that are not smaller than `identity`.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedBody {
     pub(super) identity: Bytes,
@@ -53,18 +53,28 @@ pub(super) struct EncodedBody {
     pub(super) brotli: Option<Bytes>,
 }
 
-/// How long it may take to compress a text. The figures are the landing page's, 49 KB.
+/// How well to compress a text. The figures are those of the landing page, 49 KB.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Compression {
-    /// For one answer, which somebody waits for: 0.2 ms.
+    /// For a single response, while the client waits: gzip only, 0.2 ms.
     Fast,
-    /// For what is soon made anew: 2 ms, for 11.6 KB of brotli.
+    /// For a page that is soon rebuilt: 2 ms for 11.6 KB of brotli.
     Balanced,
-    /// For what stays: 50 ms, for 10.6 KB.
+    /// For content that stays: 50 ms for 10.6 KB of brotli.
     Best,
 }
 
 impl EncodedBody {
+    /// Returns a body without compressed encodings.
+    pub(super) fn identity(identity: Bytes) -> Self {
+        Self {
+            identity,
+            gzip: None,
+            brotli: None,
+        }
+    }
+
+    /// Compresses a text.
     pub(super) fn compress(text: String, compression: Compression) -> Self {
         let identity = Bytes::from(text);
         let (gzip_level, brotli_quality) = match compression {
@@ -81,6 +91,7 @@ impl EncodedBody {
 }
 
 impl Resource {
+    /// Computes the headers of each encoding.
     pub(super) fn new(
         content_type: &HeaderValue,
         cache_control: &'static str,
@@ -127,7 +138,7 @@ impl Resource {
         }
     }
 
-    /// Answers with the smallest encoding that the request takes, or 304.
+    /// Responds with the smallest encoding that the client accepts, or with 304.
     pub(super) fn respond(&self, status: StatusCode, request: &HeaderMap) -> Response {
         let accepted = AcceptedEncodings::from_headers(request);
         let representation = match (&self.brotli, &self.gzip) {
@@ -148,7 +159,7 @@ impl Resource {
     }
 }
 
-/// A number for a content, as text.
+/// Returns a hash of the content, as 16 hexadecimal digits.
 pub(super) fn content_hash(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
@@ -173,8 +184,8 @@ fn compress_brotli(body: &[u8], quality: i32) -> io::Result<Bytes> {
     Ok(compressed.into())
 }
 
-/// The encodings that a request takes (RFC 9110, 12.5.3). Of several we choose by size, not by
-/// weight: a weight matters only where it is 0.
+/// The encodings that a client accepts (RFC 9110, 12.5.3). The server chooses among them by size, so a weight
+/// matters only if it is 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct AcceptedEncodings {
     gzip: bool,
@@ -208,14 +219,14 @@ impl AcceptedEncodings {
     }
 }
 
-/// Whether the client holds this representation already (RFC 9110, 13.1.2).
+/// Returns whether the client has this representation in its cache (RFC 9110, 13.1.2).
 fn matches_etag(request: &HeaderMap, etag: &HeaderValue) -> bool {
     list_items(request, header::IF_NONE_MATCH)
         .map(|tag| tag.trim_start_matches("W/"))
         .any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
 }
 
-/// The items of a list header (RFC 9110, 5.6.1). Long lists are cut off, because each item costs time.
+/// Returns the items of a list header (RFC 9110, 5.6.1). Truncates long lists, because each item costs time.
 fn list_items(request: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = request.get_all(name).into_iter();
     values

@@ -1,4 +1,4 @@
-//! The routes of the site.
+//! The table of routes.
 
 use axum::{
     Router,
@@ -7,7 +7,7 @@ use axum::{
 
 use super::{AppState, api, form, health, middleware, page_cache, text_files};
 
-/// Returns the router of the site.
+/// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/", get(page_cache::landing).post(form::sign_up_by_form))

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::page::{Files, Site};
 
-/// The headers of every answer.
+/// Builds the headers that every response gets.
 pub(super) fn build(site: &Site, files: &Files, is_watching: bool) -> HeaderMap {
     let mut headers = HeaderMap::from_iter(
         STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
@@ -26,8 +26,8 @@ pub(super) fn build(site: &Site, files: &Files, is_watching: bool) -> HeaderMap 
 
 const STATIC_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // Where visitors go from here need not know where they were. Not `no-referrer`: with it a
-    // browser says `Origin: null` when the form posts itself.
+    // Other sites need not know where their visitors come from. `no-referrer` would go too far: with it,
+    // browsers send `Origin: null` when the form is submitted without JavaScript.
     (header::REFERRER_POLICY, "same-origin"),
     (
         HeaderName::from_static("cross-origin-opener-policy"),
@@ -37,8 +37,8 @@ const STATIC_HEADERS: [(HeaderName, &str); 5] = [
         HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     ),
-    // What a browser would ask the visitor for, or could give away. The page wants none of it. Of what
-    // a browser does not know on its platform (`web-share` on Linux) it would complain in the console.
+    // Disables every feature that needs a permission or reveals something about the visitor. Features that a
+    // browser lacks on some platform (`web-share` on Linux) are not listed: it would log a warning.
     (
         HeaderName::from_static("permissions-policy"),
         "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), \
@@ -48,13 +48,13 @@ const STATIC_HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Nothing but what the page has: its own files, the wasm host, and the one style element, by its
-/// hash. No script is inline and none makes HTML of text, so Trusted Types need no policy.
+/// Returns a policy that allows only the site's own files, its WebAssembly, and the inline style sheet, by its
+/// hash. No script is inline, and none turns text into HTML, so Trusted Types need no policy.
 fn content_security_policy(style: &str, is_watching: bool) -> String {
     let hash = STANDARD.encode(Sha256::digest(style));
     let (script, style, connect) = if is_watching {
-        // `cargo leptos watch` has its reload script inline, with a socket on a port of its own, and
-        // the style in a file.
+        // `cargo leptos watch` needs an inline script that opens a WebSocket on another port, and a style
+        // sheet in a file.
         (
             "'self' 'wasm-unsafe-eval' 'unsafe-inline'",
             "'self' 'unsafe-inline'".into(),

@@ -1,4 +1,4 @@
-//! The one sign-up behind both doors, the API and the form that posts itself, and who may come to them.
+//! Signing up: the checks before it, and joining the list. The API and the form without JavaScript share it.
 
 use std::{net::SocketAddr, time::SystemTime};
 
@@ -10,7 +10,7 @@ use axum::{
 use super::{AppState, RequestError};
 use crate::waitlist::{Email, JoinOutcome, Waitlist, WaitlistEntry};
 
-/// Lets a sign-up in, before its body is read.
+/// Checks whether a client may sign up. Runs before the body is read.
 ///
 /// # Errors
 /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
@@ -21,15 +21,15 @@ pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), RequestErro
     let ConnectInfo(peer) = request
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
-        .ok_or_else(|| RequestError::Internal("a request without a connection".into()))?;
+        .ok_or_else(|| RequestError::Internal("a request has no peer address".into()))?;
     let has_header = |name: &str| request.headers.contains_key(name);
     if !state.proxies.contains(peer.ip())
         && (has_header("x-forwarded-for") || has_header("forwarded"))
         && state.untrusted_proxy_warning.try_acquire()
     {
         tracing::warn!(
-            "sign-ups come through a proxy that is not trusted, so all its visitors count as one \
-             client: name it with --trusted-proxies"
+            "sign-ups arrive through an untrusted proxy, so all its visitors share one rate limit; \
+             add the proxy to --trusted-proxies"
         );
     }
     let address = state.proxies.client_address(peer.ip(), &request.headers);
@@ -39,16 +39,17 @@ pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), RequestErro
         .map_err(RequestError::RateLimited)
 }
 
-/// Whether a page of another site had its visitor's browser send this. Browsers say so in
-/// `Sec-Fetch-Site`, which no page can forge; those that do not know it, and all of them over plain
-/// HTTP, at least say whose page it is in `Origin`. What is no browser says neither, and has no visitor
-/// to speak for. A proxy may have changed `Host`, so `--origin` counts too.
+/// Returns whether a page of another site made the visitor's browser send this request.
+///
+/// Browsers report that in `Sec-Fetch-Site`, which a page cannot forge. Old browsers, and all browsers over plain
+/// HTTP, omit that header but send the page's `Origin`. Other programs send neither, and act for no visitor. A
+/// proxy may have changed `Host`, so the origin may also be that of `--origin`.
 fn is_cross_site(state: &AppState, request: &Parts) -> bool {
     let headers = &request.headers;
     match headers.get("sec-fetch-site").map(|site| site.as_bytes()) {
-        // Whatever the origin is, the browser knows that it is ours.
+        // The browser has already compared the origins.
         Some(b"same-origin") => return false,
-        // Nobody's page: the visitor's own doing.
+        // Not caused by a page, but by the visitor.
         Some(b"none") | None => {}
         Some(_) => return true,
     }
@@ -70,10 +71,11 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
     !is_own_host && origin != state.site.origin.as_bytes()
 }
 
-/// Puts what was typed on the list and returns the address as it is kept.
+/// Adds an address to the list. Returns it as parsed.
 ///
 /// # Errors
-/// [`RequestError`]: not an address, on the list already, or the store can't answer.
+/// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store
+/// fails.
 pub async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, RequestError> {
     let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
     let entry = WaitlistEntry {

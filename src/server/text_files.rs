@@ -1,4 +1,4 @@
-//! The texts beside the page: made at start, answered from memory.
+//! `/robots.txt`, `/sitemap.xml` and `/llms.txt`: generated at start, served from memory.
 
 use axum::{
     extract::{Request, State},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::page::{Site, metadata};
 
-/// What stands at the addresses of the same names.
+/// The files, each named after its path.
 #[derive(Debug)]
 pub(super) struct TextFiles {
     pub(super) robots: Resource,
@@ -21,6 +21,7 @@ pub(super) struct TextFiles {
 }
 
 impl TextFiles {
+    /// Generates and compresses the files.
     pub(super) fn new(site: &Site) -> Self {
         let resource = |content_type, text| {
             let content_type = HeaderValue::from_static(content_type);
@@ -41,7 +42,7 @@ impl TextFiles {
 const TEXT_CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 const XML_CONTENT_TYPE: &str = "application/xml; charset=utf-8";
 
-/// `GET` of one of them.
+/// Returns the handler of one file.
 pub(super) fn get(select: fn(&TextFiles) -> &Resource) -> MethodRouter<AppState> {
     routing::get(
         move |State(state): State<AppState>, request: Request| async move {

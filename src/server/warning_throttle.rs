@@ -1,4 +1,4 @@
-//! Warnings that strangers can bring about, which must not fill the log.
+//! Throttles warnings that any client can cause, so that they cannot fill the log.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -7,12 +7,12 @@ use std::{
 
 use super::limits::WARNING_INTERVAL;
 
-/// When something was last warned of.
+/// The time at which a warning was last logged.
 #[derive(Debug, Default)]
 pub(super) struct WarningThrottle(Mutex<Option<Instant>>);
 
 impl WarningThrottle {
-    /// Whether it may be warned of now, and then not for a while.
+    /// Returns whether the warning may be logged now. If so, the next one may follow after [`WARNING_INTERVAL`].
     pub(super) fn try_acquire(&self) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_allowed = last.is_none_or(|last| last.elapsed() >= WARNING_INTERVAL);

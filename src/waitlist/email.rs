@@ -1,4 +1,4 @@
-//! An e-mail address: it exists only if it is valid, and it is never printed by accident.
+//! A type for e-mail addresses: every value is valid, and none is printed by accident.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,28 +6,29 @@ use idna::{
     AsciiDenyList,
     uts46::{DnsLength, Hyphens, Uts46},
 };
+use thiserror::Error;
 
-/// Octets before the @ (RFC 5321, 4.5.3.1.1).
+/// Maximum size of the part before the @, in bytes (RFC 5321, 4.5.3.1.1).
 const LOCAL_PART_MAX_BYTES: usize = 64;
-/// Octets in all (RFC 5321, 4.5.3.1.3, without the angle brackets).
+/// Maximum size of an address, in bytes (RFC 5321, 4.5.3.1.3, without the angle brackets).
 const ADDRESS_MAX_BYTES: usize = 254;
-/// Octets of one part of the domain (RFC 1035, 2.3.4).
+/// Maximum size of one label of the domain, in bytes (RFC 1035, 2.3.4).
 const LABEL_MAX_BYTES: usize = 63;
 
-/// A valid address, as typed but for the white space around it.
+/// A valid address, as typed, without the white space around it.
 ///
-/// `Debug` hides it, and there is no `Display`: an address never appears in a log.
+/// `Debug` hides the address and there is no `Display`, so an address never appears in a log.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Email(String);
 
 impl Email {
-    /// Parses by the rule that browsers apply to `<input type=email>` (WHATWG HTML, 4.10.5.1.5,
-    /// "valid email address"), and RFC 5321's lengths. Like in a browser, a domain may be written in
-    /// any script: the rule is applied to what UTS 46 makes of it. What does not show, control
-    /// characters and those of no width, stands in no address.
+    /// Parses an address by the rule that browsers apply to `<input type=email>` (WHATWG HTML, 4.10.5.1.5, "valid
+    /// email address"), and enforces the lengths of RFC 5321. As in a browser, the domain may be in any script: the
+    /// rule applies to the ASCII form that UTS 46 gives it. Invisible characters are rejected: control characters
+    /// and those of zero width.
     ///
     /// # Errors
-    /// [`InvalidEmail`] says which part of the rule is broken.
+    /// [`InvalidEmail`] names the part of the rule that is broken.
     pub fn parse(typed: &str) -> Result<Self, InvalidEmail> {
         let address = typed.trim();
         if address.is_empty() {
@@ -40,7 +41,7 @@ impl Email {
         if local.len() > LOCAL_PART_MAX_BYTES {
             return Err(InvalidEmail::LocalPartTooLong);
         }
-        // As typed (RFC 6531, 3.4, counts octets of UTF-8) and as it goes to servers of old.
+        // Checked as typed (RFC 6531, 3.4, counts bytes of UTF-8), and below in ASCII, as older servers get it.
         let is_too_long = |domain: &str| local.len() + 1 + domain.len() > ADDRESS_MAX_BYTES;
         if is_too_long(domain) {
             return Err(InvalidEmail::TooLong);
@@ -55,19 +56,18 @@ impl Email {
         Ok(Self(address.to_owned()))
     }
 
-    /// An address that was parsed before it was kept.
+    /// Wraps an address that was parsed before it was stored.
     pub(crate) fn from_stored(address: &str) -> Self {
         Self(address.to_owned())
     }
 
-    /// The address as typed.
+    /// Returns the address as typed.
     pub fn as_typed(&self) -> &str {
         &self.0
     }
 
-    /// What all spellings of one address share: the domain in ASCII, and no capital letters. Letter
-    /// case is ignored before the @ too: no provider of note tells `Ann@` from `ann@`, and people
-    /// type either.
+    /// Returns the form that all spellings of an address share: in lower case, with the domain in ASCII. Case is
+    /// ignored before the @ too, because no major provider distinguishes `Ann@` from `ann@`, and people type both.
     pub fn key(&self) -> String {
         let mut key = match self.0.split_once('@') {
             Some((local, domain)) if !domain.is_ascii() => {
@@ -87,46 +87,37 @@ impl fmt::Debug for Email {
     }
 }
 
-/// Why a text is no e-mail address. Its `Display` is for the person who typed it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// The reason why a text is not an e-mail address. Its `Display` is written for the person who typed it.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 pub enum InvalidEmail {
-    /// Nothing but white space.
+    /// The text is empty, or only white space.
+    #[error("the address is empty")]
     Empty,
-    /// No @.
+    /// The @ is missing.
+    #[error("an address needs an @")]
     MissingAt,
-    /// Nothing, or a character that may not stand there, before the @.
+    /// The part before the @ is empty or has an invalid character.
+    #[error("the part before the @ is missing or has a character it can't have")]
     LocalPart,
-    /// A domain that is not letters, digits and hyphens between dots, also when UTS 46 has made
-    /// ASCII of it.
+    /// The ASCII form of the domain is not made of labels of letters, digits and hyphens with dots between them, or
+    /// UTS 46 gives it no such form.
+    #[error("the part after the @ is not a domain such as company.com")]
     Domain,
-    /// More than 64 characters before the @.
+    /// The part before the @ is longer than 64 characters.
+    #[error("the part before the @ is longer than 64 characters")]
     LocalPartTooLong,
-    /// More than 254 characters.
+    /// The address is longer than 254 characters.
+    #[error("the address is longer than 254 characters")]
     TooLong,
 }
 
-impl fmt::Display for InvalidEmail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "the address is empty",
-            Self::MissingAt => "an address needs an @",
-            Self::LocalPart => "the part before the @ is missing or has a character it can't have",
-            Self::Domain => "the part after the @ is not a domain such as company.com",
-            Self::LocalPartTooLong => "the part before the @ is longer than 64 characters",
-            Self::TooLong => "the address is longer than 254 characters",
-        })
-    }
-}
-
-impl std::error::Error for InvalidEmail {}
-
-/// WHATWG's `atext / "."`.
+/// Returns whether a byte is in WHATWG's `atext / "."`.
 fn is_local_part_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte)
 }
 
-/// Characters that are drawn empty although UTS 46 accepts them. It drops or rejects the other invisible ones:
-/// spaces, controls, Hangul fillers, variation selectors, tags.
+/// Characters that are drawn blank although UTS 46 accepts them. UTS 46 drops or rejects the other invisible
+/// characters: spaces, controls, Hangul fillers, variation selectors and tags.
 const BLANK_CHARS: [char; 5] = [
     // Braille pattern without dots.
     '\u{2800}',
@@ -139,14 +130,14 @@ const BLANK_CHARS: [char; 5] = [
     '\u{1d159}',
 ];
 
-/// A domain as the DNS has it (UTS 46, ToASCII), or nothing when it is no domain. What is ASCII
-/// stays as it is, like in WHATWG's rule: `xn--` is not looked into.
+/// Converts a domain to its ASCII form in the DNS (UTS 46, ToASCII). Returns `None` if it is not a domain. A domain
+/// in ASCII is returned unchanged, as in WHATWG's rule: `xn--` labels are not decoded.
 fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
     if domain.is_ascii() {
         return Some(Cow::Borrowed(domain));
     }
     let uts46 = |domain: &str| {
-        // Letters and lengths are then held to WHATWG's rule.
+        // The caller then checks characters and lengths by WHATWG's rule.
         let (letters, hyphens, length) = (
             AsciiDenyList::EMPTY,
             Hyphens::CheckFirstLast,
@@ -155,7 +146,7 @@ fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
         let ascii = Uts46::new().to_ascii(domain.as_bytes(), letters, hyphens, length);
         ascii.ok().map(Cow::into_owned)
     };
-    // What UTS 46 leaves out, such as a space of no width or a soft hyphen, would be kept and mailed.
+    // UTS 46 drops some characters, such as zero-width spaces and soft hyphens. They would be stored and mailed.
     let is_dropped = |c: char| uts46(&format!("a{c}b")).as_deref() == Some("ab");
     if domain
         .chars()
@@ -166,7 +157,7 @@ fn to_ascii(domain: &str) -> Option<Cow<'_, str>> {
     uts46(domain).map(Cow::Owned)
 }
 
-/// WHATWG's `label`: let-dig, then up to 61 of let-dig-hyp, then let-dig.
+/// Returns whether a text is WHATWG's `label`: a let-dig, up to 61 let-dig-hyp, and a let-dig.
 fn is_label(label: &str) -> bool {
     let bytes = label.as_bytes();
     let is_letter_or_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);

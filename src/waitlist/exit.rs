@@ -1,18 +1,18 @@
-//! The last words of the process, and its end.
+//! Prints the last message of the process and ends it.
 //!
-//! If nobody reads standard error, a write to it blocks while it holds std's lock, and all other writes wait
-//! for that lock. The process must end anyway: after a failed sync it may not go on.
+//! If nobody reads standard error, a write to it blocks. The blocked writer holds std's lock, so all other writes
+//! wait too. The process must end anyway: it must not continue after a failed sync.
 
 use std::{io, process, sync::mpsc::sync_channel, thread, time::Duration};
 
 use rustix::io::Errno;
 
-/// Maximum time to write a message.
+/// Maximum time to print a message.
 const PRINT_TIMEOUT: Duration = Duration::from_millis(400);
-/// Pause before a retry, when standard error is non-blocking and full.
+/// Pause before a retry when standard error is non-blocking and full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Prints a message on standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]: for messages
+/// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. Use it for messages
 /// after which the process ends.
 pub fn print_stderr(message: &str) {
     let message = format!("landing: {message}\n");
@@ -27,12 +27,13 @@ pub fn print_stderr(message: &str) {
     }
 }
 
-/// Exit code of a failure after which the program can be started again.
+/// Exit code after a failure, when the program can be started again.
 pub(super) const EXIT_FAILURE: i32 = 1;
-/// Exit code after the files of the list were removed, replaced or overwritten: a start would create an empty list.
+/// Exit code after the files of the list were removed, replaced or overwritten. The next start would create an empty
+/// list.
 pub(super) const EXIT_FILES_MISSING: i32 = 3;
 
-/// Prints a message, and ends the process.
+/// Prints a message and ends the process.
 pub(super) fn print_and_exit(message: &str, code: i32) -> ! {
     print_stderr(message);
     process::exit(code)

@@ -1,53 +1,55 @@
-//! The queue before a store's committer, which does what is asked in batches and then answers everybody
-//! in one: who waits at the same time shares the cost of it.
+//! The queue in front of a store's committer.
+//!
+//! The committer processes the queue in batches and replies to a whole batch at once, so requests that wait at the
+//! same time share its cost.
 
-use std::{panic, thread, time::Duration};
+use std::time::Duration;
 
 use tokio::{
     sync::{mpsc, oneshot},
-    task::futures::TaskLocalFuture,
-    task_local,
     time::timeout,
 };
 
 use super::{
-    Email, JoinOutcome, StoreError, StoreFuture, WaitlistEntry,
-    exit::{EXIT_FAILURE, print_and_exit},
+    email::Email,
+    entry::WaitlistEntry,
+    error::StoreError,
+    store::{JoinOutcome, StoreFuture},
 };
 
-/// Requests that may wait for the committer. Beyond it they are turned away at once. Half of the
-/// connections that a server has: while a store is stuck, visitors still get the page through the others.
+/// Maximum number of requests that wait for the committer. Further requests are rejected at once. It is half of a
+/// server's connections: while a store is stuck, visitors still get the page through the other half.
 const QUEUE_MAX_REQUESTS: usize = 2048;
-/// How long an answer may take. A store that does not write any more must not keep people waiting.
+/// Maximum time until a reply. It keeps callers from waiting for a store that no longer writes.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a store may take to say that it is ready: who asks would rather know soon that it is not.
+/// Maximum time until a store reports that it is ready. It is short, so that a health check fails soon.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where a committer answers.
+/// Carries the reply of a committer.
 pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// What is asked of a committer, and who waits for the answer.
+/// A request to a committer, with the sender for its reply.
 pub(super) enum Request {
     Join(WaitlistEntry, ReplySender<JoinOutcome>),
-    /// At most as many as a batch may have.
+    /// At most as many entries as fit into a batch.
     JoinAll(Vec<WaitlistEntry>, ReplySender<Vec<JoinOutcome>>),
     Erase(Erasure, ReplySender<Vec<bool>>),
-    /// Nothing but the answer.
+    /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
 
-/// Addresses that are to be taken off the list.
+/// A request to erase addresses.
 pub(super) struct Erasure {
-    /// See [`Email::key`].
+    /// The addresses, see [`Email::key`].
     pub(super) keys: Vec<String>,
-    /// The records that have them, where the store has searched for them before it asks.
+    /// The records that have the addresses, if the store searched for them before the request.
     pub(super) records: Vec<u64>,
-    /// Entries with lower numbers were searched.
+    /// The end of that search: entries with lower numbers were searched.
     pub(super) searched_up_to: u64,
 }
 
 impl Erasure {
-    /// Without a search.
+    /// Creates an erasure without a search.
     pub(super) fn without_search(emails: &[Email]) -> Self {
         Self {
             keys: emails.iter().map(Email::key).collect(),
@@ -58,7 +60,7 @@ impl Erasure {
 }
 
 impl Request {
-    /// Nobody waits any more: the client has gone.
+    /// Returns whether the client has gone, so that nobody waits for the reply.
     pub(super) fn is_abandoned(&self) -> bool {
         match self {
             Self::Join(_, reply) => reply.is_closed(),
@@ -69,7 +71,7 @@ impl Request {
     }
 
     pub(super) fn fail(self, error: StoreError) {
-        // Whoever has left needs no answer.
+        // Sending fails if the client has gone.
         match self {
             Self::Join(_, reply) => drop(reply.send(Err(error))),
             Self::JoinAll(_, reply) => drop(reply.send(Err(error))),
@@ -78,7 +80,8 @@ impl Request {
         }
     }
 
-    /// What it takes of a batch of `max_entries` entries. An erasure ends it: it may write more than all before.
+    /// Returns how much of a batch of `max_entries` entries the request takes. An erasure fills the batch, because
+    /// it may write more than all requests before it.
     fn batch_cost(&self, max_entries: usize) -> usize {
         match self {
             Self::Join(..) => 1,
@@ -89,8 +92,7 @@ impl Request {
     }
 }
 
-/// Takes the first requests of those that were taken from the queue, as many as make a batch of `max_entries`
-/// entries.
+/// Removes the first requests, up to a batch of `max_entries` entries.
 pub(super) fn take_batch(
     requests: &mut Vec<Request>,
     max_entries: usize,
@@ -103,7 +105,7 @@ pub(super) fn take_batch(
     requests.drain(..batch_end.unwrap_or(requests.len()))
 }
 
-/// The end of the queue that people stand at.
+/// The callers' end of the queue.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     requests: mpsc::Sender<Request>,
@@ -111,7 +113,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A queue for a committer whose batches have at most so many entries, and the committer's end of it.
+    /// Creates a queue for a committer whose batches have at most `batch_max` entries. Also returns the committer's
+    /// end.
     pub(super) fn new(batch_max: usize) -> (Self, mpsc::Receiver<Request>) {
         let (requests, receiver) = mpsc::channel(QUEUE_MAX_REQUESTS);
         let queue = Self {
@@ -156,7 +159,7 @@ impl Queue {
         })
     }
 
-    /// Waits until everything that was asked before is done.
+    /// Waits until all earlier requests are done.
     pub(super) fn barrier(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let (reply, response) = oneshot::channel();
@@ -170,12 +173,12 @@ impl Queue {
         self.request(READY_TIMEOUT, Request::Ready)
     }
 
-    /// Lets nobody in any more. The committer does what is asked already, and ends.
+    /// Closes the queue. The committer processes the requests that are in it, and ends.
     pub(super) fn close(&mut self) {
         (self.requests, _) = mpsc::channel(1);
     }
 
-    /// Asks the committer, and waits for what it answers. Who finds no place is told at once.
+    /// Sends a request to the committer and waits for the reply. Fails at once if the queue is full.
     fn request<T: Send + 'static>(
         &self,
         limit: Duration,
@@ -193,7 +196,7 @@ impl Queue {
         })
     }
 
-    /// For the owner, who is not turned away.
+    /// Sends a request from the owner, which waits for space in the queue.
     async fn enqueue(&self, request: Request) -> Result<(), StoreError> {
         let sent = self.requests.send(request).await;
         sent.map_err(|_| StoreError::Stopped)
@@ -207,44 +210,4 @@ async fn await_reply<T>(
     let response = timeout(limit, response).await;
     let response = response.map_err(|_| StoreError::TimedOut)?;
     response.map_err(|_| StoreError::Stopped)?
-}
-
-/// The name of a store's thread.
-pub(super) const COMMITTER_THREAD_NAME: &str = "committer";
-
-task_local! {
-    /// That a task is a store's.
-    static STORE_TASK: ();
-}
-
-/// A task of a store, see [`exit_on_store_panic`].
-pub(super) fn store_task<F: Future>(task: F) -> TaskLocalFuture<(), F> {
-    STORE_TASK.scope((), task)
-}
-
-/// From now on the process ends when a thread or a task of the store panics: sled's own threads would leave
-/// those who wait for a write waiting, and without the committer nobody could sign up. Who watches over the
-/// process starts it anew.
-pub fn exit_on_store_panic() {
-    let previous_hook = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        let thread = thread::current();
-        let name = thread.name().unwrap_or_default();
-        if name == COMMITTER_THREAD_NAME
-            || name.starts_with("sled-io-")
-            || STORE_TASK.try_with(|()| ()).is_ok()
-        {
-            // Not by the log, which may write it too late.
-            let location = panic.location().map(ToString::to_string);
-            print_and_exit(
-                &format!(
-                    "a fault of the store at {}; it stops, and everything that was acknowledged is kept. Start \
-                 it again",
-                    location.as_deref().unwrap_or("a place unknown")
-                ),
-                EXIT_FAILURE,
-            );
-        }
-        previous_hook(panic);
-    }));
 }

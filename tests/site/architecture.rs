@@ -1,4 +1,4 @@
-//! Enforces the layers of the code.
+//! Enforces the layers of the code: which modules and libraries a module may use.
 
 use std::{fs, path::Path};
 
@@ -30,7 +30,7 @@ const FORBIDDEN: [(&str, &[&str]); 9] = [
     ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),
 ];
 
-/// The browser's half, which is compiled alone and uses `wire` only.
+/// The module that also runs in the browser. It may use only `wire`.
 const ISLAND_HOST: (&str, &[&str]) = (
     "island_host",
     &[
@@ -44,7 +44,7 @@ const ISLAND_HOST: (&str, &[&str]) = (
     ],
 );
 
-/// The files of `folder` with their code, comments left out.
+/// Returns the files below a folder with their code, without line comments.
 fn source_files(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("readable").flatten() {
@@ -71,18 +71,18 @@ fn source_files(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// Whether `code` names a library, or a module of ours as `crate::module`.
+/// Returns whether `code` names a library, or a module of this crate given as `crate::module`.
 fn names(code: &str, name: &str) -> bool {
     match name.strip_prefix("crate::") {
         Some("") => code.contains("crate::"),
         Some(module) => modules_used(code).iter().any(|used| used == module),
         None => Regex::new(&format!(r"\b{name}"))
-            .expect("a word")
+            .expect("valid")
             .is_match(code),
     }
 }
 
-/// The modules of this crate that `code` names, alone or in a group.
+/// Returns the modules of this crate that `code` names, alone or in a group.
 fn modules_used(code: &str) -> Vec<String> {
     let alone = Regex::new(r"\bcrate::(\w+)").expect("valid");
     let group = Regex::new(r"\bcrate::\{([^;]*)\};").expect("valid");
@@ -110,7 +110,7 @@ fn finds_single_and_grouped_imports() {
     assert_eq!(modules_used(code), ["wire", "app", "page", ""]);
 }
 
-/// The code of a module, file by file.
+/// Returns the files of a module with their code.
 fn module_files(name: &str) -> Vec<(String, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let file = source.join(format!("{name}.rs")).display().to_string();
@@ -119,7 +119,7 @@ fn module_files(name: &str) -> Vec<(String, String)> {
     files.retain(|(path, _)| *path == file || path.starts_with(&folder));
     assert!(
         !files.is_empty(),
-        "there is no module {name}; the tables are out of date"
+        "no module {name}; update the tables in this file"
     );
     files
 }

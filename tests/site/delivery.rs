@@ -1,5 +1,4 @@
-//! How the site is sent: what comes with the page and what after it, in which encoding, and how long
-//! it may be kept.
+//! How the site is delivered: inlined and preloaded files, compression, caching and conditional requests.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -26,20 +25,20 @@ async fn islands_list_all_their_modules_and_each_one_exists() {
     let site = TestSite::start().await;
     let page = site.page().await;
     let lists: Vec<_> = page.split("data-modules=\"").skip(1).collect();
-    assert_eq!(lists.len(), 4, "one for each island");
+    assert_eq!(lists.len(), 4, "one list for each island");
     for list in lists {
         let urls: Vec<_> = list
             .split('"')
             .next()
-            .expect("it ends")
+            .expect("a closing quote")
             .split(' ')
             .collect();
         assert!(urls.len() > 1, "{urls:?}");
         for url in urls {
             let module = site.get_text(url).await;
-            // What it imports is in the list too.
+            // The list includes the module's own imports.
             for imported in module.split("from\"./").skip(1) {
-                let name = imported.split('"').next().expect("it ends");
+                let name = imported.split('"').next().expect("a closing quote");
                 assert!(list.contains(&format!("/islands/{name}")), "{url}: {name}");
             }
         }
@@ -60,28 +59,29 @@ async fn page_count_is_refreshed_after_sign_ups() {
             sleep(Duration::from_millis(20)).await;
         }
     });
-    refreshed.await.expect("the page is made anew");
+    refreshed.await.expect("the page is rendered again");
 }
 
 #[tokio::test]
 async fn page_is_compressed_fast_first_and_best_once_stable() {
     let site = TestSite::start().await;
     let mut bodies = HashMap::new();
+    // Returns the page and whether its compression is the best one.
     let mut page = async || {
         let get = site.get("/").header("accept-encoding", "br");
         let response = get.send().await.expect("a response");
         let etag = header(&response, "etag").to_owned();
         let body = response.bytes().await.expect("a body");
-        let before = bodies.insert(etag, body.clone());
+        let earlier = bodies.insert(etag, body.clone());
         assert!(
-            before.is_none_or(|before| before == body),
-            "a tag of its own"
+            earlier.is_none_or(|earlier| earlier == body),
+            "two bodies have the same ETag"
         );
         let mut text = Vec::new();
         brotli::BrotliDecompress(&mut &body[..], &mut text).expect("brotli");
         let mut smallest = Vec::new();
         let best = brotli::enc::BrotliEncoderParams::default();
-        brotli::BrotliCompress(&mut &text[..], &mut smallest, &best).expect("it compresses");
+        brotli::BrotliCompress(&mut &text[..], &mut smallest, &best).expect("brotli");
         (text, body.len() <= smallest.len())
     };
     let phases = timeout(Duration::from_secs(60), async {
@@ -103,7 +103,7 @@ async fn page_is_compressed_fast_first_and_best_once_stable() {
         };
         (people, fast, small)
     });
-    let (people, fast, small) = phases.await.expect("both are seen");
+    let (people, fast, small) = phases.await.expect("a page of each compression");
     assert!(fast.len().abs_diff(small.len()) < 10, "the same page");
     let count_text = format!("{people} entrepreneur");
     assert!(
@@ -120,11 +120,11 @@ async fn hashed_files_are_immutable_and_others_are_revalidated() {
         .split_once("src=\"")
         .and_then(|(_, rest)| rest.split_once('"'));
     let boot = boot.expect("the boot script").0;
-    // As the page asks for it: `/favicon.1a2b3c4d.svg`.
+    // Returns the path in the page, such as `/favicon.1a2b3c4d.svg`.
     let hashed = |name: &str, extension: &str| {
         let regex = format!(r#"(?:href|data-manifest)="(/{name}\.[0-9a-f]{{8}}\.{extension})""#);
         let found = Regex::new(&regex).expect("valid").captures(&page);
-        &page[found.expect("it is linked").get(1).expect("it is").range()]
+        &page[found.expect("a link").get(1).expect("a path").range()]
     };
     for (path, content_type, cache) in [
         (
@@ -205,14 +205,14 @@ async fn pages_preload_fonts_and_phones_preload_only_one() {
     }
 }
 
-/// The same condition stands in three languages.
+/// The style sheets and the server repeat the condition.
 #[test]
 fn wide_font_uses_the_same_media_query_everywhere() {
     let read = |path: &str| std::fs::read_to_string(path).expect("readable");
-    let windows = "(width >= 45rem)";
-    assert!(read("style/fonts.css").contains(&format!("@media {windows} {{")));
-    assert!(read("style/tokens.css").contains(&format!("@media {windows} {{\n    --machine:")));
-    assert!(read("src/app.rs").contains(&format!("\"{windows}\"")));
+    let wide = "(width >= 45rem)";
+    assert!(read("style/fonts.css").contains(&format!("@media {wide} {{")));
+    assert!(read("style/tokens.css").contains(&format!("@media {wide} {{\n    --machine:")));
+    assert!(read("src/page/document.rs").contains(&format!("\"{wide}\"")));
 }
 
 #[tokio::test]
@@ -256,12 +256,13 @@ async fn unchanged_content_is_304_only_for_the_same_encoding() {
         assert_eq!(again.text().await.expect("text"), "");
     }
     let first = site.get("/").send().await.expect("a response");
-    let other = site.get("/").header("accept-encoding", "br");
-    let other = other
+    let compressed = site
+        .get("/")
+        .header("accept-encoding", "br")
         .header("if-none-match", header(&first, "etag"))
         .send()
         .await;
-    assert_eq!(other.expect("a response").status(), 200);
+    assert_eq!(compressed.expect("a response").status(), 200);
 }
 
 #[tokio::test]
@@ -283,7 +284,7 @@ async fn files_allow_only_get_and_head() {
     let site = TestSite::start().await;
     let page = site.page().await;
     let (_, island) = page.split_once("data-modules=\"").expect("an island");
-    let island = island.split(['"', ' ']).next().expect("its module");
+    let island = island.split(['"', ' ']).next().expect("a module");
     for path in [
         "/favicon.svg",
         "/site.webmanifest",

@@ -1,4 +1,4 @@
-//! What a server is made of: a configuration, the files of a site, a store.
+//! The parts a test server is built from: a configuration, site files and a store.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use landing::{
 };
 use tokio::sync::watch;
 
-/// The configuration that a command line makes.
+/// Parses the options of a command line into a configuration.
 pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
     #[derive(Parser)]
     struct Cli {
@@ -22,24 +22,23 @@ pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
     Ok(Cli::try_parse_from([&["landing"], options].concat())?.config)
 }
 
-/// The files of a site as cargo-leptos leaves them.
-pub(crate) fn write_site(root: &Path, build: &str) {
+/// Writes the files of a site as cargo-leptos leaves them after a build with this ID.
+pub(crate) fn write_site(root: &Path, build_id: &str) {
     for folder in ["pkg", "fonts/wide"] {
         std::fs::create_dir_all(root.join(folder)).expect("a writable directory");
     }
     let write = |name: &str, body: &str| std::fs::write(root.join(name), body).expect("writable");
     write("pkg/landing.HASH.css", &"body { margin: 0 } ".repeat(100));
-    write("pkg/landing.HASH.css.gz", "stands for gzip");
-    write("pkg/landing.HASH.css.br", "stands for brotli");
+    write("pkg/landing.HASH.css.gz", "placeholder for gzip");
+    write("pkg/landing.HASH.css.br", "placeholder for brotli");
     write("pkg/landing.HASH.js", "export default 1");
-    write("pkg/landing.HASH.wasm", &format!("…{build}…"));
-    write("fonts/prose.HASH.woff2", "stands for a typeface");
-    write("fonts/wide/machine.HASH.woff2", "stands for another");
+    write("pkg/landing.HASH.wasm", &format!("…{build_id}…"));
+    write("fonts/prose.HASH.woff2", "placeholder for a font");
+    write("fonts/wide/machine.HASH.woff2", "placeholder for a font");
     write("favicon.svg", "<svg/>");
 }
 
-/// A store of seven people whom nobody can read, with the given answers to a sign-up and to whether it
-/// is ready.
+/// Returns a store that counts seven entries and cannot list them. `join` and `ready` produce its results.
 pub(crate) fn stub_store(
     join: impl Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
     ready: impl Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
@@ -47,11 +46,11 @@ pub(crate) fn stub_store(
     StubStore { join, ready }
 }
 
-/// An answer that is there at once.
+/// Returns a future that is ready with a result.
 pub(crate) fn immediate<T: Send + 'static>(
-    answer: Result<T, StoreError>,
+    result: Result<T, StoreError>,
 ) -> StoreFuture<'static, T> {
-    Box::pin(std::future::ready(answer))
+    Box::pin(std::future::ready(result))
 }
 
 struct StubStore<J, R> {
@@ -89,12 +88,15 @@ where
     }
 }
 
-/// A store that has no answer.
-#[allow(dead_code, reason = "a fuzzer needs one that has")]
-pub(crate) fn failing_store(why: StoreError) -> impl Waitlist {
-    let again = why.clone();
+/// Returns a store whose every operation fails.
+#[allow(
+    dead_code,
+    reason = "the fuzz targets share this file and do not use it"
+)]
+pub(crate) fn failing_store(error: StoreError) -> impl Waitlist {
+    let ready_error = error.clone();
     stub_store(
-        move |_| immediate(Err(why.clone())),
-        move || immediate(Err(again.clone())),
+        move |_| immediate(Err(error.clone())),
+        move || immediate(Err(ready_error.clone())),
     )
 }

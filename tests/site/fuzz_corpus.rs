@@ -1,4 +1,5 @@
-//! The corpus of the fuzzer: inputs that together reach what it has reached, and some by hand.
+//! Replays the fuzzing corpus: inputs that together cover all code the fuzzer has reached, and some written by
+//! hand.
 
 use std::{fs, path::Path};
 
@@ -7,7 +8,7 @@ use crate::fixtures;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// Holds every file of a corpus to its property.
+/// Checks a property with every input of a corpus.
 fn replay(name: &str, property: fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")

@@ -1,4 +1,4 @@
-//! The program itself: its command line, its life and its death.
+//! Starts the program with options and variables, and stops it.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     fixtures::{parse_config, write_site},
-    process::{Sandbox, ServerProcess, wait_until},
+    process::{Sandbox, ServerProcess, landing, wait_until},
 };
 
 fn stderr(output: &Output) -> String {
@@ -22,13 +22,11 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn serves_with_and_without_the_serve_command() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.serve().count(), r#"{"count":0}"#);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command
-        .current_dir(sandbox.path())
-        .args(["serve", "--addr", "127.0.0.1:0"]);
+    assert_eq!(sandbox.serve().count(), 0);
+    let mut command = landing(sandbox.path());
+    command.args(["serve", "--addr", "127.0.0.1:0"]);
     command.args(["--site-root", "site", "--data", "other"]);
-    assert_eq!(ServerProcess::start(command).count(), r#"{"count":0}"#);
+    assert_eq!(ServerProcess::start(command).count(), 0);
     assert!(sandbox.path().join("data/waitlist").is_dir());
     assert!(sandbox.path().join("other/waitlist").is_dir());
 }
@@ -36,8 +34,8 @@ fn serves_with_and_without_the_serve_command() {
 #[test]
 fn environment_variables_set_the_options() {
     let sandbox = Sandbox::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.current_dir(sandbox.path()).env_clear().envs([
+    let mut command = landing(sandbox.path());
+    command.envs([
         ("LANDING_ADDR", "127.0.0.1:0"),
         ("LANDING_SITE_ROOT", "site"),
         ("LANDING_DATA", "by-environment"),
@@ -48,7 +46,7 @@ fn environment_variables_set_the_options() {
     assert!(sandbox.path().join("by-environment/waitlist").is_dir());
 }
 
-/// As a Compose file or a unit writes them that leaves a setting to its default.
+/// Compose files and systemd units set a variable to an empty value when they leave an option at its default.
 #[test]
 fn empty_variables_count_as_unset() {
     let sandbox = Sandbox::new();
@@ -62,11 +60,10 @@ fn empty_variables_count_as_unset() {
     let page = server.request("GET", "/", "");
     assert!(page.contains("Steward runs the business."), "{page}");
     assert!(!page.contains("'unsafe-inline'"), "{page:.2000}");
-    // Also for the other commands.
-    let mut count = Command::new(env!("CARGO_BIN_EXE_landing"));
-    let count = count.current_dir(sandbox.path()).env_clear();
+    // The same holds for the other commands.
+    let mut count = landing(sandbox.path());
     let count = count.env("LANDING_STORE", "").arg("count").output();
-    assert_eq!(count.expect("it runs").stdout, b"0\n");
+    assert_eq!(count.expect("the program runs").stdout, b"0\n");
 }
 
 #[test]
@@ -100,7 +97,7 @@ fn warns_once_about_an_unset_origin() {
 fn finds_site_files_next_to_the_executable() {
     let sandbox = Sandbox::new();
     let program = sandbox.path().join("landing");
-    fs::copy(env!("CARGO_BIN_EXE_landing"), &program).expect("it can be copied");
+    fs::copy(env!("CARGO_BIN_EXE_landing"), &program).expect("writable");
     let elsewhere = TempDir::new().expect("a directory");
     let mut command = Command::new(program);
     command
@@ -118,7 +115,7 @@ fn finds_site_files_next_to_the_executable() {
 fn reports_missing_files_and_files_of_another_build() {
     let sandbox = Sandbox::new();
     let run = |sandbox: &Sandbox| {
-        let output = sandbox.command().output().expect("it runs");
+        let output = sandbox.command().output().expect("the program runs");
         assert_eq!(output.status.code(), Some(1));
         stderr(&output)
     };
@@ -139,24 +136,33 @@ fn reports_missing_files_and_files_of_another_build() {
 fn second_server_on_the_same_data_exits_with_an_error() {
     let sandbox = Sandbox::new();
     let first = sandbox.serve();
-    let output = sandbox.command().output().expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr(&output);
-    assert!(stderr.contains("data is in use by process"), "{stderr}");
-    assert!(stderr.contains(&first.child.id().to_string()), "{stderr}");
+    let second = sandbox.command().output().expect("the program runs");
+    assert_eq!(second.status.code(), Some(1));
+    let message = stderr(&second);
+    assert!(message.contains("data is in use by process"), "{message}");
+    assert!(message.contains(&first.child.id().to_string()), "{message}");
+
+    // The control socket still belongs to the first server.
+    let count = landing(sandbox.path()).arg("count").output();
+    let count = count.expect("the program runs");
+    assert_eq!(
+        (stderr(&count), count.status.code()),
+        (String::new(), Some(0))
+    );
+    assert_eq!(count.stdout, b"0\n");
 }
 
-/// The service manager starts it again; until then the log says why there is no site.
+/// The service manager restarts the server. Until then the log says why there is no site.
 #[test]
 fn exits_with_an_error_when_the_database_stays_unreachable() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
     command.env("DATABASE_URL", "postgres://owner:secret@127.0.0.1:1/list");
-    let output = command.output().expect("it runs");
+    let output = command.output().expect("the program runs");
     assert_eq!(output.status.code(), Some(1));
     let stderr = stderr(&output);
     assert!(
-        stderr.contains("127.0.0.1:1/list does not answer"),
+        stderr.contains("127.0.0.1:1/list does not respond"),
         "{stderr}"
     );
     assert!(!stderr.contains("secret"), "{stderr}");
@@ -166,17 +172,15 @@ fn exits_with_an_error_when_the_database_stays_unreachable() {
 fn reports_a_port_in_use_and_suggests_addr() {
     let sandbox = Sandbox::new();
     let first = sandbox.serve();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command
-        .current_dir(sandbox.path())
-        .args(["--data", "other", "--site-root", "site"]);
+    let mut command = landing(sandbox.path());
+    command.args(["--data", "other", "--site-root", "site"]);
     let output = command
         .args(["--addr", &first.addr])
         .output()
-        .expect("it runs");
+        .expect("the program runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).contains("choose another with --addr"),
+        stderr(&output).contains("choose another address with --addr"),
         "{}",
         stderr(&output)
     );
@@ -188,7 +192,7 @@ fn sigterm_and_sigint_finish_open_requests_and_exit_0() {
         let sandbox = Sandbox::new();
         let mut server = sandbox.serve();
         let body = r#"{"email":"ann@example.com"}"#;
-        let mut half = TcpStream::connect(&server.addr).expect("it listens");
+        let mut half = TcpStream::connect(&server.addr).expect("the server listens");
         write!(
             half,
             "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
@@ -196,25 +200,25 @@ fn sigterm_and_sigint_finish_open_requests_and_exit_0() {
             body.len(),
             &body[..10]
         )
-        .expect("it reads");
-        // It has begun this request once it answers a later one.
+        .expect("the server reads");
+        // Once the server responds to a later request, it has started to read this one.
         server.count();
         server.signal(signal);
-        // It no longer listens, but finishes what is under way.
-        wait_until("it no longer listens", || {
+        wait_until("the server no longer listens", || {
             TcpStream::connect(&server.addr).is_err()
         });
-        write!(half, "{}", &body[10..]).expect("it still reads");
-        let response = std::io::read_to_string(half).expect("it answers");
+        write!(half, "{}", &body[10..]).expect("the server still reads");
+        let response = std::io::read_to_string(half).expect("a response");
         assert!(response.starts_with("HTTP/1.1 201"), "{signal}: {response}");
         assert_eq!(server.wait_for_exit(), Some(0), "{signal}");
-        assert_eq!(sandbox.serve().count(), r#"{"count":1}"#, "{signal}");
+        assert_eq!(sandbox.serve().count(), 1, "{signal}");
     }
 }
 
 #[test]
 fn rejects_invalid_option_values_by_name() {
-    let wrong = [
+    let sandbox = Sandbox::new();
+    let invalid = [
         ("--addr", "localhost"),
         ("--addr", "127.0.0.1:99999"),
         ("--origin", "steward.example"),
@@ -240,22 +244,21 @@ fn rejects_invalid_option_values_by_name() {
         ("--shutdown-grace", "1m"),
         ("--log", "xml"),
     ];
-    for (option, value) in wrong {
+    for (option, value) in invalid {
         let error = parse_config(&[option, value])
-            .expect_err("it is wrong")
+            .expect_err("an invalid value")
             .to_string();
         assert!(error.contains(option), "{option} {value}: {error}");
 
         if value.is_empty() {
-            // A variable that is empty counts as unset.
+            // An empty variable counts as unset.
             continue;
         }
         let variable = variable(&option[2..]);
-        let output = Command::new(env!("CARGO_BIN_EXE_landing"))
-            .env_clear()
+        let output = landing(sandbox.path())
             .env(&variable, value)
             .output()
-            .expect("it runs");
+            .expect("the program runs");
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
         assert!(
             stderr(&output).contains(option),
@@ -265,7 +268,7 @@ fn rejects_invalid_option_values_by_name() {
     }
 }
 
-/// The options of the server.
+/// All options of the server.
 const OPTIONS: [&str; 16] = [
     "addr",
     "store",
@@ -285,30 +288,28 @@ const OPTIONS: [&str; 16] = [
     "log",
 ];
 
-/// The environment variable of an option.
+/// Returns the environment variable that sets an option.
 fn variable(option: &str) -> String {
     format!("LANDING_{}", option.replace('-', "_").to_uppercase())
 }
 
 #[test]
 fn help_lists_every_option_and_its_variable() {
-    let output = Command::new(env!("CARGO_BIN_EXE_landing"))
-        .arg("--help")
-        .output();
-    let help = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
+    let output = landing(Sandbox::new().path()).arg("--help").output();
+    let help = String::from_utf8_lossy(&output.expect("the program runs").stdout).into_owned();
     for option in OPTIONS {
         assert!(help.contains(&format!("--{option} ")), "{option}: {help}");
         assert!(help.contains(&variable(option)), "{option}: {help}");
     }
 }
 
-/// A database that answers a login with an error of this code.
-fn refusing_database(code: &'static str) -> String {
+/// Starts a fake database that rejects each login with an error of this code. Returns its URL.
+fn rejecting_database(code: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let addr = listener.local_addr().expect("it is bound");
+    let addr = listener.local_addr().expect("a bound socket");
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.expect("it connects");
+            let mut stream = stream.expect("a connection");
             let fields = format!("SFATAL\0VFATAL\0C{code}\0Mgo away\0\0");
             let length = (fields.len() + 4) as u32;
             let mut login = [0; 1024];
@@ -323,13 +324,20 @@ fn refusing_database(code: &'static str) -> String {
 
 #[test]
 fn reports_a_malformed_database_error_code() {
-    for code in ["", "4", "42", "é", "1é2"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        command.args(["count", "--store", &refusing_database(code)]);
-        let output = command.env_clear().output().expect("it runs");
+    let sandbox = Sandbox::new();
+    let assert_reported = |code: &'static str| {
+        let mut command = landing(sandbox.path());
+        command.args(["count", "--store", &rejecting_database(code)]);
+        let output = command.output().expect("the program runs");
         let stderr = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{code}: {stderr}");
         assert!(stderr.contains("127.0.0.1:"), "{code}: {stderr}");
         assert!(!stderr.contains("panicked"), "{code}: {stderr}");
-    }
+    };
+    // Each command retries for 15 seconds.
+    thread::scope(|scope| {
+        for code in ["", "4", "42", "é", "1é2"] {
+            scope.spawn(move || assert_reported(code));
+        }
+    });
 }

@@ -1,11 +1,15 @@
-//! The site from outside: over HTTP, through the public types, and as a program.
+//! Tests of the site from outside: over HTTP, through the public types, and as a program.
+//!
+//! One binary holds all of them, because each binary would link the whole program again.
 
 mod architecture;
 mod cli;
 mod delivery;
+mod documentation_links;
 #[cfg(target_os = "linux")]
 mod durability;
 mod email;
+mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
 #[cfg(target_os = "linux")]

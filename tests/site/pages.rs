@@ -1,22 +1,13 @@
-//! The two pages: what stands in them, and the form that posts itself.
+//! The landing page, the page for unknown paths, and the form as browsers without JavaScript post it.
 
 use std::time::Duration;
 
-use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::{
     process::TEST_TIMEOUT,
     test_site::{TestSite, header},
 };
-
-/// Posts the form as a browser without JavaScript does.
-async fn post_form(site: &TestSite, body: &'static str) -> Response {
-    let form = site
-        .post("/")
-        .header("content-type", "application/x-www-form-urlencoded");
-    form.body(body).send().await.expect("a response")
-}
 
 #[tokio::test]
 async fn sections_are_in_order() {
@@ -31,8 +22,8 @@ async fn sections_are_in_order() {
         "id=\"contact\"",
         "<footer",
     ];
-    let places: Vec<_> = marks.map(|mark| page.find(mark).expect(mark)).into();
-    assert!(places.is_sorted(), "{places:?}");
+    let positions: Vec<_> = marks.map(|mark| page.find(mark).expect(mark)).into();
+    assert!(positions.is_sorted(), "{positions:?}");
 }
 
 #[tokio::test]
@@ -44,21 +35,21 @@ async fn page_is_complete_html_with_one_external_script() {
         &page[..60]
     );
     assert!(page.ends_with("</html>"));
-    assert!(!page.contains("<!>"), "no markers of Leptos");
+    assert!(!page.contains("<!>"), "a hydration marker of Leptos");
     let scripts: Vec<_> = page.split("<script ").skip(1).collect();
     let [data, script] = scripts[..] else {
         panic!("a data block and a script: {scripts:?}");
     };
     let data = data.strip_prefix("type=\"application/ld+json\">");
     let data = data.and_then(|data| data.split_once("</script>"));
-    serde_json::from_str::<serde_json::Value>(data.expect("it ends").0).expect("JSON");
+    serde_json::from_str::<serde_json::Value>(data.expect("a closing tag").0).expect("JSON");
     let (attributes, rest) = script.split_once('>').expect("a tag");
     assert!(
         attributes.starts_with("type=\"module\" async fetchpriority=\"low\" src=\"/islands/boot-"),
         "{attributes}"
     );
-    assert!(rest.starts_with("</script>"), "nothing inside");
-    assert_eq!(page.matches("<script").count(), 2, "no other");
+    assert!(rest.starts_with("</script>"), "an inline script");
+    assert_eq!(page.matches("<script").count(), 2, "no other script");
     assert_eq!(page.matches("</script").count(), 2);
     assert!(!page.contains(" style=\""));
 }
@@ -74,20 +65,7 @@ async fn islands_are_rendered_without_javascript() {
     }
     assert!(page.contains("0 entrepreneurs already on the list"));
     assert!(page.contains("href=\"mailto:hello@steward.example\""));
-    assert!(!page.contains("{{"), "every placeholder is filled in");
-}
-
-#[tokio::test]
-async fn form_page_shows_the_current_count() {
-    let site = TestSite::start().await;
-    assert_eq!(site.join("ann@example.com").await.status(), 201);
-    // The page by form is made for this response alone, so it is never behind.
-    let page = post_form(&site, "email=ann%40example.com")
-        .await
-        .text()
-        .await
-        .expect("text");
-    assert!(page.contains("1 entrepreneurs already on the list"));
+    assert!(!page.contains("{{"), "a placeholder is not filled in");
 }
 
 #[tokio::test]
@@ -108,7 +86,7 @@ async fn unknown_paths_render_the_not_found_page() {
         let page = response.text().await.expect("text");
         assert!(page.contains("<title>404 Page Not Found</title>"), "{page}");
         assert!(page.contains("Did you forget to add the page to the router?"));
-        assert!(page.contains("href=\"/\""), "a way home");
+        assert!(page.contains("href=\"/\""), "no link to the landing page");
     }
 }
 
@@ -186,10 +164,12 @@ async fn failed_form_post_renders_its_error_in_the_page() {
     ];
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     for (body, status, text) in cases {
-        let response = post_form(&site, body).await;
+        let response = site.post_form(body).await;
         assert_eq!(response.status(), status, "{body}");
         assert_eq!(header(&response, "cache-control"), "no-store");
         let page = response.text().await.expect("text");
+        // The page is rendered for this response, so its count is current.
+        assert!(page.contains("1 entrepreneurs already on the list"));
         let title = format!("<title>Error: {text} — Steward</title>");
         assert!(page.contains(&title), "{body}");
         let (id, invalid) = (described_by(&page), status == 400);
@@ -198,7 +178,7 @@ async fn failed_form_post_renders_its_error_in_the_page() {
             "{body}"
         );
         let message = page.split_once(&format!("<p data-own id=\"{id}\""));
-        let message = message.expect("it describes the field").1;
+        let message = message.expect("a message").1;
         assert!(
             message
                 .split_once("</p>")
@@ -209,7 +189,7 @@ async fn failed_form_post_renders_its_error_in_the_page() {
     assert_eq!(site.count().await, 1);
 }
 
-/// The id of what describes the field.
+/// Returns the ID of the element that describes the email field.
 fn described_by(page: &str) -> &str {
     let (_, rest) = page
         .split_once("aria-describedby=\"")
@@ -220,12 +200,12 @@ fn described_by(page: &str) -> &str {
 #[tokio::test]
 async fn successful_form_post_redirects_to_a_reloadable_page() {
     let site = TestSite::start().await;
-    let response = post_form(&site, "email=ann%40example.com").await;
+    let response = site.post_form("email=ann%40example.com").await;
     assert_eq!(response.status(), 303);
     assert_eq!(header(&response, "cache-control"), "no-store");
     assert_eq!(header(&response, "location"), "/?joined#waitlist");
     for _ in 0..2 {
-        // Also before the page for everybody has the new count.
+        // This page has the new count even before the cached page has it.
         let response = site.get("/?joined").send().await.expect("a response");
         assert_eq!(response.status(), 200);
         assert_eq!(header(&response, "cache-control"), "no-store");
@@ -249,7 +229,7 @@ async fn count_is_hidden_below_the_configured_minimum() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(TEST_TIMEOUT, shown).await.expect("it is shown");
+    timeout(TEST_TIMEOUT, shown).await.expect("a count");
     let site = TestSite::start().await;
     assert!(site.page().await.contains("data-state=\"empty\""));
 }
@@ -257,19 +237,11 @@ async fn count_is_hidden_below_the_configured_minimum() {
 #[tokio::test]
 async fn only_a_failed_form_keeps_the_typed_address() {
     let site = TestSite::start().await;
-    let page = post_form(&site, "email=%3Cann%3E%22")
-        .await
-        .text()
-        .await
-        .expect("text");
-    assert!(
-        page.contains("value=\"&lt;ann&gt;&quot;\""),
-        "kept and escaped"
-    );
-    assert_eq!(
-        post_form(&site, "email=ann%40example.com").await.status(),
-        303
-    );
+    let failed = site.post_form("email=%3Cann%3E%22").await;
+    let page = failed.text().await.expect("text");
+    assert!(page.contains("value=\"&lt;ann&gt;&quot;\""), "{page}");
+    let joined = site.post_form("email=ann%40example.com").await;
+    assert_eq!(joined.status(), 303);
     let page = site.get("/?joined").send().await.expect("a response");
     assert!(page.text().await.expect("text").contains("value=\"\""));
 }
@@ -277,20 +249,8 @@ async fn only_a_failed_form_keeps_the_typed_address() {
 #[tokio::test]
 async fn rejects_a_form_above_4_kib_with_a_page() {
     let site = TestSite::start().await;
-    let form = site
-        .post("/")
-        .header("content-type", "application/x-www-form-urlencoded");
-    let response = form
-        .body(format!("email={}", "a".repeat(5000)))
-        .send()
-        .await
-        .expect("a response");
+    let response = site.post_form(format!("email={}", "a".repeat(5000))).await;
     assert_eq!(response.status(), 413);
-    assert!(
-        response
-            .text()
-            .await
-            .expect("text")
-            .contains("Please try again.")
-    );
+    let page = response.text().await.expect("text");
+    assert!(page.contains("Please try again."));
 }

@@ -1,5 +1,4 @@
-//! A database server of the tests' own: in a temporary directory, by a user without rights, and never
-//! another one.
+//! Runs a PostgreSQL server for the tests, in a temporary directory and as an unprivileged user.
 
 use std::{
     env, fs,
@@ -23,18 +22,19 @@ use rand::RngExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// One for all tests that do it no harm. It goes with this process.
-pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> = LazyLock::new(PostgresServer::start);
+/// The server for all tests that do not disturb it. It is removed when this process exits.
+pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
+    LazyLock::new(|| PostgresServer::with_settings(&["max_connections = 400"]));
 
 pub(crate) const PASSWORD: &str = "secret-of-the-tests";
 
-/// A server that listens on this machine alone. It is gone with its files when this is, or when this
-/// process ends in whatever way.
+/// A server that listens only on the loopback address. It is stopped and its files are removed when this
+/// value is dropped, or when this process exits for any reason.
 pub(crate) struct PostgresServer {
     folder: PathBuf,
     pub(crate) port: u16,
     databases: AtomicU32,
-    /// Waits for its input to end, and then cleans up.
+    /// A shell that waits until its standard input is closed, and then cleans up.
     cleanup: Child,
 }
 
@@ -43,12 +43,12 @@ impl PostgresServer {
         Self::with_settings(&[])
     }
 
-    /// A server with settings, a line each.
+    /// Starts a server with these lines in its configuration.
     pub(crate) fn with_settings(settings: &[&str]) -> Self {
         Self::in_folder(&env::temp_dir(), settings)
     }
 
-    /// A server on the disk of a folder.
+    /// Starts a server with its files in a folder.
     pub(crate) fn in_folder(folder: &Path, settings: &[&str]) -> Self {
         let server = Self::create_directory(folder);
         server.write("password", PASSWORD);
@@ -69,12 +69,12 @@ impl PostgresServer {
         server
     }
 
-    /// One that copies all that another one does.
+    /// Starts a standby of another server.
     pub(crate) fn standby_of(first: &Self) -> Self {
         Self::standby_in(&env::temp_dir(), free_port(), first)
     }
 
-    /// One on the disk of a folder, and on a port, that copies all that another one does.
+    /// Starts a standby of another server, with its files in a folder and on this port.
     pub(crate) fn standby_in(folder: &Path, port: u16, first: &Self) -> Self {
         let mut server = Self::create_directory(folder);
         server.port = port;
@@ -88,15 +88,25 @@ impl PostgresServer {
         server
     }
 
-    /// Makes a standby the first one. It waits for no other, if the first one did not when it was copied.
+    /// Makes a standby the primary. It has the settings that the primary had when the standby was created,
+    /// such as `synchronous_standby_names`.
     pub(crate) fn promote(&self) {
         assert_success(&self.run("pg_ctl", &["promote", "-w", "-D", "data"]));
+    }
+
+    /// Makes each commit wait for these standbys. An empty list makes none wait.
+    ///
+    /// Running sessions apply the setting some time later.
+    pub(crate) fn set_synchronous_standby(&self, names: &str) {
+        let setting = format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'");
+        self.sql("postgres", &setting);
+        self.sql("postgres", "SELECT pg_reload_conf()");
     }
 
     fn create_directory(folder: &Path) -> Self {
         let folder = TempDir::new_in(folder).expect("a directory").keep();
         if let Some((user, group)) = unprivileged_ids() {
-            chown(&folder, Some(user), Some(group)).expect("root may");
+            chown(&folder, Some(user), Some(group)).expect("permitted to root");
         }
         let cleanup = unprivileged_command("sh")
             .args(["-c", CLEANUP_SCRIPT, "keeper"])
@@ -122,7 +132,7 @@ impl PostgresServer {
         self.append("data/postgresql.conf", &(own + &settings.join("\n") + "\n"));
     }
 
-    /// A new database, as a URL says it.
+    /// Creates a database and returns its URL.
     pub(crate) fn create_database(&self) -> String {
         let name = format!("list{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
@@ -136,20 +146,20 @@ impl PostgresServer {
         )
     }
 
-    /// What a statement prints.
+    /// Runs a statement and returns what it prints.
     pub(crate) fn sql(&self, database: &str, statement: &str) -> String {
         let url = self.url(database);
-        let done = self.run("psql", &["-X", "-A", "-t", "-q", "-c", statement, &url]);
-        assert_success(&done);
-        String::from_utf8(done.stdout)
+        let output = self.run("psql", &["-X", "-A", "-t", "-q", "-c", statement, &url]);
+        assert_success(&output);
+        String::from_utf8(output.stdout)
             .expect("text")
             .trim()
             .to_owned()
     }
 
     pub(crate) fn up(&self) {
-        let done = self.run("pg_ctl", &["start", "-w", "-D", "data", "-l", "log"]);
-        assert!(done.status.success(), "{}", self.read("log"));
+        let output = self.run("pg_ctl", &["start", "-w", "-D", "data", "-l", "log"]);
+        assert!(output.status.success(), "{}", self.read("log"));
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -158,12 +168,12 @@ impl PostgresServer {
             .success()
     }
 
-    /// Stops it: `smart`, `fast` or `immediate`.
+    /// Stops the server in a mode of `pg_ctl`: `smart`, `fast` or `immediate`.
     pub(crate) fn down(&self, mode: &str) {
         assert_success(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
     }
 
-    /// Its processes: the one that listens and those that serve.
+    /// Returns the IDs of the postmaster and of its children.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let postmaster = self.read("data/postmaster.pid");
         let postmaster: u32 = postmaster
@@ -183,13 +193,13 @@ impl PostgresServer {
         std::iter::once(postmaster).chain(children).collect()
     }
 
-    /// Writes a file into its directory, readable by it alone.
+    /// Writes a file into the server's directory, readable only by the server.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
         fs::write(&path, text).expect("writable");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permitted");
         if let Some((user, group)) = unprivileged_ids() {
-            chown(&path, Some(user), Some(group)).expect("root may");
+            chown(&path, Some(user), Some(group)).expect("permitted to root");
         }
     }
 
@@ -197,7 +207,7 @@ impl PostgresServer {
         let file = fs::OpenOptions::new()
             .append(true)
             .open(self.folder.join(name));
-        let written = file.expect("it is there").write_all(text.as_bytes());
+        let written = file.expect("the file exists").write_all(text.as_bytes());
         written.expect("writable");
     }
 
@@ -205,16 +215,16 @@ impl PostgresServer {
         fs::read_to_string(self.folder.join(name)).expect("readable")
     }
 
-    /// Runs one of its programs.
+    /// Runs one of PostgreSQL's programs.
     pub(crate) fn run(&self, program: &str, args: &[&str]) -> Output {
         unprivileged_command(binaries().join(program))
             .args(args)
             .env("PGPASSWORD", PASSWORD)
             .current_dir(&self.folder)
-            // What is left running must not keep who reads its output waiting.
+            // A server that keeps running must not inherit the standard input of the tests.
             .stdin(Stdio::null())
             .output()
-            .expect("it runs")
+            .expect("the program runs")
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -226,23 +236,24 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         drop(self.cleanup.stdin.take());
         let _ = self.cleanup.wait();
-        // In a folder of somebody else's it could not remove its own.
+        // The cleanup cannot remove a folder whose parent belongs to another user.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Its arguments: the programs, and the directory. Ctrl-C in a terminal does not reach it.
+/// Stops the server and removes its files. `$1` is the directory of PostgreSQL's programs, `$2` the folder of
+/// the server. The script runs in a new process group, so Ctrl-C in a terminal does not interrupt it.
 const CLEANUP_SCRIPT: &str = r#"
     cat >/dev/null
-    # A test may have stopped it in the middle.
+    # A test may have stopped the server with SIGSTOP.
     first=$(head -n 1 "$2/data/postmaster.pid")
     kill -CONT $first $(ps -o pid= --ppid "$first")
     "$1/pg_ctl" stop -w -D "$2/data" -m immediate
     rm -rf "$2"
 "#;
 
-/// A new, empty database of the shared server. With `CONFORMANCE_STORE`, which names a database of somebody's,
-/// a new schema in that one, which is gone with this.
+/// Returns a new, empty database on the shared server. If `CONFORMANCE_STORE` is the URL of a database,
+/// returns a new schema in that database instead, which is dropped with the returned value.
 pub(crate) fn test_database() -> TestDatabase {
     let Some(store) = env::var("CONFORMANCE_STORE").ok() else {
         let url = SHARED_SERVER.create_database().parse().expect("a URL");
@@ -260,7 +271,7 @@ pub(crate) fn test_database() -> TestDatabase {
 
 pub(crate) struct TestDatabase {
     url: DatabaseUrl,
-    /// Where it is, and its name.
+    /// The URL of the database that has the schema, and the schema's name.
     schema: Option<(String, String)>,
 }
 
@@ -281,17 +292,21 @@ impl Drop for TestDatabase {
 }
 
 fn run_psql(store: &str, statement: &str) {
-    let done = Command::new(binaries().join("psql"))
+    let output = Command::new(binaries().join("psql"))
         .args(["-X", "-q", "-c", statement, store])
         .env("PGOPTIONS", "-c client_min_messages=warning")
         .output();
-    assert_success(&done.expect("psql runs"));
+    assert_success(&output.expect("psql runs"));
 }
 
-/// The newest server's programs: where Debian has them, or on the PATH.
+/// Returns the directory of PostgreSQL's programs: the newest version where Debian installs them, or the one
+/// on PATH.
 fn binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let mut versions: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
+    let mut versions: Vec<_> = versions
+        .flatten()
+        .map(|version| version.path().join("bin"))
+        .collect();
     versions.retain(|folder| folder.join("initdb").exists());
     versions.sort();
     let on_path = || {
@@ -304,7 +319,7 @@ fn binaries() -> PathBuf {
         .expect("PostgreSQL; run `.ci/setup test`")
 }
 
-/// Whom to run as when this is root, whom PostgreSQL refuses.
+/// Returns the IDs of the user and group to run PostgreSQL as. It refuses to run as root.
 fn unprivileged_ids() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -317,7 +332,7 @@ fn unprivileged_ids() -> Option<(u32, u32)> {
         let mut fields = line.split(':').skip(2);
         Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
     };
-    Some(ids("nobody").expect("every system has one"))
+    Some(ids("nobody").expect("a user named nobody"))
 }
 
 pub(crate) fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
@@ -325,20 +340,21 @@ pub(crate) fn unprivileged_command(program: impl AsRef<std::ffi::OsStr>) -> Comm
     if let Some((user, group)) = unprivileged_ids() {
         command.uid(user).gid(group);
     }
-    // In its words, not in those of the machine's language.
+    // The tests expect English messages.
     command.env("LC_ALL", "C").current_dir("/");
     command
 }
 
-fn assert_success(done: &Output) {
+fn assert_success(output: &Output) {
     assert!(
-        done.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&done.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
 }
 
-/// Below those that the kernel gives to others meanwhile (32768 to 60999 on Linux).
+/// Returns a free port below the range from which the kernel assigns ports to other sockets (32768 to 60999
+/// on Linux).
 pub(crate) fn free_port() -> u16 {
     loop {
         let port = rand::rng().random_range(20_000..30_000);

@@ -1,4 +1,4 @@
-//! The program, running: started as a command, asked over HTTP, stopped by signals.
+//! Runs the program as a process: starts it, sends it HTTP requests, and stops it with signals.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::fixtures::write_site;
 
-/// A directory with the program's site and data.
+/// A temporary directory for one test, in which the program finds its site files and keeps its data.
 pub(crate) struct Sandbox(TempDir);
 
 impl Sandbox {
@@ -29,12 +29,13 @@ impl Sandbox {
         self.0.path()
     }
 
-    /// The program as it is called here, on a free port.
+    /// Returns the command that serves this sandbox on a free port.
     pub(crate) fn command(&self) -> Command {
         self.wrapped_command(Command::new(env!("CARGO_BIN_EXE_landing")))
     }
 
-    /// The program called by another one, whose last argument names it.
+    /// Completes a command that ends with the program's path, such as `strace … landing`, to one that serves
+    /// this sandbox.
     pub(crate) fn wrapped_command(&self, mut command: Command) -> Command {
         command.env_clear().current_dir(self.path()).args([
             "--addr",
@@ -42,7 +43,7 @@ impl Sandbox {
             "--site-root",
             "site",
         ]);
-        // Tests sign up as often as they like, unless they are about that.
+        // No rate limit, unless a test sets one.
         command.env("LANDING_SIGNUPS_PER_MINUTE", "0");
         command
     }
@@ -52,27 +53,52 @@ impl Sandbox {
     }
 }
 
-/// A program that serves; killed at the end.
+/// Returns the program without arguments, in a directory and with an empty environment.
+pub(crate) fn landing(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    command.env_clear().current_dir(directory);
+    command
+}
+
+/// Returns a shell that runs a script, such as `ulimit -n 40`, and then becomes the program.
+pub(crate) fn landing_after(script: &str) -> Command {
+    let script = format!(r#"{script}; exec "$0" "$@""#);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_landing")]);
+    shell
+}
+
+/// A running server. Dropping it kills the process.
 pub(crate) struct ServerProcess {
     pub(crate) child: Child,
     pub(crate) addr: String,
-    /// What it said before it served.
+    /// The lines of standard error before the server listened.
     pub(crate) startup_log: Vec<String>,
-    /// Reads what it says after that, so that it never waits for it.
+    /// Reads the lines after that, so that the server never blocks on a full pipe.
     log_reader: Option<JoinHandle<Vec<String>>>,
 }
 
 impl ServerProcess {
     pub(crate) fn start(mut command: Command) -> Self {
-        Self::from_child(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+        Self::from_child(
+            command
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the program starts"),
+        )
     }
 
-    /// A program whose standard error is read until it serves, and then only by the test.
+    /// Starts a server whose standard error is read until the server listens. The test reads the rest.
     pub(crate) fn start_with_unread_stderr(mut command: Command) -> (Self, BufReader<ChildStderr>) {
-        Self::from_child_unread(command.stderr(Stdio::piped()).spawn().expect("it starts"))
+        Self::from_child_unread(
+            command
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the program starts"),
+        )
     }
 
-    /// A program that was started, with its standard error piped.
+    /// Takes over a process that was started with a pipe as its standard error.
     pub(crate) fn from_child(child: Child) -> Self {
         let (mut server, log) = Self::from_child_unread(child);
         let lines = log.lines().map_while(Result::ok);
@@ -80,12 +106,12 @@ impl ServerProcess {
         server
     }
 
-    /// A program that writes its log to a file.
+    /// Starts a server that writes its log to a file.
     pub(crate) fn start_with_log_file(mut command: Command, log: &Path) -> Self {
         let before = fs::metadata(log).map_or(0, |log| log.len() as usize);
-        let child = command.spawn().expect("it starts");
+        let child = command.spawn().expect("the program starts");
         let mut addr = String::new();
-        wait_until("it serves", || {
+        wait_until("the server listens", || {
             let text = fs::read_to_string(log).unwrap_or_default();
             let text = text.get(before..).unwrap_or_default();
             let address = text.split_once("serving on http://").map(|(_, rest)| rest);
@@ -102,7 +128,7 @@ impl ServerProcess {
     }
 
     fn from_child_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {
-        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut lines = log.by_ref().lines().map_while(Result::ok);
         let mut startup_log = Vec::new();
         let serving = lines.find_map(|line| {
@@ -114,28 +140,27 @@ impl ServerProcess {
         });
         let server = Self {
             child,
-            addr: serving.unwrap_or_else(|| panic!("it does not serve: {startup_log:?}")),
+            addr: serving.unwrap_or_else(|| panic!("the server does not start: {startup_log:?}")),
             startup_log,
             log_reader: None,
         };
         (server, log)
     }
 
-    /// Sends one request and returns the whole response.
+    /// Sends one request and returns the whole response, or an empty string if the server exits first.
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.addr).expect("it listens");
+        let mut stream = TcpStream::connect(&self.addr).expect("the server listens");
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )
-        .expect("it reads");
-        // A program that dies meanwhile answers nothing.
+        .expect("the server reads");
         std::io::read_to_string(stream).unwrap_or_default()
     }
 
-    /// The status, or nothing when there was no response.
+    /// Signs up and returns the status, or an empty string if there was no response.
     pub(crate) fn join(&self, email: &str) -> String {
         let response = self.request(
             "POST",
@@ -145,27 +170,33 @@ impl ServerProcess {
         response.split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
-    pub(crate) fn count(&self) -> String {
+    /// Returns the number of entries that the API reports.
+    pub(crate) fn count(&self) -> u64 {
         let response = self.request("GET", "/api/waitlist/count", "");
-        response.rsplit("\r\n").next().expect("a body").to_owned()
+        let (_, body) = response.split_once("\r\n\r\n").expect("a body");
+        let count = body.strip_prefix(r#"{"count":"#);
+        let count = count.and_then(|rest| rest.strip_suffix('}'));
+        count
+            .and_then(|count| count.parse().ok())
+            .unwrap_or_else(|| panic!("not a count: {response}"))
     }
 
     pub(crate) fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }
 
-    /// Waits for its end and returns its exit code.
+    /// Waits until the process exits, and returns its exit code.
     pub(crate) fn wait_for_exit(&mut self) -> Option<i32> {
         wait_for_exit(&mut self.child)
     }
 
-    /// Waits for its end and returns what it said since it served.
+    /// Waits until the process exits, and returns the lines it logged since it listened. Works once.
     pub(crate) fn log(&mut self) -> Vec<String> {
-        let log_reader = self.log_reader.take().expect("asked once");
-        log_reader.join().expect("it reads lines")
+        let log_reader = self.log_reader.take().expect("the first call");
+        log_reader.join().expect("no panic")
     }
 
-    /// The same without the lines of requests.
+    /// Like [`Self::log`], without the lines of requests.
     pub(crate) fn log_without_requests(&mut self) -> Vec<String> {
         let mut log = self.log();
         log.retain(|line| !line.contains(" answered "));
@@ -175,38 +206,41 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Longer than anything takes that is waited for.
+/// Maximum time that a test waits for an event. Longer than any event takes.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Waits until something holds, and fails when it does not within [`TEST_TIMEOUT`].
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
+/// Waits until a condition holds.
+///
+/// # Panics
+/// If the condition does not hold within [`TEST_TIMEOUT`].
+pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
     while !holds() {
         assert!(
-            begun.elapsed() < TEST_TIMEOUT,
-            "it took too long until {what}"
+            start.elapsed() < TEST_TIMEOUT,
+            "timed out waiting until {condition}"
         );
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// The exit code of a process, which must end within [`TEST_TIMEOUT`].
+/// Waits until a process exits, at most [`TEST_TIMEOUT`], and returns its exit code.
 pub(crate) fn wait_for_exit(child: &mut Child) -> Option<i32> {
     let mut status = None;
-    wait_until("the process ends", || {
-        status = child.try_wait().expect("it is ours");
+    wait_until("the process exits", || {
+        status = child.try_wait().expect("a child process");
         status.is_some()
     });
     status.and_then(|status| status.code())
 }
 
-/// Sends a process a signal.
+/// Sends a signal, such as `-TERM`, to a process.
 pub(crate) fn signal(process: u32, name: &str) {
     let kill = Command::new("kill")
         .args([name, &process.to_string()])

@@ -1,4 +1,5 @@
-//! The README's recipes for a proxy with TLS, each with the real proxy and a certificate made here.
+//! Runs the recipes for reverse proxies in `docs/deployment.md`, each with the real proxy and a self-signed
+//! certificate.
 
 use std::{
     fs,
@@ -12,17 +13,17 @@ use crate::{
     process::{Sandbox, ServerProcess, wait_until},
 };
 
-/// A running proxy.
+/// A running proxy. Dropping it kills the process.
 pub(crate) struct ProxyProcess(Child);
 
 impl ProxyProcess {
-    /// Returns when it listens.
+    /// Starts a proxy and waits until it listens.
     pub(crate) fn start(command: &mut Command, port: u16) -> Self {
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut proxy = Self(command.spawn().expect("the proxy starts"));
         wait_until("the proxy listens", || {
-            let ended = proxy.0.try_wait().expect("it runs");
-            assert!(ended.is_none(), "the proxy has ended");
+            let ended = proxy.0.try_wait().expect("a child process");
+            assert!(ended.is_none(), "the proxy has exited");
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
         proxy
@@ -36,16 +37,20 @@ impl Drop for ProxyProcess {
     }
 }
 
-/// A block of code in the README, by its language.
+/// Returns the first code block in a language from the pages that have recipes.
 pub(crate) fn recipe(language: &str) -> String {
-    let readme = include_str!("../../README.md");
-    let (_, block) = readme
+    let pages = concat!(
+        include_str!("../../docs/deployment.md"),
+        include_str!("../../docs/instances.md")
+    );
+    let (_, block) = pages
         .split_once(&format!("```{language}\n"))
         .expect("a recipe");
-    block.split_once("```").expect("its end").0.to_owned()
+    let (block, _) = block.split_once("```").expect("an end of the block");
+    block.to_owned()
 }
 
-/// Makes a key and a certificate for localhost.
+/// Creates a key and a certificate for localhost.
 fn create_certificate(folder: &Path) {
     let made = Command::new("openssl")
         .args([
@@ -64,7 +69,7 @@ fn create_certificate(folder: &Path) {
     assert!(made.expect("openssl runs").success());
 }
 
-/// The status of an answer through the proxy, and its version of HTTP. `from`: the visitor's address.
+/// Sends a request through the proxy from the address `from`. Returns the status and the HTTP version.
 fn curl(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
     let output = Command::new("curl")
         .args([
@@ -90,11 +95,11 @@ fn curl(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
     (status.to_owned(), version.to_owned())
 }
 
-/// The status of a sign-up through the proxy. `claims`: what the visitor says it is.
-fn join(port: u16, from: &str, email: &str, claims: &str) -> String {
+/// Signs up through the proxy from the address `from`, with a forged `X-Forwarded-For`. Returns the status.
+fn join(port: u16, from: &str, email: &str, forged: &str) -> String {
     let body = format!(r#"{{"email":"{email}"}}"#);
     let origin = format!("Origin: https://localhost:{port}");
-    let forwarded = format!("X-Forwarded-For: {claims}");
+    let forwarded = format!("X-Forwarded-For: {forged}");
     let mut arguments = vec![
         "--data",
         &body,
@@ -111,13 +116,14 @@ fn join(port: u16, from: &str, email: &str, claims: &str) -> String {
     curl(port, from, &arguments).0
 }
 
-/// Starts a proxy over the program, by the recipe as `adapt` has put it on ports of the test's.
+/// Starts a proxy in front of the program and checks the recipe. `adapt` turns the recipe into a command that
+/// uses the ports of the test.
 fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     let sandbox = Sandbox::new();
     create_certificate(sandbox.path());
     let port = free_port();
     let mut command = sandbox.command();
-    // What the README says beside the recipes.
+    // The options that the documentation gives beside the recipes.
     command.args([
         "--trusted-proxies",
         "127.0.0.1",
@@ -134,12 +140,12 @@ fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     for (from, email, status) in [
         ("127.0.0.2", "one@example.com", "201"),
         ("127.0.0.2", "one@example.com", "409"),
-        // Its address arrives, and what it claims does not.
+        // The rate limit sees the client's real address, not the forged one.
         ("127.0.0.2", "two@example.com", "429"),
         ("127.0.0.3", "three@example.com", "201"),
     ] {
-        let claims = format!("203.0.113.{}", email.len());
-        assert_eq!(join(port, from, email, &claims), status, "{from} {email}");
+        let forged = format!("203.0.113.{}", email.len());
+        assert_eq!(join(port, from, email, &forged), status, "{from} {email}");
     }
     let headers = Command::new("curl")
         .args(["--silent", "--insecure", "--head"])
@@ -184,7 +190,7 @@ fn nginx_recipe_works() {
     assert_recipe_works(|sandbox, addr, port| {
         let folder = sandbox.path().display().to_string();
         let lines = recipe("nginx");
-        // Where the tests run there may be no IPv6.
+        // The machine of the tests may have no IPv6.
         let lines = lines.split_inclusive('\n');
         let recipe = lines
             .filter(|line| !line.contains("[::]"))
@@ -222,7 +228,7 @@ fn haproxy_recipe_works() {
     });
 }
 
-/// HAProxy with a configuration, whose three instances are at these addresses.
+/// Returns HAProxy with a recipe, whose three instances are at these addresses.
 pub(crate) fn haproxy(folder: &Path, recipe: &str, instances: [&str; 3]) -> Command {
     let mut recipe = recipe.to_owned();
     for (number, instance) in (1..).zip(instances) {

@@ -1,10 +1,10 @@
-//! The style sheets: where their values may stand.
+//! The style sheets: all raw values are tokens.
 
 use std::{fs, path::Path};
 
 use regex::Regex;
 
-/// The style sheets by name, comments left out.
+/// Returns the style sheets by name, without comments.
 fn sheets() -> Vec<(String, String)> {
     let comment = Regex::new(r"(?s)/\*.*?\*/").expect("valid");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("style");
@@ -18,8 +18,8 @@ fn sheets() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The declarations of a sheet, one after the other: what stands between `:` and `;`. Conditions,
-/// where custom properties are not allowed, are left out.
+/// Returns the declarations of a sheet, without the conditions of at-rules, in which custom properties are
+/// not allowed.
 fn declarations(css: &str) -> Vec<String> {
     let condition = Regex::new(r"(?s)@(media|container|import|layer)[^{;]*[{;]").expect("valid");
     let declaration = Regex::new(r"(?s)[\w-]+\s*:\s[^;{}]*;").expect("valid");
@@ -30,8 +30,8 @@ fn declarations(css: &str) -> Vec<String> {
         .collect()
 }
 
-/// What only the tokens may say: absolute lengths, lengths of the page's scale, times, colours, and
-/// how type is set. (`em`, `ch`, `fr` and percent are proportions of the thing itself.)
+/// Matches the values that only tokens may have: absolute and viewport lengths, times, colours, opacities and
+/// type settings. (`em`, `ch`, `fr` and percent are relative to the element itself.)
 fn raw_value() -> Regex {
     Regex::new(
         r"(?ix) \d(px|pt|rem|vw|vi|vh|ms|s)\b | \#[0-9a-f]{3,8}\b
@@ -77,14 +77,14 @@ fn colours_sizes_and_durations_are_tokens() {
     let sheets = sheets();
     assert!(sheets.len() > 15, "the sheets are found");
     for (name, css) in sheets {
-        // The typefaces have measures of their own, and are made by a program.
+        // `fonts.css` is generated and holds the metrics of the fonts.
         if name == "tokens.css" || name == "fonts.css" {
             continue;
         }
         for declaration in declarations(&css) {
             assert!(
                 !raw_value().is_match(&declaration),
-                "{name}: {declaration} belongs into tokens.css"
+                "{name}: {declaration} belongs in tokens.css"
             );
         }
     }
@@ -101,7 +101,7 @@ fn tokens_are_declared_and_used() {
             .collect();
         found.sort();
         found.dedup();
-        // Radix sets its own.
+        // Radix declares these.
         found.retain(|name| !name.starts_with("--radix"));
         found
     };

@@ -1,4 +1,4 @@
-//! A server of a test's own: the router that `main` serves, on a free port, with its own store.
+//! Runs the site inside the test process, on a free port and with a new store.
 
 use std::{future::pending, sync::Arc};
 
@@ -16,13 +16,13 @@ use tokio::{
 
 use crate::fixtures::{parse_config, write_site};
 
-/// Tests sign up as often as they like, unless they are about that.
+/// No rate limit, unless a test sets one.
 const UNLIMITED: &str = "--signups-per-minute=0";
 
-/// The option that makes a test a trusted proxy, which may speak HTTP/2.
+/// Makes a test a trusted proxy. Only trusted proxies may use HTTP/2.
 pub(crate) const TRUST_LOOPBACK: &str = "--trusted-proxies=127.0.0.0/8";
 
-/// A running site. Its directories go when it goes.
+/// A running site. Dropping it removes its directories.
 pub(crate) struct TestSite {
     origin: String,
     client: Client,
@@ -30,24 +30,24 @@ pub(crate) struct TestSite {
 }
 
 impl TestSite {
-    /// A site with an empty list.
+    /// Starts a site with an empty list and no rate limit.
     pub(crate) async fn start() -> Self {
         Self::with_options(&[UNLIMITED]).await
     }
 
-    /// A site with command-line options.
+    /// Starts a site with an empty list and these command-line options.
     pub(crate) async fn with_options(options: &[&str]) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
         Self::serve(directory, Arc::new(list), options).await
     }
 
-    /// A site over a store of the test's making.
+    /// Starts a site with this store and no rate limit.
     pub(crate) async fn with_store(list: impl Waitlist) -> Self {
         Self::with_store_and_options(list, &[UNLIMITED]).await
     }
 
-    /// The same with command-line options.
+    /// Starts a site with this store and these command-line options.
     pub(crate) async fn with_store_and_options(list: impl Waitlist, options: &[&str]) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         Self::serve(directory, Arc::new(list), options).await
@@ -58,9 +58,9 @@ impl TestSite {
         write_site(&site_root, BUILD_ID);
         let mut config = parse_config(options).expect("valid options");
         config.site_root = Some(site_root);
-        let state = AppState::new(&config, list).expect("the site's files are there");
+        let state = AppState::new(&config, list).expect("complete site files");
         let listener = listen(([127, 0, 0, 1], 0).into()).expect("a free port");
-        let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));
         tokio::spawn(serve(listener, state, async || pending().await));
         let client = Client::builder()
             .redirect(Policy::none())
@@ -87,20 +87,20 @@ impl TestSite {
             .request(method, format!("{}{path}", self.origin))
     }
 
-    /// A connection to it, for what no client would send.
+    /// Opens a connection, for bytes that an HTTP client would not send.
     pub(crate) async fn connect(&self) -> TcpStream {
         let addr = self.origin.trim_start_matches("http://");
-        TcpStream::connect(addr).await.expect("it listens")
+        TcpStream::connect(addr).await.expect("the server listens")
     }
 
-    /// What comes back for bytes sent as they are, by a client that then says no more.
+    /// Sends bytes, shuts down the sending side, and returns everything the server sends.
     pub(crate) async fn send_raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
-        stream.write_all(bytes).await.expect("it reads");
-        stream.shutdown().await.expect("it can be shut");
+        stream.write_all(bytes).await.expect("the server reads");
+        stream.shutdown().await.expect("an open connection");
         let mut response = String::new();
         let read = stream.read_to_string(&mut response).await;
-        read.expect("it is not reset");
+        read.expect("no reset");
         response
     }
 
@@ -108,7 +108,7 @@ impl TestSite {
         &self.origin
     }
 
-    /// Signs up by the API.
+    /// Signs up through the API.
     pub(crate) async fn join(&self, email: &str) -> Response {
         let body = serde_json::json!({ "email": email });
         self.post("/api/waitlist")
@@ -126,6 +126,14 @@ impl TestSite {
         post.body(body).send().await.expect("a response")
     }
 
+    /// Posts the form as a browser without JavaScript does.
+    pub(crate) async fn post_form(&self, body: impl Into<reqwest::Body>) -> Response {
+        let post = self
+            .post("/")
+            .header("content-type", "application/x-www-form-urlencoded");
+        post.body(body).send().await.expect("a response")
+    }
+
     pub(crate) async fn count(&self) -> u64 {
         let response = self
             .get("/api/waitlist/count")
@@ -137,12 +145,12 @@ impl TestSite {
         body["count"].as_u64().expect("a number")
     }
 
-    /// The landing page's HTML.
+    /// Returns the HTML of the landing page.
     pub(crate) async fn page(&self) -> String {
         self.get_text("/").await
     }
 
-    /// What stands at a path.
+    /// Returns the body of a path that responds with 200.
     pub(crate) async fn get_text(&self, path: &str) -> String {
         let response = self.get(path).send().await.expect("a response");
         assert_eq!(response.status(), 200, "{path}");
@@ -150,13 +158,13 @@ impl TestSite {
     }
 }
 
-/// A client that speaks HTTP/2 without TLS, as proxies do.
+/// Returns a client that uses HTTP/2 without TLS, as proxies do.
 pub(crate) fn http2_client() -> Client {
     let client = Client::builder().http2_prior_knowledge();
     client.build().expect("a client")
 }
 
-/// A header of a response, or nothing.
+/// Returns a header of a response, or an empty string if it is missing.
 pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
     response
         .headers()

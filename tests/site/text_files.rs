@@ -1,4 +1,4 @@
-//! The texts beside the page: robots.txt, the sitemap, llms.txt and the manifest.
+//! The text files of the site: robots.txt, the sitemap, llms.txt and the manifest.
 
 use landing::copy::{self, comparison, features, hero, infrastructure};
 use regex::Regex;
@@ -25,18 +25,19 @@ async fn absolute_urls_use_the_configured_origin() {
         "http://www.sitemaps.org/schemas/sitemap/0.9",
     ];
     let page = site.page().await;
+    // Each text has at least this number of URLs with the configured origin.
     let mut texts = vec![("/", head(&page).to_owned(), 9)];
-    for (path, addresses) in [
+    for (path, least) in [
         ("/robots.txt", 1),
         ("/sitemap.xml", 1),
         ("/llms.txt", 2),
         ("/site.webmanifest", 0),
     ] {
-        texts.push((path, site.get_text(path).await, addresses));
+        texts.push((path, site.get_text(path).await, least));
     }
-    let address = Regex::new(r#"https?://[^\s"'<>)]+"#).expect("valid");
+    let url = Regex::new(r#"https?://[^\s"'<>)]+"#).expect("valid");
     for (path, text, least) in texts {
-        let (own, other): (Vec<_>, Vec<_>) = address
+        let (own, other): (Vec<_>, Vec<_>) = url
             .find_iter(&text)
             .map(|found| found.as_str())
             .partition(|found| found.starts_with(&format!("{origin}/")));
@@ -98,7 +99,7 @@ async fn llms_txt_contains_the_page_text() {
         );
     }
 
-    // By llmstxt.org, a heading is followed by links and by nothing else.
+    // According to llmstxt.org, a heading is followed only by links.
     let (_, links) = llms.split_once("\n## Links\n\n").expect("links");
     let link = Regex::new(r"^- \[[^\]]+\]\([^)\s]+\): .+$").expect("valid");
     assert!(links.lines().all(|line| link.is_match(line)), "{links}");

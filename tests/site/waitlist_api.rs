@@ -1,11 +1,11 @@
-//! `/api/waitlist`: a test for each row of the table of calls.
+//! `/api/waitlist`: the status and the body of each kind of request.
 
 use landing::waitlist::StoreError;
 use reqwest::Response;
 
 use crate::{fixtures::failing_store, test_site::TestSite};
 
-/// A JSON error of the API: its status and what it says.
+/// Returns the status and the message of a JSON error.
 async fn error(response: Response) -> (u16, String) {
     let status = response.status().as_u16();
     assert_eq!(response.headers()["content-type"], "application/json");
@@ -50,9 +50,9 @@ async fn known_address_in_any_spelling_is_409() {
         "ANN@example.COM",
         "  ann@example.com\t\n",
     ] {
-        let (status, says) = error(site.join(again).await).await;
+        let (status, message) = error(site.join(again).await).await;
         assert_eq!(
-            (status, says.as_str()),
+            (status, message.as_str()),
             (409, "Email already on waitlist."),
             "{again:?}"
         );
@@ -78,13 +78,13 @@ async fn invalid_address_is_400_with_the_reason() {
         (too_long.as_str(), "longer than 254"),
     ];
     for (typed, reason) in cases {
-        let (status, says) = error(site.join(typed).await).await;
+        let (status, message) = error(site.join(typed).await).await;
         assert_eq!(status, 400, "{typed:?}");
         assert!(
-            says.starts_with("Please enter a valid email address: "),
-            "{typed:?}: {says}"
+            message.starts_with("Please enter a valid email address: "),
+            "{typed:?}: {message}"
         );
-        assert!(says.contains(reason), "{typed:?}: {says}");
+        assert!(message.contains(reason), "{typed:?}: {message}");
     }
     assert_eq!(site.count().await, 0);
 }
@@ -104,13 +104,13 @@ async fn invalid_body_is_400_with_the_reason() {
         (r#" ["a@b.co"]"#, "found an array"),
     ];
     for (body, reason) in cases {
-        let (status, says) = error(site.post_json(body).await).await;
+        let (status, message) = error(site.post_json(body).await).await;
         assert_eq!(status, 400, "{body:?}");
         assert!(
-            says.starts_with(r#"Send JSON such as {"email""#),
-            "{body:?}: {says}"
+            message.starts_with(r#"Send JSON such as {"email""#),
+            "{body:?}: {message}"
         );
-        assert!(says.contains(reason), "{body:?}: {says}");
+        assert!(message.contains(reason), "{body:?}: {message}");
     }
     assert_eq!(site.count().await, 0);
 }
@@ -128,17 +128,20 @@ async fn wrong_content_type_is_415() {
             .post("/api/waitlist")
             .header("content-type", content_type)
             .body(body);
-        let (status, says) = error(post.send().await.expect("a response")).await;
+        let (status, message) = error(post.send().await.expect("a response")).await;
         assert_eq!(status, 415, "{content_type}");
-        assert!(says.contains("Content-Type: application/json"), "{says}");
+        assert!(
+            message.contains("Content-Type: application/json"),
+            "{message}"
+        );
     }
-    let bare = site
+    let without = site
         .post("/api/waitlist")
         .body(body)
         .send()
         .await
         .expect("a response");
-    assert_eq!(error(bare).await.0, 415, "no content type at all");
+    assert_eq!(error(without).await.0, 415, "no content type");
     assert_eq!(site.count().await, 0);
 }
 
@@ -303,19 +306,15 @@ async fn store_error_is_503_without_detail() {
         let site = TestSite::with_store(failing_store(reason)).await;
         let response = site.join("ann@example.com").await;
         assert_eq!(response.headers()["retry-after"], "1");
-        let (status, says) = error(response).await;
+        let (status, message) = error(response).await;
         assert_eq!(status, 503);
         assert_eq!(
-            says,
+            message,
             "The waitlist can't be reached. Try again in a moment."
         );
-        assert_eq!(site.count().await, 7, "the count is still told");
+        assert_eq!(site.count().await, 7, "the count is still available");
 
-        let form = site
-            .post("/")
-            .header("content-type", "application/x-www-form-urlencoded");
-        let page = form.body("email=ann%40example.com").send().await;
-        let page = page.expect("a response");
+        let page = site.post_form("email=ann%40example.com").await;
         assert_eq!(page.status(), 503);
         assert_eq!(page.headers()["retry-after"], "1");
         let page = page.text().await.expect("text");

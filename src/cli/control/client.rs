@@ -1,4 +1,4 @@
-//! The command's end.
+//! The command's side of the control socket.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -9,20 +9,26 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use super::{Command, PROTOCOL, Reply, Request, WireEntry, socket::with_short_path};
-use crate::waitlist::{Email, Selection, WaitlistEntry};
+use super::{
+    protocol::{Command, PROTOCOL, Reply, Request, WireEntry},
+    socket::with_short_path,
+};
+use crate::{
+    cli::list_error::ListError,
+    waitlist::{Email, Selection, WaitlistEntry, flatten_blocks},
+};
 
-/// The list of a server that runs.
+/// The list of a running server.
 #[derive(Debug)]
 pub(crate) struct ControlClient {
     data: PathBuf,
 }
 
 impl ControlClient {
-    /// The server that holds the list in the data directory `data`, if one does.
+    /// Finds the server that holds the list in the data directory `data`, if one does.
     ///
     /// # Errors
-    /// When it can't be told, most of all because the directory is somebody else's.
+    /// When the socket is inaccessible, usually because the directory belongs to another user.
     pub(crate) fn find(data: &Path) -> io::Result<Option<Self>> {
         let client = Self {
             data: data.to_owned(),
@@ -36,37 +42,37 @@ impl ControlClient {
         }
     }
 
-    /// How many are on the list.
+    /// Returns the number of entries.
     ///
     /// # Errors
-    /// A sentence for the owner, like all of them here: the server has stopped, or can't answer.
-    pub(crate) fn count(&self) -> Result<u64, String> {
+    /// [`ListError`]: the server does not respond, or rejects the request.
+    pub(crate) fn count(&self) -> Result<u64, ListError> {
         self.send_command(Command::Count)?.read()
     }
 
-    /// How many were ever erased.
+    /// Returns how many entries were ever erased.
     ///
     /// # Errors
     /// See [`count`](Self::count).
-    pub(crate) fn erased_count(&self) -> Result<u64, String> {
+    pub(crate) fn erased_count(&self) -> Result<u64, ListError> {
         self.send_command(Command::Erasures)?.read()
     }
 
-    /// Puts entries on the list and says whether each is new, once they are durable. At most
-    /// [`BATCH_SIZE`](super::BATCH_SIZE) should come at a time.
+    /// Adds entries. Returns, for each, whether it is new, once all are durable. Callers should send at most
+    /// [`BATCH_SIZE`](super::BATCH_SIZE) at a time.
     ///
     /// # Errors
-    /// See [`count`](Self::count); some may be on the list.
-    pub(crate) fn join_all(&self, entries: &[WaitlistEntry]) -> Result<Vec<bool>, String> {
+    /// See [`count`](Self::count). Some entries may have been added.
+    pub(crate) fn join_all(&self, entries: &[WaitlistEntry]) -> Result<Vec<bool>, ListError> {
         let batch = entries.iter().map(WireEntry::from).collect();
         self.send_command(Command::Join(batch))?.read()
     }
 
-    /// Takes addresses off the list and says whether each was on it.
+    /// Erases addresses. Returns, for each, whether it was on the list.
     ///
     /// # Errors
-    /// See [`count`](Self::count); some may be off the list.
-    pub(crate) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, String> {
+    /// See [`count`](Self::count). Some addresses may have been erased.
+    pub(crate) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
         let mut erased = Vec::with_capacity(emails.len());
         let (mut rest, mut bytes) = (emails, 0);
         while !rest.is_empty() {
@@ -85,24 +91,24 @@ impl ControlClient {
         Ok(erased)
     }
 
-    /// The count, and the selected entries.
+    /// Returns the number of entries on the list, and the selected ones.
     ///
     /// # Errors
-    /// See [`count`](Self::count), also in the middle.
+    /// See [`count`](Self::count). The stream of entries can also fail in the middle.
     pub(crate) fn entries(
         &self,
         selection: Selection,
     ) -> Result<
         (
             u64,
-            impl Iterator<Item = Result<WaitlistEntry, String>> + use<>,
+            impl Iterator<Item = Result<WaitlistEntry, ListError>> + use<>,
         ),
-        String,
+        ListError,
     > {
         let mut replies = self.send_command(Command::entries(selection))?;
         let count = replies.read()?;
         let mut is_finished = false;
-        let batch = std::iter::from_fn(move || {
+        let batches = std::iter::from_fn(move || {
             if is_finished {
                 return None;
             }
@@ -110,27 +116,23 @@ impl ControlClient {
             is_finished = batch.as_ref().map_or(true, Vec::is_empty);
             Some(batch)
         });
-        let entries = batch.flat_map(|batch| {
-            let (batch, error) = match batch {
-                Ok(batch) => (batch, None),
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            let entries = batch.into_iter().map(|entry| Ok(entry.into_stored_entry()));
-            entries.chain(error)
-        });
-        Ok((count, entries))
+        let entries = flatten_blocks(batches);
+        Ok((
+            count,
+            entries.map(|entry| entry.map(WireEntry::into_stored_entry)),
+        ))
     }
 
     fn connect(&self) -> io::Result<UnixStream> {
         with_short_path(&self.data, |path| UnixStream::connect(path))
     }
 
-    fn send_command(&self, command: Command) -> Result<ReplyReader, String> {
+    fn send_command(&self, command: Command) -> Result<ReplyReader, ListError> {
         let request = Request {
             protocol: PROTOCOL,
             command,
         };
-        let send = || {
+        let exchange = || {
             let mut line = serde_json::to_vec(&request)?;
             line.push(b'\n');
             let mut stream = self.connect()?;
@@ -139,27 +141,28 @@ impl ControlClient {
             stream.write_all(&line)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
         };
-        send().map_err(|error: io::Error| format!("{NOT_RESPONDING} ({error})"))
+        exchange().map_err(ListError::ServerNotResponding)
     }
 }
 
-/// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each, which stays
-/// below the server's limit. A single argument is never longer than this (execve(2)).
+/// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each of them, which stays
+/// below the server's limit. A single command-line argument is never longer than this (execve(2)).
 const ERASE_BATCH_MAX_BYTES: usize = 128 << 10;
 
-/// How long a server may be silent: longer than the list may take for an answer.
+/// Timeout for each read and write. Longer than the store's own timeouts.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-const NOT_RESPONDING: &str = "the server does not answer; if it was stopped, run this again";
-
-/// What it answers.
+/// Reads the lines of a response.
 struct ReplyReader(BufReader<UnixStream>);
 
 impl ReplyReader {
-    fn read<T: DeserializeOwned>(&mut self) -> Reply<T> {
+    fn read<T: DeserializeOwned>(&mut self) -> Result<T, ListError> {
         let mut line = Vec::new();
         let read = self.0.read_until(b'\n', &mut line);
-        read.map_err(|error| format!("{NOT_RESPONDING} ({error})"))?;
-        serde_json::from_slice(&line).map_err(|_| NOT_RESPONDING.to_owned())?
+        read.map_err(ListError::ServerNotResponding)?;
+        // The line is incomplete if the server has stopped.
+        let reply: Reply<T> = serde_json::from_slice(&line)
+            .map_err(|_| ListError::ServerNotResponding(io::ErrorKind::UnexpectedEof.into()))?;
+        reply.map_err(ListError::RejectedByServer)
     }
 }

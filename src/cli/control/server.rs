@@ -1,4 +1,4 @@
-//! The server's end.
+//! The server's side of the control socket.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -19,29 +19,36 @@ use tokio::{
 };
 
 use super::{
-    BATCH_SIZE, Command, PROTOCOL, Reply, Request, WireEntry, from_millis,
+    protocol::{BATCH_SIZE, Command, PROTOCOL, Reply, Request, WireEntry},
     socket::{self, SocketFile},
-    store_error_message,
 };
-use crate::waitlist::{Email, InvalidEmail, JoinOutcome, Selection, Waitlist};
+use crate::{
+    cli::list_error::ListError,
+    waitlist::{
+        Email, InvalidEmail, JoinOutcome, Selection, StoreError, Waitlist, from_unix_millis,
+    },
+};
 
-/// Largest request, in bytes: many times what [`BATCH_SIZE`] of the longest entries take.
+/// Maximum size of a request, in bytes: several times the size of [`BATCH_SIZE`] of the longest entries.
 const REQUEST_MAX_BYTES: u64 = 1 << 20;
 
-/// Connections served at a time; further ones wait in the kernel. Each takes a file and the memory for a
-/// request, which the site needs too.
+/// Maximum number of concurrent connections. Further ones wait in the kernel. Each needs a file descriptor and memory
+/// for a request, which the site needs too.
 const CONNECTIONS_MAX: usize = 8;
 
-/// Timeout for a request to arrive. Commands send it in one piece as soon as they are connected.
+/// Timeout for a request to arrive. Commands send it in one piece immediately after connecting.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Timeout for a command that stops reading its response: shorter than the other commands wait for a place.
+/// Timeout for a command that stops reading its response. Shorter than the time other commands wait for a connection.
 const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The socket while it is served. It goes with this.
+/// Pause after a failed `accept`, for example when there are no free file descriptors.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The control socket while it is served. Dropping it stops serving and removes the socket file.
 pub(crate) struct ControlServer {
     accept_task: JoinHandle<()>,
-    /// Dropped last: until then the file exists, and connecting to it is refused.
+    /// Dropped last. Until then the file exists, and connections to it are refused.
     _socket_file: SocketFile,
 }
 
@@ -51,10 +58,10 @@ impl Drop for ControlServer {
     }
 }
 
-/// Answers on the socket in the data directory, which this process must hold. Needs a runtime.
+/// Serves the control socket of a data directory that this process has locked. Needs a runtime.
 ///
 /// # Errors
-/// When the socket can't be made there, or another process listens on it.
+/// When the socket cannot be created there, or another process listens on it.
 pub(crate) fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<ControlServer> {
     let (listener, socket_file) = socket::bind(data)?;
     Ok(ControlServer {
@@ -73,19 +80,18 @@ async fn serve(listener: UnixListener, list: Arc<dyn Waitlist>) {
         };
         tokio::select! {
             connection = connection => match connection {
-                // Who goes away early needs no answer.
+                // Ignores errors of a connection: the client has disconnected.
                 (Ok(permit), Ok((stream, _))) => {
                     drop(handlers.spawn(handle(stream, Arc::clone(&list), permit)));
                 }
-                // Of file handles, say: they come back.
-                _ => sleep(Duration::from_millis(100)).await,
+                _ => sleep(ACCEPT_RETRY_INTERVAL).await,
             },
             Some(_) = handlers.join_next() => {}
         }
     }
 }
 
-/// Reads one request and answers it. Holds `permit` until the response is sent.
+/// Reads one request and responds. Holds `permit` until the response is sent.
 async fn handle(
     mut stream: UnixStream,
     list: Arc<dyn Waitlist>,
@@ -96,7 +102,7 @@ async fn handle(
     timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
     let reply = match parse(&line) {
         Ok(Command::Count) => to_line(&Reply::Ok(list.count())),
-        Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(store_error_message)),
+        Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(error_message)),
         Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
         Ok(Command::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
         Ok(Command::Entries {
@@ -105,21 +111,21 @@ async fn handle(
             newest_first,
         }) => {
             let selection = Selection {
-                since: since.map(from_millis),
-                until: until.map(from_millis),
+                since: since.map(from_unix_millis),
+                until: until.map(from_unix_millis),
                 newest_first,
             };
             let stream = stream.into_std()?;
             stream.set_nonblocking(false)?;
             stream.set_write_timeout(Some(READER_TIMEOUT))?;
-            // It reads the disk, and waits for who reads the answer.
+            // On a thread, because it reads the disk and waits for the client.
             thread::Builder::new().spawn(move || {
                 let _permit = permit;
                 send_entries(stream, list, selection)
             })?;
             return Ok(());
         }
-        Err(why) => to_line(&Reply::<()>::Err(why)),
+        Err(message) => to_line(&Reply::<()>::Err(message)),
     };
     timeout(READER_TIMEOUT, stream.write_all(&reply)).await?
 }
@@ -129,7 +135,7 @@ fn parse(line: &[u8]) -> Reply<Command> {
     match request.filter(|request| request.protocol == PROTOCOL) {
         Some(request) => Ok(request.command),
         None => Err(
-            "the server that runs here is of another version than this command: restart it".into(),
+            "the running server and this command are different versions; restart the server".into(),
         ),
     }
 }
@@ -137,18 +143,18 @@ fn parse(line: &[u8]) -> Reply<Command> {
 async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<bool>> {
     let entries = batch.into_iter().map(WireEntry::parse);
     let entries = entries.collect::<Result<_, InvalidEmail>>();
-    let entries = entries.map_err(|why| why.to_string())?;
-    let joined = list.join_all(entries).await.map_err(store_error_message)?;
+    let entries = entries.map_err(|error| error.to_string())?;
+    let joined = list.join_all(entries).await.map_err(error_message)?;
     Ok(joined.iter().map(|it| *it == JoinOutcome::New).collect())
 }
 
 async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> {
-    // What stands there that is no address must be got rid of too.
+    // Not validated, so that invalid addresses on the list can be erased too.
     let emails: Vec<_> = addresses
         .iter()
         .map(|address| Email::from_stored(address))
         .collect();
-    list.erase(&emails).await.map_err(store_error_message)
+    list.erase(&emails).await.map_err(error_message)
 }
 
 fn send_entries(
@@ -157,21 +163,19 @@ fn send_entries(
     selection: Selection,
 ) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let entries = list.entries(selection).map_err(store_error_message);
-    // Who reads slowly must not keep the list from being closed.
+    let entries = list.entries(selection).map_err(error_message);
+    // A slow client must not prevent the list from being closed.
     drop(list);
     let mut entries = match entries {
         Ok(entries) => entries,
-        Err(why) => return out.write_all(&to_line(&Reply::<u64>::Err(why))),
+        Err(message) => return out.write_all(&to_line(&Reply::<u64>::Err(message))),
     };
     out.write_all(&to_line(&Reply::Ok(entries.total_count())))?;
     loop {
         let batch = entries.by_ref().take(BATCH_SIZE);
-        let batch = batch.map(|entry| {
-            entry
-                .as_ref()
-                .map(WireEntry::from)
-                .map_err(|error| store_error_message(error.clone()))
+        let batch = batch.map(|entry| match entry {
+            Ok(entry) => Ok(WireEntry::from(&entry)),
+            Err(error) => Err(error_message(error)),
         });
         let batch: Reply<Vec<_>> = batch.collect();
         out.write_all(&to_line(&batch))?;
@@ -180,6 +184,11 @@ fn send_entries(
         }
         return out.flush();
     }
+}
+
+/// Returns the message for the owner, with advice.
+fn error_message(error: StoreError) -> String {
+    ListError::from(error).to_string()
 }
 
 fn to_line(reply: &impl Serialize) -> Vec<u8> {

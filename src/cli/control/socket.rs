@@ -28,7 +28,7 @@ type FileId = (u64, u64);
 /// Creates the socket in the data directory and listens on it. Needs a runtime.
 ///
 /// # Errors
-/// When it can't be created there, or another process listens on it.
+/// When it cannot be created there, or another process listens on it.
 pub(crate) fn bind(data: &Path) -> io::Result<(UnixListener, SocketFile)> {
     if with_short_path(data, |path| Ok(is_served(path)))? {
         return Err(io::Error::new(
@@ -45,7 +45,7 @@ pub(crate) fn bind(data: &Path) -> io::Result<(UnixListener, SocketFile)> {
         data: data.to_owned(),
         id: file_id(data)?,
     };
-    // For the owner alone, also where the directory is open to others.
+    // Only for the owner, even if the directory is accessible to others.
     fs::set_permissions(data.join(SOCKET_NAME), Permissions::from_mode(0o600))?;
     Ok((listener, socket_file))
 }
@@ -59,8 +59,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Returns whether a process listens on this path. Connecting then succeeds at once, or would block because the
-/// process's queue is full.
+/// Returns whether a process listens on this path: connecting succeeds at once, or would block because the
+/// listener's queue is full.
 fn is_served(path: &Path) -> bool {
     match UnixStream::connect(path).now_or_never() {
         None | Some(Ok(_)) => true,
@@ -81,8 +81,8 @@ fn remove_socket_file(data: &Path) -> io::Result<()> {
     }
 }
 
-/// Uses the socket's path. The system takes about a hundred bytes of one, and Linux has a short name
-/// for every open directory.
+/// Calls `f` with a path of the socket that is short enough. The system accepts about a hundred bytes, and Linux has a
+/// short name for every open directory.
 pub(crate) fn with_short_path<T>(
     data: &Path,
     f: impl FnOnce(&Path) -> io::Result<T>,

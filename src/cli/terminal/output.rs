@@ -1,13 +1,12 @@
-//! What a command prints: for people, or as JSON for programs.
+//! What a command prints: text, or JSON for programs.
 
 use std::io::{self, IsTerminal, Write};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::output_buffer::write_to_stdout;
 
-/// How a command prints.
+/// The option that selects the format.
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
     /// Print JSON
@@ -16,12 +15,12 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Prints one thing: as JSON, or in words.
+    /// Prints `value` as JSON, or the text that `human` writes.
     pub(crate) fn print(
         &self,
         value: &impl Serialize,
         human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), String> {
+    ) -> anyhow::Result<()> {
         print_to_stdout(|out| {
             if !self.json {
                 return human(out);
@@ -32,43 +31,34 @@ impl OutputArgs {
     }
 }
 
-/// Prints. What `print` holds, such as the list, is dropped before anybody has read it: see
-/// [`write_to_stdout`]. Who reads only the beginning (`| head`) has what they want.
+/// Prints the output of `print`, which is dropped before the output is read, along with anything it owns, such as the
+/// list: see [`write_to_stdout`]. A reader that stops early (`| head`) is not an error.
 pub(crate) fn print_to_stdout(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     match write_to_stdout(print) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.map_err(|error| write_error("standard output", error)),
     }
 }
 
-/// Prints what is of no use without its end.
+/// Like [`print_to_stdout`], for output that is useless without its end: a reader that stops early is an error.
 pub(crate) fn print_all_to_stdout(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     write_to_stdout(print).map_err(|error| write_error("standard output", error))
 }
 
-/// Why something could not be written there, or the sentence that came instead: the system's errors are of
-/// another kind.
-pub(crate) fn write_error(target: &str, error: io::Error) -> String {
+/// Describes an error of writing to `target`. Only an error of the system gets this description. Other errors, such
+/// as those of the list, are of kind `Other` and describe themselves.
+pub(crate) fn write_error(target: &str, error: io::Error) -> anyhow::Error {
     if error.kind() == io::ErrorKind::Other {
-        return error.to_string();
+        return error.into();
     }
-    format!("{target} can't be written: {error}; see to that, or write it elsewhere")
+    anyhow::anyhow!("cannot write {target}: {error}; fix the cause, or write the output elsewhere")
 }
 
-/// Whether somebody looks at what is printed.
+/// Returns whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
-}
-
-/// A bar of so many steps on the terminal, when standard error is one.
-pub(crate) fn progress_bar(total: u64, message: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(total)
-        .with_style(style)
-        .with_message(message)
 }

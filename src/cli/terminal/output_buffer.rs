@@ -8,12 +8,11 @@ use std::{
 use rustix::fs::{FileType, fstat};
 use tempfile::SpooledTempFile;
 
-/// Maximum output in memory, in bytes. Longer output goes to a file without a name.
+/// Maximum output kept in memory, in bytes. Longer output goes to an unnamed temporary file.
 const MEMORY_MAX_BYTES: usize = 1 << 20;
 
-/// Prints the output of `write`. A pager may read slowly, so for a pipe or a terminal the output is
-/// collected first, and `write` is dropped with the list that it holds. A regular file is written
-/// directly.
+/// Prints the output of `write`. A regular file is written directly. For a pipe or a terminal the output is collected
+/// first, because a pager may read slowly: `write`, and the list that it owns, are dropped before anything is printed.
 pub(crate) fn write_to_stdout(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -28,7 +27,7 @@ pub(crate) fn write_to_stdout(
     output.write_to(&mut io::stdout().lock())
 }
 
-/// Output that is complete.
+/// Complete output.
 pub(crate) struct OutputBuffer(SpooledTempFile);
 
 impl OutputBuffer {
@@ -53,17 +52,16 @@ impl OutputBuffer {
     }
 }
 
-/// Names the temporary directory when writing fails.
+/// A temporary file whose write errors name the temporary directory.
 struct TempFile(SpooledTempFile);
 
 impl Write for TempFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes).map_err(|error| {
-            let place = env::temp_dir();
             io::Error::other(format!(
-                "a temporary file in {} can't be written: {error}; name another directory with TMPDIR, \
-                 or send the output to a file",
-                place.display()
+                "cannot write a temporary file in {}: {error}; choose another directory with TMPDIR, \
+                 or write the output to a file",
+                env::temp_dir().display()
             ))
         })
     }

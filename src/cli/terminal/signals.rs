@@ -1,22 +1,23 @@
-//! SIGTERM and Ctrl-C.
+//! Signals: SIGTERM and Ctrl-C, SIGHUP, SIGXFSZ.
 
 use std::{io, process, thread};
 
+use rustix::process::Signal as SignalNumber;
 use tokio::{
-    runtime,
+    runtime::{self, Runtime},
     signal::unix::{Signal, SignalKind, signal},
 };
 
 use crate::waitlist::print_stderr;
 
-/// What tells a program to stop.
+/// The signals that stop the program: SIGTERM and SIGINT (Ctrl-C).
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    /// Begins to listen. Needs a runtime.
+    /// Starts to listen. Needs a runtime.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -24,7 +25,7 @@ impl Signals {
         })
     }
 
-    /// Resolves at the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -33,17 +34,20 @@ impl Signals {
     }
 }
 
-/// Ends the program when it is told to stop, or its terminal is closed, and first removes what is not
-/// complete.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like any other failed write. Without a handler for
+/// SIGXFSZ the process would end without a message.
+pub(crate) fn handle_file_size_signal() -> io::Result<()> {
+    let listen = || signal(SignalKind::from_raw(SignalNumber::XFSZ.as_raw()));
+    runtime_with(listen).map(drop)
+}
+
+/// Ends the program when it is interrupted or its terminal is closed. Calls `remove` first, which removes an incomplete
+/// file.
 pub(crate) fn on_interrupt(
     remove: impl FnOnce() -> io::Result<()> + Send + 'static,
 ) -> io::Result<()> {
-    let mut runtime = runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build()?;
-    let (mut signals, mut hangup) = {
-        let _entered = runtime.enter();
-        (Signals::new()?, signal(SignalKind::hangup())?)
-    };
+    let listen = || Ok((Signals::new()?, signal(SignalKind::hangup())?));
+    let (runtime, (mut signals, mut hangup)) = runtime_with(listen)?;
     thread::spawn(move || {
         runtime.block_on(async {
             tokio::select! {
@@ -51,7 +55,7 @@ pub(crate) fn on_interrupt(
                 _ = hangup.recv() => {}
             }
         });
-        // When it has got its name it is not there.
+        // Removing fails if the file is complete and has its final name.
         match remove() {
             Ok(()) => print_stderr("interrupted; nothing was written"),
             Err(_) => print_stderr("interrupted"),
@@ -61,18 +65,25 @@ pub(crate) fn on_interrupt(
     Ok(())
 }
 
-/// Ends the program with exit code 1 at the next signal to stop, whatever its other threads wait for.
+/// Ends the program with exit code 1 at the next signal, even if other threads are blocked.
 pub(crate) fn exit_on_next_signal(message: &'static str) -> io::Result<()> {
-    let mut runtime = runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build()?;
-    let mut signals = {
-        let _entered = runtime.enter();
-        Signals::new()?
-    };
+    let (runtime, mut signals) = runtime_with(Signals::new)?;
     thread::Builder::new().spawn(move || {
         runtime.block_on(signals.next());
         print_stderr(message);
         process::exit(1)
     })?;
     Ok(())
+}
+
+/// Returns a runtime for the current thread, and the signals that `listen` listens to with it.
+fn runtime_with<T>(listen: impl FnOnce() -> io::Result<T>) -> io::Result<(Runtime, T)> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let signals = {
+        let _entered = runtime.enter();
+        listen()?
+    };
+    Ok((runtime, signals))
 }

@@ -1,34 +1,58 @@
-//! What the name of a column says about its meaning: whether it can say who has left a list.
+//! Guesses from the name of a column whether its values say that a person has unsubscribed.
 
-use super::status_values::normalize;
+use super::text::{normalize, split_words};
 
-/// The meaning of a column.
+/// How the values of a column are read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ColumnKind {
-    /// A yes or a time says that somebody has left: `unsubscribed_at`, `EMAIL_BLACKLISTED`.
+    /// A yes or a time means "unsubscribed": `unsubscribed_at`, `EMAIL_BLACKLISTED`.
     Unsubscribed,
-    /// A no says that somebody has left: `subscribed`, `Email Marketing Consent`.
+    /// A no means "unsubscribed": `subscribed`, `Email Marketing Consent`.
     Subscribed,
-    /// A word says it: `status`.
+    /// A word may mean "unsubscribed": `status`.
     Status,
-    /// A yes, a time or any other text may say that somebody has left: `Archived`, `Bounce type`.
+    /// A yes, a time or any other text may mean "unsubscribed": `Archived`, `Bounce type`.
     MaybeUnsubscribed,
-    /// A no may say that somebody has left: `GDPR consent`, `Receive marketing emails`.
+    /// A no may mean "unsubscribed": `GDPR consent`, `Receive marketing emails`.
     MaybeSubscribed,
-    /// Something about leaving, such as a reason or a link. A yes or a time may say that somebody has left.
+    /// A detail about unsubscribing, such as a reason or a link. A yes or a time may mean "unsubscribed".
     Detail,
-    /// Any other column. Only a value that plainly says that somebody has left is asked about.
+    /// Any other column. The owner is asked only about a value that plainly means "unsubscribed".
     Other,
 }
 
 impl ColumnKind {
-    /// Whether its values say who has left. Those of the others are only asked about.
+    /// Whether the values decide which people are skipped. For other columns, the owner decides.
     pub(crate) fn is_decisive(self) -> bool {
         matches!(self, Self::Unsubscribed | Self::Subscribed | Self::Status)
     }
 }
 
-/// Parts of the names of columns, in small letters and figures alone.
+/// A column that may say who has unsubscribed from the list that the file comes from.
+#[derive(Debug)]
+pub(crate) struct StatusColumn {
+    pub(crate) at: usize,
+    pub(crate) kind: ColumnKind,
+    /// See [`ColumnGuess::is_certain`].
+    pub(crate) is_certain: bool,
+    /// The column is inside a JSON object, which may describe one of several lists: the owner is asked.
+    pub(crate) is_nested: bool,
+}
+
+impl StatusColumn {
+    /// A column at the top level that is used only if one of its values is known.
+    pub(crate) fn new(at: usize, kind: ColumnKind) -> Self {
+        Self {
+            at,
+            kind,
+            is_certain: false,
+            is_nested: false,
+        }
+    }
+}
+
+/// Parts of names of columns in which a yes means "unsubscribed". All names here are as [`normalize`]
+/// returns them.
 const UNSUBSCRIBED_PARTS: [&str; 17] = [
     "unsub",
     "optout",
@@ -48,7 +72,7 @@ const UNSUBSCRIBED_PARTS: [&str; 17] = [
     "removedat",
     "deletedat",
 ];
-/// Names of columns that say who agrees.
+/// Names of columns in which a yes means "subscribed".
 const SUBSCRIBED_NAMES: [&str; 25] = [
     "subscribed",
     "issubscribed",
@@ -76,7 +100,7 @@ const SUBSCRIBED_NAMES: [&str; 25] = [
     "active",
     "isactive",
 ];
-/// These are used only if at least one of their values is known. The others are always used.
+/// Those of `SUBSCRIBED_NAMES` that are used only if at least one of their values is known.
 const AMBIGUOUS_NAMES: [&str; 8] = [
     "emailmarketing",
     "emailpermission",
@@ -98,7 +122,7 @@ const STATUS_NAMES: [&str; 9] = [
     "contactstatus",
     "liststatus",
 ];
-/// A status is certain if its name has one of these.
+/// A status column is certain if its name contains one of these.
 const STATUS_PARTS: [&str; 9] = [
     "marketing",
     "contact",
@@ -110,7 +134,7 @@ const STATUS_PARTS: [&str; 9] = [
     "consent",
     "optin",
 ];
-/// Parts of names that are about leaving, and also about other things.
+/// Parts of names that are about unsubscribing, but also about other things.
 const MAYBE_UNSUBSCRIBED_PARTS: [&str; 24] = [
     "delet",
     "archiv",
@@ -137,9 +161,10 @@ const MAYBE_UNSUBSCRIBED_PARTS: [&str; 24] = [
     "abmeld",
     "desabon",
 ];
-/// The same, as whole words.
+/// Whole words of such names.
 const MAYBE_UNSUBSCRIBED_WORDS: [&str; 5] = ["left", "leave", "leaving", "quit", "gone"];
-/// Parts of names that are about agreeing, and also about other things. A paid subscription is no such thing.
+/// Parts of names that are about consent, but also about other things. `subscription` is not among them: it may
+/// be a paid one.
 const MAYBE_SUBSCRIBED_PARTS: [&str; 23] = [
     "optin",
     "optedin",
@@ -165,28 +190,36 @@ const MAYBE_SUBSCRIBED_PARTS: [&str; 23] = [
     "emailme",
     "contactme",
 ];
-/// Columns with these in their names hold something else, such as a reason or a link.
+/// Parts of names of columns that hold a detail, such as a reason or a link.
 const DETAIL_PARTS: [&str; 11] = [
     "url", "link", "href", "reason", "campaign", "title", "count", "token", "comment", "feedback",
     "message",
 ];
-/// Columns about other channels than e-mail, or about money and sales.
+/// Parts of names about channels other than e-mail.
 const OTHER_CHANNEL_PARTS: [&str; 5] = ["sms", "phone", "whatsapp", "push", "postal"];
+/// Parts of names of a status that is not about a list, such as the status of a payment.
 const OTHER_STATUS_PARTS: [&str; 10] = [
     "payment", "order", "billing", "lead", "deal", "ticket", "stripe", "plan", "marital", "employ",
 ];
 
-/// Returns the meaning of a column with this name, and whether that is certain before its values are
-/// seen. Returns `None` for a column that says who has left another channel, such as SMS.
-pub(crate) fn column_kind(name: &str) -> Option<(ColumnKind, bool)> {
+/// What the name of a column says about it.
+pub(crate) struct ColumnGuess {
+    pub(crate) kind: ColumnKind,
+    /// Otherwise the column is used only if one of its values is known.
+    pub(crate) is_certain: bool,
+}
+
+/// Guesses the kind of a column from its name. Returns `None` for a column about another channel, such as
+/// SMS.
+pub(crate) fn guess_column(name: &str) -> Option<ColumnGuess> {
     let normalized = normalize(name);
-    let name_words = split_words(name);
+    let words = split_words(name);
     let has = |parts: &[&str]| parts.iter().any(|part| normalized.contains(part));
     let is_unsubscribed = has(&UNSUBSCRIBED_PARTS);
     let is_maybe_unsubscribed = has(&MAYBE_UNSUBSCRIBED_PARTS)
         || MAYBE_UNSUBSCRIBED_WORDS
             .iter()
-            .any(|word| name_words.iter().any(|it| it == word));
+            .any(|word| words.iter().any(|it| it == word));
     let is_maybe_subscribed = has(&MAYBE_SUBSCRIBED_PARTS);
     let is_about_unsubscribing = is_unsubscribed || is_maybe_unsubscribed;
     let is_about_people =
@@ -195,7 +228,7 @@ pub(crate) fn column_kind(name: &str) -> Option<(ColumnKind, bool)> {
         return None;
     }
     let name = &*normalized;
-    Some(if has(&DETAIL_PARTS) {
+    let (kind, is_certain) = if has(&DETAIL_PARTS) {
         let kind = if is_about_unsubscribing {
             ColumnKind::Detail
         } else {
@@ -216,22 +249,6 @@ pub(crate) fn column_kind(name: &str) -> Option<(ColumnKind, bool)> {
         (ColumnKind::MaybeSubscribed, false)
     } else {
         (ColumnKind::Other, false)
-    })
-}
-
-/// The words of a text in small letters, also those of `leftAt`.
-pub(crate) fn split_words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_small = false;
-    for c in text.chars() {
-        let is_end = !c.is_alphanumeric() || was_small && c.is_uppercase();
-        was_small = c.is_lowercase();
-        if is_end && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words
+    };
+    Some(ColumnGuess { kind, is_certain })
 }

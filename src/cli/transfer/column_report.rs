@@ -1,15 +1,17 @@
-//! The report of `import` about the columns of a file and their use.
+//! Reports the columns of a file and what `import` uses each for.
 
-use std::{collections::HashMap, io};
+use std::collections::HashMap;
 
 use serde::Serialize;
 
 use super::{
-    column_kind::ColumnKind,
-    columns::{Columns, StatusColumn},
-    scan::ImportRules,
-    status_options::comparison_key,
-    status_values::{A_TIME, Meaning, may_mean_withdrawn, normalize, question_parts},
+    column_kind::StatusColumn,
+    column_values::{ColumnValues, EmptyValues, UnknownValue},
+    columns::Columns,
+    error::ImportError,
+    rules::ImportRules,
+    status_values::Meaning,
+    text::quoted,
 };
 
 /// A column and its use.
@@ -18,10 +20,10 @@ pub(crate) struct ColumnUse {
     name: String,
     #[serde(rename = "use")]
     purpose: Purpose,
-    /// Of a column that says who has left: some of the values of people who have, and of the others.
+    /// The values of a status column.
     #[serde(flatten)]
-    values: Option<StatusValues>,
-    /// Of a column of times: the one that counts before it.
+    values: Option<ColumnValues>,
+    /// For a column of sign-up times: the column that is read first.
     #[serde(skip)]
     preferred: Option<String>,
     /// The file has no header row.
@@ -39,68 +41,33 @@ enum Purpose {
     Ignored,
 }
 
-/// The values of a column that may say who has left.
-#[derive(Serialize)]
-pub(crate) struct StatusValues {
-    skipped: Vec<String>,
-    imported: Vec<String>,
-    #[serde(skip)]
-    kind: ColumnKind,
-    #[serde(skip)]
-    is_certain: bool,
-    /// Somebody has said yes.
-    #[serde(skip)]
-    has_yes: bool,
-    #[serde(skip)]
-    has_times: bool,
-    #[serde(skip)]
-    has_links: bool,
-    #[serde(skip)]
-    unknown: Vec<UnknownValue>,
-    /// Where the unknown values are, by what they are compared as.
-    #[serde(skip)]
-    indexes: HashMap<String, usize>,
-    /// The empty ones: the line of the first, and how many.
-    #[serde(skip)]
-    empty_values: Option<(u64, u64)>,
-}
-
-/// A value that may say that somebody has left, or that they have not.
-pub(crate) struct UnknownValue {
-    pub(crate) column: String,
-    pub(crate) text: String,
-    /// Where it first stands.
-    pub(crate) line: u64,
-    pub(crate) people: u64,
-}
-
-/// Maximum number of known values that are shown, and of unknown values that are counted.
-const KNOWN_SHOWN_MAX: usize = 5;
+/// Maximum number of different unknown values that are counted in one column.
 const UNKNOWN_MAX: usize = 1_000;
-/// After so many unknown values in all columns, only a few of each column are counted.
+/// After this number of unknown values in all columns, [`UNKNOWN_REDUCED_MAX`] limits each column.
 const UNKNOWN_TOTAL_MAX: usize = 10_000;
 const UNKNOWN_REDUCED_MAX: usize = 5;
-/// Maximum number of different columns. Objects of JSON can have others in each line.
+/// Maximum number of different columns. Each JSON object can have other ones.
 const COLUMNS_MAX: usize = 1_024;
 
 /// The columns of a file, in the order in which they are described.
 #[derive(Default)]
 pub(crate) struct ColumnReport {
     pub(crate) columns: Vec<ColumnUse>,
+    /// Positions in `columns`, by name.
     indexes: HashMap<String, usize>,
     /// The number of different unknown values.
     unknown: usize,
 }
 
 impl ColumnReport {
-    /// Adds the columns that are not there yet.
+    /// Adds the columns that are not in the report yet.
     ///
     /// # Errors
-    /// A sentence for the owner when there are more than [`COLUMNS_MAX`].
-    pub(crate) fn add(&mut self, columns: &Columns) -> io::Result<()> {
+    /// [`ImportError::TooManyColumns`] for more than [`COLUMNS_MAX`] columns.
+    pub(crate) fn add(&mut self, columns: &Columns) -> Result<(), ImportError> {
         let is_unnamed = !columns.has_names();
         let mut add =
-            |name: &str, purpose, values: Option<StatusValues>, preferred: Option<String>| {
+            |name: &str, purpose, values: Option<ColumnValues>, preferred: Option<String>| {
                 if self.indexes.contains_key(name) {
                     return;
                 }
@@ -113,30 +80,23 @@ impl ColumnReport {
                     is_unnamed,
                 });
             };
-        add(&columns.email(), Purpose::Email, None, None);
+        add(&columns.email_name(), Purpose::Email, None, None);
         let mut preferred = None;
-        for name in columns.joined_at() {
-            add(
-                &name,
-                Purpose::JoinedAt,
-                None,
-                preferred.replace(name.to_string()),
-            );
+        for name in columns.joined_at_names() {
+            let preferred = preferred.replace(name.to_string());
+            add(&name, Purpose::JoinedAt, None, preferred);
         }
         for (name, column) in columns.status_columns() {
-            let values = StatusValues::new(column);
+            let values = ColumnValues::new(column);
             add(&name, Purpose::Unsubscribed, Some(values), None);
         }
         if self.columns.len() > COLUMNS_MAX {
-            return Err(io::Error::other(format!(
-                "its objects have more than {COLUMNS_MAX} different names: keep only those that import needs, \
-                 as `jq -c '{{email, joined_at, status}}'` does, or leave out an inner object with --ignore"
-            )));
+            return Err(ImportError::TooManyColumns { max: COLUMNS_MAX });
         }
         Ok(())
     }
 
-    /// Records a value.
+    /// Records a value of a status column.
     pub(crate) fn record(&mut self, column: &str, line: u64, text: &str, meaning: Meaning) {
         let index = self.indexes.get(column).copied();
         let column = index.and_then(|at| self.columns.get_mut(at));
@@ -157,32 +117,26 @@ impl ColumnReport {
         }
     }
 
-    /// Decides which columns say who has left, after the last value, and returns the unknown values.
+    /// Decides after the last value which columns say who has unsubscribed, and returns the unknown values.
     pub(crate) fn finish(&mut self, rules: &mut ImportRules) -> Vec<UnknownValue> {
         let mut unknown = Vec::new();
         for column in &mut self.columns {
             let Some(values) = &mut column.values else {
                 continue;
             };
-            let is_known = !values.skipped.is_empty() || !values.imported.is_empty();
             let has_only_links = values.has_links && values.unknown.is_empty();
-            if values.kind.is_decisive() && !is_known && (has_only_links || !values.is_certain) {
+            if values.kind.is_decisive()
+                && !values.has_known()
+                && (has_only_links || !values.is_certain)
+            {
                 column.purpose = Purpose::Ignored;
                 rules.ignored_columns.insert(column.name.clone());
                 continue;
             }
-            // Where nobody has said no, an empty box may be one.
-            let has_yes = match values.kind {
-                ColumnKind::Subscribed => !values.imported.is_empty(),
-                _ => values.has_yes && values.unknown.is_empty(),
-            };
-            if let Some((line, people)) = values.empty_values
-                && has_yes
-                && values.skipped.is_empty()
-            {
+            if let Some(EmptyValues { line, people }) = values.unchecked_boxes() {
                 rules.checkbox_columns.insert(column.name.clone());
-                let box_column = StatusColumn::new(0, values.kind);
-                if rules.classify(&column.name, &box_column, "") == Meaning::Unknown {
+                let checkbox = StatusColumn::new(0, values.kind);
+                if rules.classify(&column.name, &checkbox, "") == Meaning::Unknown {
                     unknown.push(UnknownValue {
                         column: column.name.clone(),
                         text: String::new(),
@@ -194,17 +148,14 @@ impl ColumnReport {
             unknown.append(&mut values.unknown);
         }
         self.columns.retain(|column| {
-            let is_indecisive = |values: &StatusValues| !values.kind.is_decisive();
-            let has_no_values =
-                |values: &StatusValues| values.skipped.is_empty() && values.imported.is_empty();
             let values = column.values.as_ref();
-            !values.is_some_and(|values| is_indecisive(values) && has_no_values(values))
+            values.is_none_or(|values| values.kind.is_decisive() || values.has_known())
         });
         unknown.sort_by_key(|it| it.line);
         unknown
     }
 
-    /// The columns by which people are skipped.
+    /// Lists the columns by which people are skipped.
     pub(crate) fn skipping_columns(&self) -> String {
         let skips = |it: &&ColumnUse| it.values.as_ref().is_some_and(|it| !it.skipped.is_empty());
         let columns = self.columns.iter().filter(skips);
@@ -213,155 +164,32 @@ impl ColumnReport {
             .collect();
         columns.join(", ")
     }
+}
 
-    /// A line about each column.
-    pub(crate) fn describe(columns: &[ColumnUse]) -> Vec<String> {
-        let describe = |column: &ColumnUse| {
-            let name = if column.is_unnamed {
-                column.name.clone()
-            } else {
-                quoted(&column.name)
-            };
-            let purpose = match (column.purpose, &column.values) {
-                (Purpose::Email, _) => "addresses".to_owned(),
-                (Purpose::JoinedAt, _) => match &column.preferred {
-                    None => "sign-up times".to_owned(),
-                    Some(preferred) => {
-                        format!("sign-up times, where {} has none", quoted(preferred))
-                    }
-                },
-                (Purpose::Ignored, Some(values)) if values.has_links => {
-                    "ignored, it holds links".to_owned()
-                }
-                (Purpose::Ignored, _) => "ignored, it has no known status".to_owned(),
-                (Purpose::Unsubscribed, values) => values
-                    .as_ref()
-                    .map_or_else(String::new, StatusValues::describe),
-            };
-            format!("column {name}: {purpose}")
+impl ColumnUse {
+    /// Describes the column in one line.
+    pub(crate) fn describe(&self) -> String {
+        let name = if self.is_unnamed {
+            self.name.clone()
+        } else {
+            quoted(&self.name)
         };
-        columns.iter().map(describe).collect()
-    }
-}
-
-impl StatusValues {
-    fn new(column: &StatusColumn) -> Self {
-        Self {
-            skipped: Vec::new(),
-            imported: Vec::new(),
-            kind: column.kind,
-            is_certain: column.is_certain,
-            has_yes: false,
-            has_times: false,
-            has_links: false,
-            unknown: Vec::new(),
-            indexes: HashMap::new(),
-            empty_values: None,
-        }
-    }
-
-    fn record(&mut self, column: &str, line: u64, text: &str, meaning: Meaning, max: usize) {
-        match meaning {
-            Meaning::Empty if text.is_empty() => self.empty_values.get_or_insert((line, 0)).1 += 1,
-            Meaning::Empty => {}
-            Meaning::Link => self.has_links = true,
-            Meaning::UnsubscribedAt => {
-                if !self.has_times {
-                    self.skipped.push(A_TIME.to_owned());
+        let purpose = match (self.purpose, &self.values) {
+            (Purpose::Email, _) => "addresses".to_owned(),
+            (Purpose::JoinedAt, _) => match &self.preferred {
+                None => "sign-up times".to_owned(),
+                Some(preferred) => {
+                    format!("sign-up times where {} is empty", quoted(preferred))
                 }
-                self.has_times = true;
+            },
+            (Purpose::Ignored, Some(values)) if values.has_links => {
+                "ignored: contains links".to_owned()
             }
-            Meaning::Unsubscribed => record(&mut self.skipped, text),
-            Meaning::Subscribed => record(&mut self.imported, text),
-            Meaning::Agreed => self.has_yes = true,
-            Meaning::Unknown => {
-                // It may be about something else, unless a value says otherwise.
-                self.is_certain |= may_mean_withdrawn(self.kind, text);
-                for part in question_parts(self.kind, text) {
-                    self.record_unknown(column, line, &part, max);
-                }
-            }
-        }
-    }
-
-    fn record_unknown(&mut self, column: &str, line: u64, text: &str, max: usize) {
-        // Addresses differ, and are shown alike.
-        let key = shorten(&comparison_key(text));
-        if let Some(at) = self.indexes.get(&key) {
-            self.unknown[*at].people += 1;
-        } else if self.unknown.len() < max {
-            self.indexes.insert(key, self.unknown.len());
-            self.unknown.push(UnknownValue {
-                column: column.to_owned(),
-                text: shorten(text),
-                line,
-                people: 1,
-            });
-        }
-    }
-
-    fn describe(&self) -> String {
-        let list = |values: &[String]| {
-            let shown = |value: &String| {
-                if value == A_TIME {
-                    "people with a time".to_owned()
-                } else {
-                    quoted(value)
-                }
-            };
-            let mut list: Vec<_> = values.iter().map(shown).collect();
-            if list.len() == KNOWN_SHOWN_MAX {
-                list.push("…".to_owned());
-            }
-            list.join(", ")
+            (Purpose::Ignored, _) => "ignored: contains no known status".to_owned(),
+            (Purpose::Unsubscribed, values) => values
+                .as_ref()
+                .map_or_else(String::new, ColumnValues::describe),
         };
-        match (self.skipped.is_empty(), self.imported.is_empty()) {
-            (true, true) => "skips nobody".to_owned(),
-            (true, false) => format!("imports {}", list(&self.imported)),
-            (false, true) => format!("skips {}", list(&self.skipped)),
-            (false, false) => {
-                let (skipped, imported) = (list(&self.skipped), list(&self.imported));
-                format!("skips {skipped}; imports {imported}")
-            }
-        }
-    }
-}
-
-fn record(values: &mut Vec<String>, text: &str) {
-    // Most values have been seen before, as they are.
-    if values.len() == KNOWN_SHOWN_MAX || values.iter().any(|value| value == text) {
-        return;
-    }
-    if !values
-        .iter()
-        .any(|value| normalize(value) == normalize(text))
-    {
-        values.push(shorten(text));
-    }
-}
-
-/// Longest text of a file that is quoted, in characters.
-const QUOTED_MAX_CHARS: usize = 60;
-
-/// Replaces a text with an address in it, because addresses are never printed.
-const REDACTED: &str = "@";
-
-/// Shortens a text and hides addresses.
-fn shorten(text: &str) -> String {
-    if text.contains(['@', '＠']) {
-        return REDACTED.to_owned();
-    }
-    let mut short: String = text.chars().take(QUOTED_MAX_CHARS).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
-}
-
-/// Formats a text of the file for a message: short, without addresses, in one line, quoted.
-pub(crate) fn quoted(text: &str) -> String {
-    match &*shorten(text) {
-        REDACTED => "a value with an address in it".to_owned(),
-        text => format!("{text:?}"),
+        format!("column {name}: {purpose}")
     }
 }

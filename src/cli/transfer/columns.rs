@@ -1,59 +1,42 @@
 //! Finds the columns of a file that hold addresses, sign-up times and statuses.
 
-use std::{borrow::Cow, time::SystemTime};
+use std::borrow::Cow;
 
 use super::{
-    column_kind::{ColumnKind, column_kind},
+    column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     csv_reader::CsvRow,
     export_format::unescape_formula,
-    import_reader::{Content, ParsedEntry, Reason},
-    scan::ImportRules,
-    status_options::comparison_key,
-    status_values::{Meaning, means_no_time, normalize},
+    text::{comparison_key, normalize},
 };
-use crate::{
-    cli::time::{self, TimeError, time_problem},
-    waitlist::{Email, WaitlistEntry},
-};
+use crate::{cli::time, waitlist::Email};
 
-/// The positions of the columns that are read.
+/// The positions of the columns that are used.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
-    /// As the header row has them. Without one, `None`.
+    /// The names in the header row, or `None` without one.
     names: Option<Vec<String>>,
     /// The number of columns.
     width: usize,
     pub(crate) email: usize,
-    /// The first that is not empty counts.
+    /// The first of these that is not empty is used.
     joined_at: Vec<usize>,
     status_columns: Vec<StatusColumn>,
-    /// The file was written by `export`, which puts a `'` before cells that could be formulas.
+    /// The file was written by `export`, which puts a `'` before cells that look like formulas.
     has_escaped_formulas: bool,
 }
 
-/// A column that says who has left the list that the file comes from.
-#[derive(Debug)]
-pub(crate) struct StatusColumn {
-    pub(crate) at: usize,
-    pub(crate) kind: ColumnKind,
-    /// Without this, it is used only if a value in it is known.
-    pub(crate) is_certain: bool,
-    /// It is within another object, which may be one of several lists: the owner is asked.
-    pub(crate) is_nested: bool,
-}
-
-/// The names of columns. Those of a table have nothing else.
+/// The names of columns. A CSV file has no inner columns and no containers.
 #[derive(Default)]
 pub(crate) struct ColumnNames<'a> {
     pub(crate) names: Vec<String>,
-    /// The first column of those within inner objects of JSON: they have no address and no time.
+    /// The first column of inner JSON objects. From here on, no column holds the address or the time.
     pub(crate) inner_from: usize,
-    /// The columns that hold the text of such an object.
+    /// The columns that hold the text of a whole inner object.
     pub(crate) containers: &'a [usize],
 }
 
-/// Names of columns, in small letters and figures alone: of `export`, Mailchimp, getwaitlist, Prefinery,
-/// Google Forms, Tally and Typeform, and of people.
+/// Names of columns of addresses, and below of times, as [`normalize`] returns them: of `export`, Mailchimp,
+/// getwaitlist, Prefinery, Google Forms, Tally and Typeform, and of files written by hand.
 const EMAIL_NAMES: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
 const JOINED_AT_NAMES: [&str; 6] = [
     "joinedat",
@@ -63,19 +46,19 @@ const JOINED_AT_NAMES: [&str; 6] = [
     "timestamp",
     "joined",
 ];
-/// The name of a sign-up time has one of the first, one of the second, and none of the third, which
-/// came later.
+/// Other names of sign-up times contain one of these, one of `TIME_PARTS`, and none of `LATER_PARTS`.
 const JOINING_PARTS: [&str; 9] = [
     "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit", "added",
 ];
 const TIME_PARTS: [&str; 6] = ["time", "date", "edat", "upat", "edon", "signedup"];
+/// Parts of names of times after the sign-up.
 const LATER_PARTS: [&str; 7] = [
     "unsub", "optout", "clean", "remov", "updated", "chang", "expir",
 ];
 
 impl Columns {
-    /// Finds the columns by the names in the first row. If that row has an address, there is no header
-    /// row: the columns are found by their values, and the row is returned too.
+    /// Finds the columns by the names in the first row. If that row contains an address, it is not a header
+    /// row: the columns are found by its values, and the row is returned too.
     pub(crate) fn from_first_row(
         first: CsvRow,
         ignored: &[String],
@@ -115,7 +98,7 @@ impl Columns {
         Some((columns, Some(first)))
     }
 
-    /// Finds the columns by their names, except those to be ignored.
+    /// Finds the columns by their names, except ignored ones.
     pub(crate) fn from_names(names: ColumnNames, ignored: &[String]) -> Option<Self> {
         let ColumnNames {
             names,
@@ -124,7 +107,7 @@ impl Columns {
         } = names;
         let is_ignored = |(at, name): (usize, &String)| {
             let shown = display_name(name, at);
-            // With an object, everything within it is ignored.
+            // If an object is ignored, so is everything inside it.
             let outer = shown.match_indices('.').map(|(end, _)| &shown[..end]);
             let outer = outer.filter(|_| at >= inner_from).chain([&*shown]);
             let mut outer = outer.map(comparison_key);
@@ -141,7 +124,7 @@ impl Columns {
         };
         let outer = names.iter().zip(&is_ignored).take(inner_from);
         let bare_names: Vec<_> = outer.map(bare_name).collect();
-        // In the order of the wanted names, not of the columns.
+        // In the order of `wanted`, which is by preference.
         let all = |wanted: &[&str]| {
             let at = |wanted: &&str| bare_names.iter().position(|name| name == wanted);
             wanted.iter().filter_map(at).collect::<Vec<_>>()
@@ -150,7 +133,7 @@ impl Columns {
         let status_columns =
             (0..names.len()).filter(|at| !is_ignored[*at] && !containers.contains(at));
         let status_columns = status_columns.filter_map(|at| {
-            let (kind, is_certain) = column_kind(&names[at])?;
+            let ColumnGuess { kind, is_certain } = guess_column(&names[at])?;
             let is_nested = at >= inner_from;
             Some(StatusColumn {
                 at,
@@ -164,8 +147,8 @@ impl Columns {
             let column = status_columns.iter().find(|it| it.at == at);
             column.map_or(ColumnKind::Other, |it| it.kind)
         };
-        // "What is your e-mail?", but neither "Ann <ann@email.com>" nor "Email consent". If there is no
-        // other: "E-mail for our newsletter".
+        // Accept "What is your e-mail?", but neither "Ann <ann@email.com>" nor "Email consent". Accept "E-mail for
+        // our newsletter" if there is no better column.
         let is_email =
             |at: &usize| bare_names[*at].contains(EMAIL_NAMES[0]) && !names[*at].contains('@');
         let others = |is_one: fn(ColumnKind) -> bool| {
@@ -201,46 +184,7 @@ impl Columns {
         })
     }
 
-    /// Reads a row.
-    pub(crate) fn parse_row(
-        &self,
-        content: &Content,
-        rules: &ImportRules,
-        now: SystemTime,
-    ) -> Result<ParsedEntry, Reason> {
-        if content.extra_cells().next().is_some() {
-            return Err(Reason::Malformed(
-                "it has more cells than the first row, so they may belong to other columns",
-            ));
-        }
-        let (mut is_unsubscribed, mut is_unknown) = (false, false);
-        for (name, column) in self.status_columns() {
-            match rules.classify(&name, column, &column.text(content)?) {
-                Meaning::Unsubscribed | Meaning::UnsubscribedAt => is_unsubscribed = true,
-                Meaning::Unknown => is_unknown = true,
-                Meaning::Empty | Meaning::Link | Meaning::Subscribed | Meaning::Agreed => {}
-            }
-        }
-        if is_unsubscribed {
-            return Err(Reason::Unsubscribed);
-        }
-        if is_unknown {
-            // The file has changed since it was looked through.
-            return Err(Reason::Malformed("its status is unknown"));
-        }
-        let mut joined_at = "";
-        for at in &self.joined_at {
-            if joined_at.is_empty() {
-                joined_at = Some(content.cell(*at)?)
-                    .filter(|it| !means_no_time(it))
-                    .unwrap_or_default();
-            }
-        }
-        let email = self.address(content.cell(self.email)?);
-        parse_entry(email, joined_at, rules, now)
-    }
-
-    /// The address in a cell, without the `'` that `export` puts before formulas.
+    /// Returns the address in a cell, without the `'` that `export` puts before formulas.
     pub(crate) fn address<'a>(&self, cell: &'a str) -> &'a str {
         if self.has_escaped_formulas {
             unescape_formula(cell)
@@ -249,21 +193,21 @@ impl Columns {
         }
     }
 
-    /// Whether this is what the header row has in the column of addresses.
-    pub(crate) fn is_header(&self, email: &str) -> bool {
-        self.has_names() && normalize(email) == normalize(&self.email())
+    /// Whether a text is the name of the column of addresses.
+    pub(crate) fn is_email_header(&self, email: &str) -> bool {
+        self.has_names() && normalize(email) == normalize(&self.email_name())
     }
 
     pub(crate) fn has_names(&self) -> bool {
         self.names.is_some()
     }
 
-    /// Whether a column says who has left.
+    /// Whether a column may say who has unsubscribed.
     pub(crate) fn has_status_columns(&self) -> bool {
         !self.status_columns.is_empty()
     }
 
-    /// Whether a column has this name, or this number if it is shown by its number.
+    /// Whether a column is shown by this name, or by this number if it has no name.
     pub(crate) fn has(&self, name: &str) -> bool {
         (0..self.width).any(|at| comparison_key(&self.name(at)) == comparison_key(name))
     }
@@ -282,100 +226,43 @@ impl Columns {
             .eq(["email", "joinedat"])
     }
 
-    /// The name of the column of addresses.
-    pub(crate) fn email(&self) -> Cow<'_, str> {
+    /// Returns the name of the column of addresses.
+    pub(crate) fn email_name(&self) -> Cow<'_, str> {
         self.name(self.email)
     }
 
-    /// The names of the columns of times.
-    pub(crate) fn joined_at(&self) -> impl Iterator<Item = Cow<'_, str>> {
+    /// The positions of the columns of sign-up times, by preference.
+    pub(crate) fn joined_at(&self) -> impl Iterator<Item = usize> {
+        self.joined_at.iter().copied()
+    }
+
+    /// The names of the columns of sign-up times, by preference.
+    pub(crate) fn joined_at_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.joined_at.iter().map(|at| self.name(*at))
     }
 
-    /// The columns that say who has left, with their names.
+    /// The columns that may say who has unsubscribed, with their names.
     pub(crate) fn status_columns(&self) -> impl Iterator<Item = (Cow<'_, str>, &StatusColumn)> {
         self.status_columns.iter().map(|it| (self.name(it.at), it))
     }
 
-    /// The name of a column, or its number from 1.
+    /// Returns the name of a column, or its number from 1 if it has none.
     fn name(&self, at: usize) -> Cow<'_, str> {
         let name = self.names.as_ref().and_then(|names| names.get(at));
         display_name(name.map_or("", String::as_str), at)
     }
 
-    /// The columns of a JSON object, in which `export` puts no `'` before formulas.
+    /// Turns these into the columns of a JSON object, in which `export` escapes no formulas.
     pub(crate) fn for_json(mut self) -> Self {
         self.has_escaped_formulas = false;
         self
     }
 }
 
-/// A name, or the number from 1 of a column that has none.
+/// Returns the name of a column, or its number from 1 if it has none.
 fn display_name(name: &str, at: usize) -> Cow<'_, str> {
     match name.trim() {
         "" => (at + 1).to_string().into(),
         name => name.into(),
     }
-}
-
-impl StatusColumn {
-    pub(crate) fn new(at: usize, kind: ColumnKind) -> Self {
-        Self {
-            at,
-            kind,
-            is_certain: false,
-            is_nested: false,
-        }
-    }
-
-    /// The text in this column. Only a column that decides must be UTF-8.
-    pub(crate) fn text<'a>(&self, content: &'a Content) -> Result<Cow<'a, str>, Reason> {
-        if self.kind.is_decisive() {
-            content.cell(self.at).map(Cow::Borrowed)
-        } else {
-            Ok(content.cell_lossy(self.at))
-        }
-    }
-}
-
-/// Checks an address and a time, and whether another row says that this person has left. An intact export
-/// may have any time: a server's clock was wrong.
-pub(crate) fn parse_entry(
-    email: &str,
-    joined_at: &str,
-    rules: &ImportRules,
-    now: SystemTime,
-) -> Result<ParsedEntry, Reason> {
-    let email = Email::parse(email).map_err(Reason::InvalidEmail)?;
-    if rules.is_unsubscribed(&email) {
-        return Err(Reason::Unsubscribed);
-    }
-    let has_time = !joined_at.is_empty();
-    let joined_at = if has_time {
-        time::parse(joined_at).map_err(|error| {
-            Reason::Malformed(match error {
-                TimeError::Unrecognized => {
-                    "its time can be read in several ways, or in none: write it as \
-                     2026-11-21T08:00:00Z, or leave its column out"
-                }
-                TimeError::NamedZone => {
-                    "its time has a zone in brackets, which is not understood: write it as \
-                     2026-11-21T08:00:00+01:00"
-                }
-            })
-        })?
-    } else {
-        now
-    };
-    let time_problem = time_problem(joined_at).filter(|_| has_time);
-    if let Some(why) = time_problem
-        && !rules.is_intact()
-    {
-        return Err(Reason::Malformed(why));
-    }
-    Ok(ParsedEntry {
-        entry: WaitlistEntry { email, joined_at },
-        has_time,
-        is_time_valid: time_problem.is_none(),
-    })
 }

@@ -1,5 +1,5 @@
-//! The rows of a CSV and their lines, also of one that is broken: a quotation mark that is never closed
-//! would make one row of all that follows.
+//! Reads the rows of a CSV file with their line numbers. After an unclosed quotation mark, it continues with
+//! the next line instead of reading the rest of the file as one cell.
 
 use std::{
     collections::VecDeque,
@@ -10,12 +10,12 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::line_reader::{LINE_MAX_BYTES, Line, TOO_LONG, next_line};
 
-/// Lines of a row, at most. It ends with the first one that makes it longer than `LINE_MAX_BYTES`.
+/// Maximum number of lines in a row. A row also ends with the line that makes it longer than `LINE_MAX_BYTES`.
 const ROW_LINES_MAX: usize = 100;
-/// Cells of a row.
+/// Maximum number of cells in a row.
 const ROW_CELLS_MAX: usize = 1 << 10;
 
-/// A row, and the line that it begins in.
+/// A row, and the number of its first line.
 pub(crate) struct CsvRow {
     pub(crate) line: u64,
     text: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct CsvRow {
 }
 
 impl CsvRow {
-    /// A cell; what is beyond the last one is empty.
+    /// Returns a cell, or an empty one beyond the end of the row.
     pub(crate) fn get(&self, at: usize) -> &[u8] {
         let from = at
             .checked_sub(1)
@@ -42,26 +42,30 @@ impl CsvRow {
     }
 }
 
-/// A row that is none: the line it begins in, and why.
-pub(crate) type MalformedRow = (u64, &'static str);
+/// A row that cannot be read, by the number of its first line.
+#[derive(Debug)]
+pub(crate) struct MalformedRow {
+    pub(crate) line: u64,
+    pub(crate) reason: &'static str,
+}
 
-/// Reads rows.
+/// Reads the rows of a file.
 pub(crate) struct CsvReader<R> {
     file: R,
     separator: u8,
     parser: Reader,
-    /// Lines that were read to look for the end of a row.
+    /// Lines that were read in search of a closing quotation mark, and belong to later rows.
     pending_lines: VecDeque<Line>,
     /// The number of the next line.
     line: u64,
-    /// Where a row is put together.
+    /// Buffers for the row that is being parsed.
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl<R: BufRead> CsvReader<R> {
-    /// Rows with commas, semicolons or tabs between their cells, whichever stand in the first row with
-    /// text, outside of quotation marks.
+    /// Detects the separator: commas, semicolons or tabs, whichever is most frequent in the first row with
+    /// text, outside quotation marks.
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
         let separator = detect_separator(file.fill_buf()?);
         let parser = ReaderBuilder::new().delimiter(separator).build();
@@ -89,7 +93,10 @@ impl<R: BufRead> CsvReader<R> {
                 None => return Ok(None),
                 Some(Line::TooLong) => {
                     self.line += 1;
-                    return Ok(Some(Err((self.line - 1, TOO_LONG))));
+                    return Ok(Some(Err(MalformedRow {
+                        line: self.line - 1,
+                        reason: TOO_LONG,
+                    })));
                 }
                 Some(Line::Text(line)) if line.trim_ascii().is_empty() => self.line += 1,
                 Some(Line::Text(line)) => break line,
@@ -101,7 +108,7 @@ impl<R: BufRead> CsvReader<R> {
         self.parser.reset();
         let (mut text, mut ends) = (0, 0);
         while let Some(line) = lines.last() {
-            // What comes out is never more than what goes in.
+            // The parser never writes more than it reads.
             self.text.resize(text + line.len(), 0);
             let (into, ended) = (&mut self.text[text..], &mut self.ends[ends..]);
             let (result, _, written, cells) = self.parser.read_record(line, into, ended);
@@ -122,12 +129,12 @@ impl<R: BufRead> CsvReader<R> {
                 }
                 ReadRecordResult::OutputEndsFull => {
                     self.line += lines.len() as u64;
-                    return Ok(Some(Err((
-                        first_line,
-                        "it has more cells than a row of a table",
-                    ))));
+                    return Ok(Some(Err(MalformedRow {
+                        line: first_line,
+                        reason: "the row has more than 1024 cells",
+                    })));
                 }
-                // Within quotation marks.
+                // The row continues inside quotation marks.
                 _ if lines.len() < ROW_LINES_MAX && bytes < LINE_MAX_BYTES => {
                     match self.next_line()? {
                         Some(Line::Text(line)) => {
@@ -144,16 +151,16 @@ impl<R: BufRead> CsvReader<R> {
                 _ => break,
             }
         }
-        // It begins with the next line anew, as if this one had been right.
+        // Continue with the next line as if this one had been complete.
         for mut line in lines.drain(1..).rev() {
             line.pop();
             self.pending_lines.push_front(Line::Text(line));
         }
         self.line += 1;
-        Ok(Some(Err((
-            first_line,
-            "a quotation mark in it is not closed",
-        ))))
+        Ok(Some(Err(MalformedRow {
+            line: first_line,
+            reason: "unclosed quotation mark",
+        })))
     }
 }
 
@@ -165,18 +172,18 @@ impl<R: BufRead> Iterator for CsvReader<R> {
     }
 }
 
-/// A line with an end, as the parser wants it.
+/// Appends the line break, which the parser needs.
 fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
     line.push(b'\n');
     line
 }
 
-/// What stands most often between cells in the first row with text. A quotation mark that is not closed
-/// hides nothing behind the end of its line.
+/// Returns the most frequent separator of the first row with text. If a quotation mark is not closed, only
+/// the first line of the row counts.
 fn detect_separator(beginning: &[u8]) -> u8 {
     let separators = [b'\t', b';', b','];
     let is_end = |byte: &u8| b"\r\n".contains(byte);
-    // A spreadsheet leaves empty rows as separators alone.
+    // A spreadsheet saves an empty row as separators alone.
     let is_text = |line: &&[u8]| !line.iter().all(|byte| b" \t;,\r\n".contains(byte));
     let lines = beginning.split_inclusive(is_end);
     let blank: usize = lines
@@ -203,8 +210,8 @@ fn detect_separator(beginning: &[u8]) -> u8 {
     most.map_or(b',', |at| separators[at])
 }
 
-/// Whether the quotation marks of a row stand where they may (RFC 4180, 2): at both ends of a cell, and
-/// twice within. The parser takes any for the end of one that was forgotten before.
+/// Whether all quotation marks are at valid positions (RFC 4180, 2): at both ends of a cell, and doubled
+/// inside it. The parser accepts a mark at any position as the closing one.
 fn has_valid_quotes(row: &[u8], separator: u8) -> bool {
     let mut bytes = row.iter().peekable();
     let (mut is_quoted, mut is_cell_start) = (false, true);

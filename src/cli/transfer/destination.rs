@@ -1,9 +1,9 @@
-//! Finds the file that `export -o` names, and refuses links and pipes of other users.
+//! Finds the file that `export -o` names, and rejects links and pipes of other users.
 //!
-//! In a directory such as `/tmp` any user can create a link or a pipe under the name that somebody else is
-//! going to write to. Linux can refuse to follow it (`fs.protected_symlinks` and `fs.protected_fifos`), but
-//! these settings may be off, so each part of the path is checked here by the same rule. It is the same in a
-//! directory that another user has created there.
+//! In a directory such as `/tmp`, any user can create a link or a pipe under the name that another user is about
+//! to write to. Linux can block such links and pipes (`fs.protected_symlinks` and `fs.protected_fifos`), but these
+//! settings may be off, so each part of the path is checked here by the same rule. The rule also covers directories
+//! that other users have created there.
 
 use std::{
     ffi::OsString,
@@ -19,11 +19,12 @@ use rustix::{
     io::Errno,
     process::geteuid,
 };
+use thiserror::Error;
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS_MAX: usize = 40;
 
-/// Opens a directory on the way, which may be unreadable.
+/// Flags to open a directory on the path. With `PATH`, it may be unreadable.
 #[cfg(target_os = "linux")]
 const TRAVERSE_FLAGS: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -31,30 +32,55 @@ const TRAVERSE_FLAGS: OFlags = OFlags::RDONLY;
 
 /// The target of an export.
 pub(crate) enum Destination {
-    /// A regular file, or a free name.
+    /// A regular file, or a name that is not in use.
     File(TargetPath),
     /// A pipe or a device.
     Stream(TargetStream),
 }
 
-/// A name in an open directory, which nobody can replace any more.
+/// A name in an open directory. The directory is open so that nobody can replace it.
 pub(crate) struct TargetPath {
     directory: OwnedFd,
     pub(crate) name: OsString,
     path: PathBuf,
-    /// The path leads through a directory that another user has created in a shared one.
+    /// Whether the path leads through a directory that another user has created in a shared directory.
     is_foreign: bool,
 }
 
+/// A pipe or a device.
 pub(crate) struct TargetStream {
     target: TargetPath,
-    /// A link of `/proc` to a file that a process has open, such as `/dev/stdout`.
+    /// Whether it is a link in `/proc` to a stream that a process has open, such as `/dev/stdout`.
     is_proc_link: bool,
 }
 
+/// Why a destination cannot be used.
+#[derive(Debug, Error)]
+pub(crate) enum DestinationError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(
+        "{} is a {kind} of user {uid} in a directory that others can write to, so nothing was written: remove the \
+         {kind}, or write to another directory",
+        .path.display()
+    )]
+    Foreign {
+        path: PathBuf,
+        /// "link" or "pipe".
+        kind: &'static str,
+        uid: u32,
+    },
+}
+
+impl From<Errno> for DestinationError {
+    fn from(error: Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
 impl Destination {
-    /// Follows a path, link by link, from the root: the working directory may lie in another user's.
-    pub(crate) fn find(path: &Path) -> io::Result<Self> {
+    /// Follows a path, link by link, from the root: the working directory may be inside another user's directory.
+    pub(crate) fn find(path: &Path) -> Result<Self, DestinationError> {
         let path = &std::path::absolute(path)?;
         let mut target = TargetPath {
             directory: open_directory(CWD, ".")?,
@@ -143,32 +169,31 @@ impl TargetPath {
         Ok(openat(&self.directory, ".", flags, Mode::empty())?)
     }
 
-    /// Whether this was created by the caller or the directory's owner, or in a directory that is not shared:
-    /// one that others can write to and that has the sticky bit.
-    fn is_trusted(&self, found: &Stat) -> io::Result<bool> {
+    /// Whether `found` belongs to the caller or to the directory's owner, or is in a directory that is not shared.
+    /// A shared directory has the sticky bit, and others can write to it.
+    fn is_trusted(&self, found: &Stat) -> rustix::io::Result<bool> {
         let directory = fstat(&self.directory)?;
         let mode = Mode::from_raw_mode(directory.st_mode);
         let is_shared = mode.contains(Mode::SVTX) && mode.intersects(Mode::WGRP | Mode::WOTH);
         Ok(!is_shared || [geteuid().as_raw(), directory.st_uid].contains(&found.st_uid))
     }
 
-    /// Refuses a link or pipe of another user.
-    fn check_owner(&self, what: &str, found: &Stat) -> io::Result<()> {
+    /// Rejects a link or pipe of another user.
+    fn check_owner(&self, kind: &'static str, found: &Stat) -> Result<(), DestinationError> {
         let is_owner = found.st_uid == geteuid().as_raw();
         if self.is_trusted(found)? && (is_owner || !self.is_foreign) {
             return Ok(());
         }
-        Err(io::Error::other(format!(
-            "{} is a {what} of user {}, in a directory that others can write to, so the list was not \
-             written: remove the {what}, or write to another directory",
-            self.path.display(),
-            found.st_uid
-        )))
+        Err(DestinationError::Foreign {
+            path: self.path.clone(),
+            kind,
+            uid: found.st_uid,
+        })
     }
 
-    /// Whether this is a link of `/proc` to something that a process has open and that has no name.
+    /// Whether this is a link in `/proc` to a stream or file that a process has open and that has no name.
     #[cfg(target_os = "linux")]
-    fn leads_to_open_stream(&self) -> io::Result<bool> {
+    fn leads_to_open_stream(&self) -> rustix::io::Result<bool> {
         use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 
         if fstatfs(&self.directory)?.f_type != PROC_SUPER_MAGIC {
@@ -183,14 +208,14 @@ impl TargetPath {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn leads_to_open_stream(&self) -> io::Result<bool> {
+    fn leads_to_open_stream(&self) -> rustix::io::Result<bool> {
         Ok(false)
     }
 }
 
 impl TargetStream {
-    /// Opens the stream. A pipe waits here for its reader.
-    pub(crate) fn open(&self) -> io::Result<File> {
+    /// Opens the stream. For a pipe, waits until it has a reader.
+    pub(crate) fn open(&self) -> Result<File, DestinationError> {
         let TargetPath {
             directory, name, ..
         } = &self.target;
@@ -200,7 +225,7 @@ impl TargetStream {
         }
         let stream = openat(directory, name, flags, Mode::empty())?;
         if !self.is_proc_link {
-            // Somebody may have replaced it since it was found.
+            // Another user may have replaced it since it was found.
             self.target.check_owner("pipe", &fstat(&stream)?)?;
         }
         Ok(stream.into())

@@ -1,5 +1,4 @@
-//! The files that `export` writes and `import` reads: CSV or an object of JSON a line, with a trailer at
-//! the end.
+//! The formats that `export` writes and `import` reads: CSV, or one JSON object per line, with a trailer.
 
 use std::{
     borrow::Cow,
@@ -7,34 +6,29 @@ use std::{
 };
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::trailer::{BYTE_ORDER_MARK, HEADER, Trailer};
 use crate::{cli::time::rfc3339, waitlist::WaitlistEntry};
 
-/// How a list is written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// For spreadsheets
     Csv,
-    /// An object a line, for programs
+    /// One JSON object per line, for programs
     Jsonl,
 }
 
-/// The header of a CSV.
-pub(crate) const HEADER: &str = "email,joined_at";
-
-/// Spreadsheets take a file that begins so for one in UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// An entry in JSON.
+/// An entry in JSON. `ListedEntry` of `list` has the same fields in another order, and both orders are output.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     email: &'a str,
     joined_at: &'a str,
 }
 
-/// Writes a file.
+/// Writes entries, then the trailer.
 pub(crate) struct ExportWriter<W: Write> {
     format: ExportFormat,
     out: W,
@@ -62,7 +56,7 @@ impl<W: Write> ExportWriter<W> {
         self.write_line()?;
         let (email, joined_at) = (entry.email.as_typed(), &*rfc3339(entry.joined_at));
         match self.format {
-            // Neither has a comma, a quotation mark or a line's end: `Email::parse` sees to it.
+            // No quoting is needed: `Email::parse` rejects commas, quotation marks and line breaks.
             ExportFormat::Csv => write!(self.line, "{},{joined_at}", escape_formula(email))?,
             ExportFormat::Jsonl => {
                 serde_json::to_writer(&mut self.line, &JsonLine { email, joined_at })?
@@ -73,14 +67,15 @@ impl<W: Write> ExportWriter<W> {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Writes the trailer and returns it.
     pub(crate) fn finish(mut self) -> io::Result<Trailer> {
         self.write_line()?;
-        let trailer = Trailer {
-            entries: self.entries,
-            sha256: hex(self.hash),
+        let trailer = Trailer::new(self.entries, self.hash);
+        let line = match self.format {
+            ExportFormat::Csv => trailer.to_csv(),
+            ExportFormat::Jsonl => trailer.to_json(),
         };
-        writeln!(self.out, "{}", trailer.to_line(self.format))?;
+        writeln!(self.out, "{line}")?;
         self.out.flush()?;
         Ok(trailer)
     }
@@ -93,11 +88,11 @@ impl<W: Write> ExportWriter<W> {
     }
 }
 
-/// A cell that a spreadsheet takes for a formula when it begins so (OWASP, CSV Injection); and `'`, so
-/// that one before it can be told from one that belongs there. An address can begin with most of them.
+/// The first characters by which a spreadsheet recognizes a formula (OWASP, CSV Injection), most of which an
+/// address can begin with. `'` is one of them, so that escaping can be undone.
 const FORMULA_PREFIXES: [char; 5] = ['=', '+', '-', '@', '\''];
 
-/// A text that no spreadsheet runs.
+/// Puts a `'` before a text that a spreadsheet would run as a formula.
 fn escape_formula(text: &str) -> Cow<'_, str> {
     if text.starts_with(FORMULA_PREFIXES) {
         Cow::Owned(format!("'{text}"))
@@ -106,58 +101,10 @@ fn escape_formula(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that [`escape_formula`] was made of.
+/// Undoes [`escape_formula`].
 pub(crate) fn unescape_formula(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if text.starts_with(FORMULA_PREFIXES) => text,
         _ => cell,
     }
-}
-
-/// Whether a file that begins so was written here.
-pub(crate) fn is_own_export(beginning: &[u8]) -> bool {
-    let first = beginning.split(|byte| *byte == b'\n').next();
-    let first = String::from_utf8_lossy(first.unwrap_or_default());
-    let first = first.trim_end();
-    first.strip_prefix(BYTE_ORDER_MARK) == Some(HEADER)
-        || first.starts_with("{\"email\":\"") && first.contains("\",\"joined_at\":\"")
-}
-
-/// What ends a file: how many entries it has, and the SHA-256 of all bytes before this line.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct Trailer {
-    pub(crate) entries: u64,
-    pub(crate) sha256: String,
-}
-
-impl Trailer {
-    fn to_line(&self, format: ExportFormat) -> String {
-        let Self { entries, sha256 } = self;
-        match format {
-            ExportFormat::Csv => format!("# {entries} entries,sha256:{sha256}"),
-            ExportFormat::Jsonl => format!(r#"{{"entries":{entries},"sha256":"{sha256}"}}"#),
-        }
-    }
-
-    /// The trailer that a line is. A spreadsheet may have written it anew, with marks of its own.
-    pub(crate) fn parse(line: &str) -> Option<Self> {
-        if let Ok(trailer) = serde_json::from_str(line) {
-            return Some(trailer);
-        }
-        let line = line.replace('"', "");
-        let (entries, rest) = line.strip_prefix("# ")?.split_once(" entries")?;
-        let rest = rest.trim_start_matches([',', ';', '\t']);
-        Some(Self {
-            entries: entries.parse().ok()?,
-            sha256: rest.strip_prefix("sha256:")?.get(..64)?.to_owned(),
-        })
-    }
-}
-
-/// A hash as people compare it.
-pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

@@ -1,4 +1,4 @@
-//! The objects of JSON that `import` reads, one a line.
+//! Reads JSON lines files: one JSON object per line.
 
 use std::io::{self, BufRead};
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::{
     columns::{ColumnNames, Columns},
-    export_format::Trailer,
-    import_reader::{Content, Reason, Record},
     line_reader::{Line, TOO_LONG, next_line},
+    record::{Content, Reason, Record},
+    trailer::Trailer,
 };
 
-/// Maximum number of values in an object, those of inner objects included.
+/// Maximum number of values in an object, including those of inner objects.
 const VALUES_MAX: usize = 1 << 10;
 
-/// An object of JSON a line.
+/// Reads the objects of a file. Columns in `ignored` are skipped.
 pub(crate) fn read_json_lines(
     mut file: impl BufRead + Send,
     ignored: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) fn read_json_lines(
     let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
     (1..).zip(lines).filter_map(move |(line, text)| {
         let content = match text {
-            // The values that are needed are checked where they are read.
+            // Invalid UTF-8 matters only in values that are imported: `Content::cell` rejects it there.
             Ok(Line::Text(text)) => parse_object(&String::from_utf8_lossy(&text), &ignored)?,
             Ok(Line::TooLong) => Err(Reason::Malformed(TOO_LONG)),
             Err(error) => return Some(Err(error)),
@@ -31,6 +31,7 @@ pub(crate) fn read_json_lines(
     })
 }
 
+/// Returns `None` for a blank line and for the trailer.
 fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
     if ignored.is_empty()
         && let Ok(exported) = serde_json::from_str(text)
@@ -41,8 +42,8 @@ fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason
         return None;
     }
     let parse_columns = || {
-        let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|_| Reason::Malformed("it is no object of JSON"))?;
+        let object: Map<String, Value> = serde_json::from_str(text)
+            .map_err(|_| Reason::Malformed("invalid JSON: each line must be one object"))?;
         let mut flat = FlatObject::default();
         for (name, value) in &object {
             flat.names.push(name.clone());
@@ -60,23 +61,23 @@ fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason
             names: flat.names,
         };
         let columns = Columns::from_names(names, ignored);
-        let columns = columns.ok_or(Reason::Malformed("it has no \"email\""))?;
+        let columns = columns.ok_or(Reason::Malformed("missing \"email\""))?;
         Ok(Content::Object(columns.for_json(), flat.cells))
     };
     Some(parse_columns())
 }
 
-/// An object and the objects within it, as one row.
+/// An object and its inner objects, as one row.
 #[derive(Default)]
 struct FlatObject {
     names: Vec<String>,
     cells: Vec<String>,
-    /// The cells that hold the text of objects whose values have cells of their own.
+    /// The cells that hold the text of an inner object. The values of that object are in other cells.
     containers: Vec<usize>,
 }
 
 impl FlatObject {
-    /// Adds the values of an inner object, or of those in an array, under the names that lead to them.
+    /// Adds the values of an inner object, or of the objects in an array. Their names are paths.
     fn add(&mut self, path: &str, value: &Value) -> Result<(), Reason> {
         match value {
             Value::Object(object) => {
@@ -91,7 +92,7 @@ impl FlatObject {
             }
             value => {
                 if self.cells.len() == VALUES_MAX {
-                    return Err(Reason::Malformed("it has more than a thousand values"));
+                    return Err(Reason::Malformed("the object has more than 1024 values"));
                 }
                 self.names.push(path.to_owned());
                 self.cells.push(value_text(value));
@@ -101,7 +102,7 @@ impl FlatObject {
     }
 }
 
-/// Whether a value is an object or has one in it. An array of texts is one value.
+/// Whether a value is or contains an object that is not empty. An array of texts is one value.
 fn is_nested(value: &Value) -> bool {
     match value {
         Value::Object(object) => !object.is_empty(),

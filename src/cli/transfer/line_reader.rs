@@ -1,4 +1,4 @@
-//! Reads lines of bounded length, so a file without line ends does not fill the memory.
+//! Reads lines of bounded length, so a file without line breaks does not fill the memory.
 
 use std::io::{self, BufRead};
 
@@ -6,16 +6,16 @@ use std::io::{self, BufRead};
 pub(crate) const LINE_MAX_BYTES: usize = 1 << 20;
 
 /// Why a longer line is rejected.
-pub(crate) const TOO_LONG: &str = "it is longer than a megabyte";
+pub(crate) const TOO_LONG: &str = "the line is longer than 1 MiB";
 
-/// A line without its end.
+/// A line without its line break.
 pub(crate) enum Line {
     Text(Vec<u8>),
-    /// Longer than [`LINE_MAX_BYTES`]; its text was skipped.
+    /// A line longer than [`LINE_MAX_BYTES`]. Its text was skipped.
     TooLong,
 }
 
-/// Reads the next line, however it ends: by `\n`, by `\r\n`, or by `\r` as on an old Mac.
+/// Reads the next line. It may end with `\n`, `\r\n`, or `\r` as on early Macs.
 pub(crate) fn next_line(file: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
     let (mut is_too_long, mut is_empty) = (false, true);
@@ -31,13 +31,13 @@ pub(crate) fn next_line(file: &mut impl BufRead) -> io::Result<Option<Line>> {
         if !is_too_long {
             line.extend_from_slice(text);
         }
-        let is_first_of_two = end.is_some_and(|end| read[end] == b'\r');
-        let (consumed, is_over) = (end.map_or(read.len(), |end| end + 1), read.is_empty());
+        let is_carriage_return = end.is_some_and(|end| read[end] == b'\r');
+        let (consumed, is_file_end) = (end.map_or(read.len(), |end| end + 1), read.is_empty());
         file.consume(consumed);
-        if is_first_of_two && file.fill_buf()?.first() == Some(&b'\n') {
+        if is_carriage_return && file.fill_buf()?.first() == Some(&b'\n') {
             file.consume(1);
         }
-        if end.is_some() || is_over {
+        if end.is_some() || is_file_end {
             return Ok(Some(if is_too_long {
                 Line::TooLong
             } else {

@@ -1,4 +1,4 @@
-//! Writes a file completely or not at all, also with Ctrl-C or a power cut.
+//! Writes a file completely or not at all, even if Ctrl-C or a power cut interrupts it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,10 +19,10 @@ use rustix::{
 use super::destination::TargetPath;
 use crate::cli::terminal::signals;
 
-/// Suffix of an incomplete file. The file is locked while it is written.
+/// Suffix of an incomplete file. The file is locked while it is being written.
 const PARTIAL_SUFFIX: &str = ".partial";
 
-/// Writes a file beside its place and renames it when it is complete.
+/// Writes a file under a temporary name in the same directory, and renames it when it is complete.
 pub(crate) fn write_atomically<T>(
     target: &TargetPath,
     write: impl FnOnce(BufWriter<&File>) -> io::Result<T>,
@@ -35,7 +35,7 @@ pub(crate) fn write_atomically<T>(
     let partial = loop {
         let partial = PartialFile::create(&directory, &prefix)?;
         partial.file.lock()?;
-        // Before it was locked, another export may have taken it for a leftover.
+        // Before it was locked, another export may have removed it as a leftover.
         if fstat(&partial.file)?.st_nlink > 0 {
             break partial;
         }
@@ -49,7 +49,7 @@ pub(crate) fn write_atomically<T>(
     Ok(written)
 }
 
-/// An incomplete file. It is removed at the end, unless it was renamed.
+/// An incomplete file. It is removed when dropped, unless it was renamed.
 struct PartialFile<'a> {
     directory: &'a OwnedFd,
     name: OsString,
@@ -57,7 +57,7 @@ struct PartialFile<'a> {
 }
 
 impl<'a> PartialFile<'a> {
-    /// Creates a new file that only its owner can read.
+    /// Creates a file that only its owner can read.
     fn create(directory: &'a OwnedFd, prefix: &OsStr) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
@@ -80,7 +80,7 @@ impl<'a> PartialFile<'a> {
 
 impl Drop for PartialFile<'_> {
     fn drop(&mut self) {
-        // After the rename there is nothing to remove.
+        // This fails after the rename, when there is nothing to remove.
         let _ = remove(self.directory, &self.name);
     }
 }
@@ -89,7 +89,7 @@ fn remove(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(directory, name, AtFlags::empty())?)
 }
 
-/// Removes the incomplete files of killed exports by the same user to the same file.
+/// Removes the incomplete files that killed exports of the same user to the same file have left behind.
 fn remove_leftovers(directory: &OwnedFd, prefix: &OsStr) -> io::Result<()> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
@@ -98,7 +98,7 @@ fn remove_leftovers(directory: &OwnedFd, prefix: &OsStr) -> io::Result<()> {
             continue;
         }
         let name = OsStr::from_bytes(name);
-        // Another user may have created it: do not follow a link, and do not wait for a pipe.
+        // Another user may have created it, so do not follow a link and do not wait for a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let Ok(leftover) = openat(directory, name, flags, Mode::empty()) else {
             continue;

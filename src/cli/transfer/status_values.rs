@@ -1,135 +1,28 @@
-//! The words by which other programs say that somebody has left their list.
+//! Classifies the values by which other programs say that a person has unsubscribed.
 
 use super::{
-    column_kind::{ColumnKind, split_words},
-    time_guess::guess_time,
+    column_kind::ColumnKind,
+    status_words::{
+        AMBIGUOUS_WORDS, EMPTY_WORDS, NEGATIONS, NO_WORDS, SUBSCRIBED_WORDS, UNSUBSCRIBED_PARTS,
+        UNSUBSCRIBED_WORDS, WITHDRAWN_PARTS, YES_WORDS,
+    },
+    text::{normalize, split_words},
+    time_guess::{TimeGuess, guess_time},
 };
 
 /// The meaning of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Meaning {
-    /// It is empty, or means that: `-`, `N/A`.
+    /// No value, or a text for none: `-`, `N/A`.
     Empty,
-    /// A link by which people can leave.
+    /// A link to unsubscribe.
     Link,
     Subscribed,
-    /// A yes in a column that only may say who agrees.
+    /// A yes in a column that may be about consent.
     Agreed,
     Unsubscribed,
     UnsubscribedAt,
     Unknown,
-}
-
-/// Words for people who have left, as [`normalize`] makes them: of Mailchimp, Brevo, Klaviyo, HubSpot,
-/// ConvertKit, MailerLite, beehiiv, Constant Contact and listmonk.
-const UNSUBSCRIBED_WORDS: [&str; 42] = [
-    "unsubscribed",
-    "unsubscribe",
-    "unsub",
-    "nonsubscribed",
-    "notsubscribed",
-    "neversubscribed",
-    "unsubscribedfromall",
-    "cleaned",
-    "archived",
-    "bounced",
-    "hardbounced",
-    "hardbounce",
-    "removed",
-    "deleted",
-    "inactive",
-    "disabled",
-    "cancelled",
-    "canceled",
-    "complained",
-    "complaint",
-    "complaints",
-    "spam",
-    "spamcomplaint",
-    "markedasspam",
-    "reportedspam",
-    "junk",
-    "optout",
-    "optedout",
-    "blacklisted",
-    "blocklisted",
-    "blocked",
-    "suppressed",
-    "donotcontact",
-    "donotemail",
-    "noconsent",
-    "undeliverable",
-    "bounce",
-    "manualsuppression",
-    "invalidemail",
-    "left",
-    "abgemeldet",
-    "deactivated",
-];
-/// Words for people who are on the other list.
-const SUBSCRIBED_WORDS: [&str; 22] = [
-    "subscribed",
-    "active",
-    "confirmed",
-    "verified",
-    "enabled",
-    "optin",
-    "optedin",
-    "joined",
-    "waiting",
-    "waitlisted",
-    "free",
-    "paid",
-    "comped",
-    "aktiv",
-    "angemeldet",
-    "agreed",
-    "accepted",
-    "granted",
-    "given",
-    "express",
-    "implied",
-    "marketingcontact",
-];
-/// Of those, the ones that mean something else in most columns.
-const AMBIGUOUS_WORDS: [&str; 1] = ["left"];
-/// Texts with one of these say that somebody has left, whatever else they say, and in any column.
-const UNSUBSCRIBED_PARTS: [&str; 19] = [
-    "unsubscribed",
-    "nonsubscribed",
-    "notsubscribed",
-    "neversubscribed",
-    "longersubscribed",
-    "optout",
-    "optedout",
-    "blacklisted",
-    "blocklisted",
-    "suppressed",
-    "donotcontact",
-    "donotemail",
-    "donotmail",
-    "bounced",
-    "hardbounce",
-    "spamcomplaint",
-    "complained",
-    "undeliverable",
-    "abgemeldet",
-];
-/// Texts with one of these may say that somebody agrees no longer.
-const WITHDRAWN_PARTS: [&str; 8] = [
-    "withdr", "revok", "declin", "refus", "reject", "denied", "longer", "lapsed",
-];
-/// Words that make the opposite of a text.
-const NEGATIONS: [&str; 8] = ["no", "not", "non", "never", "dont", "nein", "nicht", "kein"];
-const YES_WORDS: [&str; 9] = ["yes", "true", "1", "y", "t", "on", "x", "ja", "checked"];
-const NO_WORDS: [&str; 8] = ["no", "false", "0", "n", "f", "off", "never", "nein"];
-/// Words that some programs write into an empty cell.
-const EMPTY_WORDS: [&str; 7] = ["", "none", "null", "nil", "na", "nan", "undefined"];
-
-/// Reduces a text to lowercase letters and digits, to compare names and statuses.
-pub(crate) fn normalize(text: &str) -> String {
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Whether a value means "empty": `-`, `N/A`, `[]` or `0000-00-00 00:00:00`.
@@ -154,7 +47,7 @@ pub(crate) fn is_generic_value(text: &str) -> bool {
         || guess_time(text).is_some()
 }
 
-/// Whether a text without letters has a meaning all the same, such as `✓` or `?`.
+/// Whether a text without letters and digits still has a meaning, such as `✓` or `?`.
 fn is_symbol(text: &str) -> bool {
     let dashes = ['-', '–', '—', '.', '/', '_'];
     let is_sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !dashes.contains(&c);
@@ -183,7 +76,7 @@ pub(crate) fn classify(kind: ColumnKind, text: &str) -> Meaning {
     }
 }
 
-/// Classifies a value of a column that says who has left.
+/// Classifies a value of a column whose values decide which people are skipped.
 fn classify_decisive(kind: ColumnKind, text: &str) -> Meaning {
     let word = &*normalize(text);
     let from_flag = |is_yes: bool| match kind {
@@ -208,18 +101,20 @@ fn classify_decisive(kind: ColumnKind, text: &str) -> Meaning {
     } else {
         match (kind, guess_time(text)) {
             (ColumnKind::Unsubscribed, _) if is_link(text) => Meaning::Link,
-            (ColumnKind::Unsubscribed, Some(true)) => Meaning::UnsubscribedAt,
-            (ColumnKind::Unsubscribed | ColumnKind::Subscribed, Some(false)) => Meaning::Empty,
-            (ColumnKind::Subscribed, Some(true)) => Meaning::Subscribed,
+            (ColumnKind::Unsubscribed, Some(TimeGuess::Valid)) => Meaning::UnsubscribedAt,
+            (ColumnKind::Unsubscribed | ColumnKind::Subscribed, Some(TimeGuess::Never)) => {
+                Meaning::Empty
+            }
+            (ColumnKind::Subscribed, Some(TimeGuess::Valid)) => Meaning::Subscribed,
             _ => Meaning::Unknown,
         }
     }
 }
 
-/// Whether a value of a column that does not decide it may say that somebody has left.
+/// Whether a value may mean "unsubscribed" in a column that does not decide it.
 fn may_mean_unsubscribed(kind: ColumnKind, text: &str) -> bool {
     let word = normalize(text);
-    let is_time = || guess_time(text) == Some(true);
+    let is_time = || guess_time(text) == Some(TimeGuess::Valid);
     match kind {
         _ if is_empty_value(text) => false,
         _ if !unsubscribed_parts(text).is_empty() => true,
@@ -229,7 +124,7 @@ fn may_mean_unsubscribed(kind: ColumnKind, text: &str) -> bool {
                 .all(|c| c.is_ascii_digit() || " .,+-%".contains(c));
             let is_no =
                 NO_WORDS.contains(&&*word) || SUBSCRIBED_WORDS.contains(&&*word) || is_link(text);
-            let is_never = guess_time(text) == Some(false);
+            let is_never = guess_time(text) == Some(TimeGuess::Never);
             is_yes(text) || is_time() || !is_number && !is_no && !is_never
         }
         ColumnKind::MaybeSubscribed => {
@@ -248,7 +143,7 @@ fn may_mean_unsubscribed(kind: ColumnKind, text: &str) -> bool {
     }
 }
 
-/// Whether an unknown value makes a question of a column that may be about something else.
+/// Whether an unknown value shows that an uncertain column is about unsubscribing, so the owner is asked.
 pub(crate) fn may_mean_withdrawn(kind: ColumnKind, text: &str) -> bool {
     let word = normalize(text);
     let is_negated = || {
@@ -263,7 +158,7 @@ pub(crate) fn may_mean_withdrawn(kind: ColumnKind, text: &str) -> bool {
         || !unsubscribed_parts(text).is_empty()
 }
 
-/// The texts that a question about an unknown value shows, which are also those that an answer can name.
+/// The texts that a question about an unknown value shows. An option can name each of them.
 pub(crate) fn question_parts(kind: ColumnKind, text: &str) -> Vec<String> {
     let parts = if kind.is_decisive() {
         Vec::new()
@@ -273,14 +168,14 @@ pub(crate) fn question_parts(kind: ColumnKind, text: &str) -> Vec<String> {
     if !parts.is_empty() {
         return parts;
     }
-    let is_time = !kind.is_decisive() && guess_time(text) == Some(true);
+    let is_time = !kind.is_decisive() && guess_time(text) == Some(TimeGuess::Valid);
     vec![if is_time { A_TIME } else { text }.to_owned()]
 }
 
-/// Shown in place of single times.
+/// Stands for all times of a column in questions and options.
 pub(crate) const A_TIME: &str = "a time";
 
-/// The parts of a text that plainly say that somebody has left: a text may be a list.
+/// The items of a text that plainly mean "unsubscribed". A text may be a list.
 fn unsubscribed_parts(text: &str) -> Vec<String> {
     let whole = normalize(text);
     let may_be = UNSUBSCRIBED_WORDS
@@ -303,7 +198,7 @@ fn unsubscribed_parts(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The items of a text that is a list: `vip; news (unsubscribed)` has three. Links are left out.
+/// Splits a text into its items, without links: `vip; news (unsubscribed)` has three.
 pub(crate) fn list_items(text: &str) -> Vec<String> {
     let is_no_link = |word: &&str| !is_link(word);
     let text: Vec<_> = text.split_whitespace().filter(is_no_link).collect();

@@ -1,17 +1,25 @@
-//! Whether a text is a time that can be right, however it is written.
+//! Recognizes times in any of the usual notations.
 
 use std::time::SystemTime;
 
 use crate::cli::time::{self, time_problem};
 
-/// Returns `true` for a plausible time and `false` for one before there was e-mail, which means "never".
-/// The order of day and month does not matter here.
-pub(crate) fn guess_time(text: &str) -> Option<bool> {
+/// What a text that looks like a time means.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TimeGuess {
+    Valid,
+    /// A time before e-mail existed, such as 1970-01-01, which programs write for "never".
+    Never,
+}
+
+/// Recognizes a time. The order of day and month does not matter, because the time itself is not needed.
+/// Returns `None` for a time in the future and for any other text.
+pub(crate) fn guess_time(text: &str) -> Option<TimeGuess> {
     let (text, _) = text.split_once('[').unwrap_or((text, ""));
     if let Some(time) = time::parse(text).ok().or_else(|| parse_unix_time(text)) {
         return match time_problem(time) {
-            None => Some(true),
-            Some(_) if time < SystemTime::now() => Some(false),
+            None => Some(TimeGuess::Valid),
+            Some(_) if time < SystemTime::now() => Some(TimeGuess::Never),
             Some(_) => None,
         };
     }
@@ -44,7 +52,7 @@ pub(crate) fn guess_time(text: &str) -> Option<bool> {
             return None;
         }
     }
-    (numbers >= 3 || has_month && numbers == 2).then_some(true)
+    (numbers >= 3 || has_month && numbers == 2).then_some(TimeGuess::Valid)
 }
 
 const MONTHS: [&str; 12] = [
@@ -74,13 +82,13 @@ const TIME_WORDS: [&str; 12] = [
     "t", "z", "am", "pm", "a", "p", "m", "utc", "gmt", "at", "th", "cet",
 ];
 
-/// Whether a word is one of these, or its first letters.
+/// Whether a word is one of `words`, or at least its first three letters.
 fn is_abbreviation_of(word: &str, words: &[&str]) -> bool {
     let word = word.to_lowercase();
     word.len() >= 3 && words.iter().any(|whole| whole.starts_with(&word))
 }
 
-/// Seconds or milliseconds since 1970, as databases have them.
+/// Parses seconds or milliseconds since 1970, as databases write them.
 fn parse_unix_time(text: &str) -> Option<SystemTime> {
     let number: u64 = text.parse().ok()?;
     let seconds = match text.len() {

@@ -1,4 +1,4 @@
-//! Who offers what here, in schema.org's words.
+//! Structured data for search engines, in the vocabulary of schema.org.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     page::{Files, Site},
 };
 
-/// The organisation, its site and its software as JSON-LD, to stand in HTML as it is.
+/// Returns the organisation, its website and its software as JSON-LD, escaped for a script element.
 pub(crate) fn json_ld(site: &Site, files: &Files) -> String {
     let graph = json!({
         "@context": "https://schema.org",
@@ -17,7 +17,7 @@ pub(crate) fn json_ld(site: &Site, files: &Files) -> String {
     escape_for_script(&graph.to_string())
 }
 
-/// Where the others find the organisation.
+/// Returns a reference to the organisation.
 fn publisher_ref(site: &Site) -> Value {
     json!({ "@id": absolute_url(site, "/#organization") })
 }
@@ -45,8 +45,8 @@ fn website(site: &Site) -> Value {
     })
 }
 
-/// Without `offers` and ratings, although search engines show more with them: there is a waitlist
-/// and no price yet, and nobody has rated anything.
+/// Describes the software. Search engines show more if there are offers and ratings, but the product has neither
+/// a price nor ratings yet.
 fn software(site: &Site, files: &Files) -> Value {
     let features = features::CARDS.map(|(title, _)| fill_product(title, &site.product));
     json!({
@@ -63,8 +63,8 @@ fn software(site: &Site, files: &Files) -> Value {
     })
 }
 
-/// JSON with nothing in it that HTML or JavaScript would read as its own. These characters occur in
-/// strings alone, where the escape means the same.
+/// Escapes the characters with a meaning in HTML or JavaScript. In JSON they only occur in strings, where the
+/// escapes mean the same.
 fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {

@@ -1,4 +1,12 @@
-//! What search engines and previews read: the head's metadata, and the texts beside the page.
+//! Metadata: what search engines, link previews, language models and browsers read.
+//!
+//! | where | holds |
+//! |---|---|
+//! | [`PageMetadata`] | description, canonical link, Open Graph and Twitter tags |
+//! | [`Icons`] | icons and theme colours |
+//! | `json_ld` | the structured data in the landing page |
+//! | `text_files` | `robots.txt`, `sitemap.xml`, `llms.txt` and the web manifest |
+//! | `theme` | the colours of the style sheet, for the places that CSS does not reach |
 
 mod json_ld;
 mod text_files;
@@ -11,40 +19,40 @@ pub use text_files::{llms, manifest, robots, sitemap};
 use super::{Page, Site, page_text, use_page};
 use crate::copy::head;
 
-/// The pictures, by URL path. The files lie in `public/`.
+/// URL paths of the images. The files are in `public/`.
 mod image {
-    /// What a preview shows beside the text.
+    /// The image of link previews.
     pub(crate) const SOCIAL_CARD: &str = "/social-card.png";
-    /// Its width and height in pixels: the shape that previews ask for.
+    /// Its width and height in pixels, as preview services recommend.
     pub(crate) const SOCIAL_CARD_SIZE: [&str; 2] = ["1200", "630"];
-    /// For browsers that can't read the drawing, and for whoever asks without looking.
+    /// For browsers without SVG icons, and for programs that request it without reading the page.
     pub(crate) const FAVICON_ICO: &str = "/favicon.ico";
-    /// The drawing, for every size.
+    /// The icon in any size.
     pub(crate) const FAVICON_SVG: &str = "/favicon.svg";
-    /// For the home screen of an iPhone.
+    /// For the home screen of iOS.
     pub(crate) const APPLE_TOUCH_ICON: &str = "/apple-touch-icon.png";
-    /// For a list of apps, 192 pixels wide.
+    /// For lists of apps, 192 pixels wide.
     pub(crate) const ICON_192: &str = "/icon-192.png";
     /// The same, 512 pixels wide.
     pub(crate) const ICON_512: &str = "/icon-512.png";
-    /// With room around it for a system that cuts its own shape.
+    /// With a margin, for systems that cut icons into their own shape.
     pub(crate) const ICON_MASKABLE_512: &str = "/icon-maskable-512.png";
 }
 
-/// Where the manifest is.
+/// URL path of the web manifest.
 pub const MANIFEST_PATH: &str = "/site.webmanifest";
 
-/// The absolute address of a path: previews and search engines take no other.
+/// Returns the absolute URL of a path. Link previews and search engines do not accept relative ones.
 fn absolute_url(site: &Site, path: &str) -> String {
     format!("{}{path}", site.origin)
 }
 
-/// A `<meta>` with attributes that `view!` does not know there.
+/// Returns a `<meta>` with attributes that `view!` does not support.
 fn meta(key: &'static str, name: &'static str, content: &str) -> impl IntoView + use<> {
     html::meta().attr(key, name).content(content.to_owned())
 }
 
-/// What search engines and previews show of the landing page.
+/// The tags for search engines and link previews. Only the landing page has them.
 #[component]
 pub fn PageMetadata() -> impl IntoView {
     let Page { site, files, .. } = use_page();
@@ -77,12 +85,12 @@ pub fn PageMetadata() -> impl IntoView {
         <link rel="canonical" href=page_url.clone()/>
         {open_graph.map(|(property, content)| meta("property", property, content)).collect_view()}
         {twitter.map(|(name, content)| meta("name", name, content)).collect_view()}
-        // Data, which no browser runs: a policy against inline scripts lets it be.
+        // The policy against inline scripts does not apply: browsers do not run this type.
         <script type="application/ld+json" inner_html=json_ld::json_ld(&site, &files)></script>
     }
 }
 
-/// How browsers mark a page of this site: colours and icons. The manifest comes with the boot script.
+/// The icons and colours that browsers show for the site. The boot script adds the manifest.
 #[component]
 pub fn Icons() -> impl IntoView {
     let files = use_page().files;
@@ -92,10 +100,10 @@ pub fn Icons() -> impl IntoView {
             .attr("media", format!("(prefers-color-scheme: {scheme})"))
     });
     view! {
-        // The style sheet says it too, but comes later: until then a dark screen would be white.
+        // The style sheet repeats this, but is parsed later. Until then, a dark page would be white.
         <meta name="color-scheme" content=theme::color_schemes()/>
         {colours.collect_view()}
-        // Its size keeps browsers from choosing it over the drawing.
+        // Without a size, some browsers would prefer it to the SVG.
         <link rel="icon" href=hashed_path(image::FAVICON_ICO) sizes="32x32"/>
         <link rel="icon" href=hashed_path(image::FAVICON_SVG) type="image/svg+xml"/>
         <link rel="apple-touch-icon" href=hashed_path(image::APPLE_TOUCH_ICON)/>

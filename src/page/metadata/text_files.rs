@@ -1,4 +1,4 @@
-//! The texts beside the page, for crawlers, language models and browsers.
+//! The files for crawlers, language models and browsers.
 
 use serde_json::json;
 
@@ -10,14 +10,16 @@ use crate::{
     page::{Files, Site},
 };
 
-/// `/robots.txt`: everything may be read but the API, which has nothing to find.
+/// Returns `/robots.txt`. It allows everything except the API, which has no content.
 pub fn robots(site: &Site) -> String {
     let sitemap = absolute_url(site, "/sitemap.xml");
     format!("User-agent: *\nAllow: /\nDisallow: /api/\n\nSitemap: {sitemap}\n")
 }
 
-/// `/sitemap.xml`: the one page. Without `lastmod`: nobody here knows when a sentence changed, and
-/// a date that is wrong makes search engines distrust the others.
+/// Returns `/sitemap.xml` with the landing page.
+///
+/// It has no `lastmod`: the server does not know when the texts last changed, and a wrong date makes search engines
+/// ignore all of them.
 pub fn sitemap(site: &Site) -> String {
     let page = escape_xml(&absolute_url(site, "/"));
     format!(
@@ -28,10 +30,10 @@ pub fn sitemap(site: &Site) -> String {
     )
 }
 
-/// `/site.webmanifest`: name, colours and icons for a bookmark or a home screen. The display is
-/// the browser's own: this is a page to read, and not an app to install.
+/// Returns `/site.webmanifest`: name, colours and icons for bookmarks and home screens. The display mode is
+/// `browser`, because the site is not an app.
 pub fn manifest(site: &Site, files: &Files) -> String {
-    // A manifest has one colour; the light scheme is what browsers assume too.
+    // A manifest has only one colour scheme. Browsers assume the light one.
     let [(_, paper), _] = theme::paper_colours();
     let icon = |path, sizes, purpose| json!({ "src": files.hashed_path(path), "sizes": sizes, "type": "image/png", "purpose": purpose });
     let manifest = json!({
@@ -53,9 +55,10 @@ pub fn manifest(site: &Site, files: &Files) -> String {
     format!("{manifest:#}\n")
 }
 
-/// `/llms.txt`: the page's own sentences for language models, in the form of llmstxt.org. By that
-/// form what stands under a heading is a list of links, and parsers insist on it; so the sections
-/// before the links begin with a line in bold.
+/// Returns `/llms.txt`: the texts of the page for language models, in the format of llmstxt.org.
+///
+/// In that format, a heading is followed by a list of links, and parsers require that. So the sections before the
+/// links begin with a bold line instead.
 pub fn llms(site: &Site) -> String {
     let escaped = |text: &str| escape_markdown(&fill_product(text, &site.product));
     let section = |title: &str, lead: &str, body: String| {
@@ -78,7 +81,7 @@ pub fn llms(site: &Site) -> String {
     let rows = comparison::ROWS.map(|(task, assistant, agent)| row(task, assistant, agent));
     let table = row("", assistant, agent) + "| --- | --- | --- |\n" + &rows.concat();
     let link = |label: &str, url: &str, note: &str| {
-        // Of what a URL may hold, only these would end the link.
+        // Among the valid characters of a URL, only these could end the link.
         let url = url.replace('(', "%28").replace(')', "%29");
         format!("- [{}]({url}): {}\n", escaped(label), escaped(note))
     };
@@ -114,7 +117,7 @@ pub fn llms(site: &Site) -> String {
 }
 
 fn escape_xml(text: &str) -> String {
-    // The ampersand first: the others bring new ones.
+    // The ampersand first, because the other replacements contain it.
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -122,7 +125,7 @@ fn escape_xml(text: &str) -> String {
         .replace('\'', "&apos;")
 }
 
-/// Text in which Markdown finds nothing to format.
+/// Escapes every character with a meaning in Markdown.
 fn escape_markdown(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,20 +1,19 @@
-//! The page's colours where its style sheet does not reach: read from the tokens, so that there is
-//! no second copy.
+//! The colours of the style sheet, for the places that CSS does not reach. They are read from `style/tokens.css`, so
+//! they are defined only once.
 
 use csscolorparser::parse_colors;
 
 const TOKENS: &str = include_str!("../../../style/tokens.css");
 
-/// The schemes that the page comes in, as CSS writes them.
+/// Returns the page's colour schemes, as the value of `color-scheme`.
 pub(crate) fn color_schemes() -> &'static str {
     declared_value(TOKENS, "color-scheme").expect(TOKENS_FORMAT)
 }
 
-/// The paper in the light and in the dark scheme, as `#rrggbb`.
+/// Returns the background colour in the light and in the dark scheme, as `#rrggbb`.
 ///
 /// # Panics
-/// When the tokens say it in another form than the one understood here. They are part of the
-/// program, so a build that passed its tests does not.
+/// If the tokens have an unexpected format. They are compiled into the program, so a tested build never panics.
 pub(crate) fn paper_colours() -> [(&'static str, String); 2] {
     let [light, dark] = light_dark(TOKENS, "--paper").expect(TOKENS_FORMAT);
     [("light", light), ("dark", dark)]
@@ -23,7 +22,7 @@ pub(crate) fn paper_colours() -> [(&'static str, String); 2] {
 const TOKENS_FORMAT: &str =
     "style/tokens.css declares color-scheme, and --paper as light-dark(…, …)";
 
-/// Both colours of a token that is declared as `light-dark(…, …)`.
+/// Returns both colours of a token that is declared as `light-dark(…, …)`.
 fn light_dark(css: &str, token: &str) -> Option<[String; 2]> {
     let value = declared_value(css, token)?;
     let colours = value.strip_prefix("light-dark(")?.strip_suffix(')')?;
@@ -32,10 +31,10 @@ fn light_dark(css: &str, token: &str) -> Option<[String; 2]> {
     hex.collect::<Vec<_>>().try_into().ok()
 }
 
-/// The value of the first declaration of a property.
+/// Returns the value of the first declaration of a property.
 fn declared_value<'a>(css: &'a str, property: &str) -> Option<&'a str> {
     css.split([';', '{', '}'])
-        // A comment may stand before it.
+        // A comment may precede the declaration.
         .filter_map(|part| part.rsplit("*/").next()?.split_once(':'))
         .find_map(|(name, value)| (name.trim() == property).then_some(value.trim()))
 }

@@ -1,15 +1,15 @@
-//! The agent against a conventional chat assistant, point by point.
+//! The comparison of the agent with a chat assistant, task by task.
 
 use leptos::prelude::*;
 
 use crate::{copy::comparison, page::page_text};
 
-/// Two columns of evidence under each thing one may ask for.
+/// The comparison. Each row has a task and two results.
 #[component]
 pub fn Comparison() -> impl IntoView {
     let [theirs, ours] = comparison::TITLE.map(page_text);
     let [assistant, agent] = comparison::COLUMNS.map(page_text);
-    // Each row names both for itself; the heads over the columns repeat it for the eye.
+    // Each row names the assistant and the agent, so the headings are hidden from screen readers.
     let headings = [
         comparison::TASK_HEADING.to_owned(),
         assistant.clone(),

@@ -1,4 +1,4 @@
-//! The waitlist: the form, the count, and the two ways to reach the owner.
+//! The waitlist: the form with the count, and the two links to the owner.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     wire::{ContactLinksProps, CountState, FormOutcome, WaitlistFormProps},
 };
 
-/// The waitlist. Without JavaScript the form posts itself, and the answer stands below its field.
+/// The waitlist. Without JavaScript, the browser posts the form, and the page shows the result below the field.
 #[component]
 pub fn Contact() -> impl IntoView {
     let page = use_page();

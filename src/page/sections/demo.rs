@@ -1,4 +1,4 @@
-//! The demo terminal, and the way from it to the waitlist.
+//! The demo terminal, and a button that leads to the waitlist.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{
     page::island::{DemoTerminal, ReactIsland},
 };
 
-/// The demo. The terminal plays when half of this section is in view.
+/// The demo. The terminal starts to play when half of this section is in view.
 #[component]
 pub fn Demo() -> impl IntoView {
     view! {

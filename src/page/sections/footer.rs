@@ -1,4 +1,4 @@
-//! The last lines.
+//! The footer.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     page::{page_text, use_page},
 };
 
-/// The last lines. A link without an address is a placeholder: `<a>` without `href`.
+/// The footer. A link without a configured URL is a placeholder: `<a>` without `href`.
 #[component]
 pub fn Footer() -> impl IntoView {
     let site = use_page().site;

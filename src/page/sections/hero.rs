@@ -1,4 +1,4 @@
-//! The first screen: the one promise, and what stands behind it.
+//! The first screen: the promise, two buttons, and the steps of the agent.
 
 use leptos::prelude::*;
 
@@ -37,7 +37,7 @@ pub fn Hero() -> impl IntoView {
     }
 }
 
-/// A picture of what it comes down to: the message about a sale.
+/// The illustration: a phone with the message about a sale.
 #[component]
 fn Phone() -> impl IntoView {
     let [hour, ago, message] = hero::PHONE;

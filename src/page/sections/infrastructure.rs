@@ -1,10 +1,10 @@
-//! What it is built on: decentralized storage, and what follows for the owner.
+//! The decentralized infrastructure, and its three advantages.
 
 use leptos::prelude::*;
 
 use crate::{copy::infrastructure, page::page_text};
 
-/// Three selling points, and the network that carries them.
+/// The drawing of the network, and the three selling points.
 #[component]
 pub fn Infrastructure() -> impl IntoView {
     view! {
@@ -24,7 +24,7 @@ pub fn Infrastructure() -> impl IntoView {
     }
 }
 
-/// Where the nodes stand.
+/// Positions of the nodes.
 const NODES: [(i32, i32); 35] = [
     (140, 35),
     (214, 38),
@@ -62,14 +62,14 @@ const NODES: [(i32, i32); 35] = [
     (335, 422),
     (420, 420),
 ];
-/// Neighbours are nearer than this.
+/// Nodes closer than this are linked.
 const LINK_LENGTH_MAX: i32 = 112;
-/// The node that has gone dark.
+/// The node that is offline.
 const OFFLINE_NODE: usize = 14;
-/// The way that the traffic takes around it.
+/// The route of the traffic around that node.
 const ROUTE: [usize; 8] = [11, 12, 13, 20, 21, 15, 16, 17];
 
-/// Many nodes that keep standing when one goes dark.
+/// The drawing of the network: one node is offline, and the traffic takes another route.
 #[component]
 fn Network() -> impl IntoView {
     let pairs = (0..NODES.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
@@ -90,7 +90,7 @@ fn Network() -> impl IntoView {
             })
             .collect()
     };
-    // A line without length has round ends, and those are a dot.
+    // A line of length zero with round caps is a dot.
     let dots = |nodes: &[usize]| -> String {
         nodes
             .iter()

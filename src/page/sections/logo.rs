@@ -1,8 +1,8 @@
-//! The mark of the product: a prompt. `public/favicon.svg` is the same drawing.
+//! The logo of the product: a command prompt. `public/favicon.svg` contains the same drawing.
 
 use leptos::prelude::*;
 
-/// The mark, in the size and the colours of the text around it.
+/// The logo, in the size and the colours of the surrounding text.
 #[component]
 pub fn Logo() -> impl IntoView {
     view! {

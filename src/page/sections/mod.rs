@@ -1,4 +1,7 @@
-//! The sections of the page: one file, one component each.
+//! The sections of the pages: one file and one component each.
+//!
+//! The landing page shows, from the top down: [`Nav`], [`Hero`], [`Comparison`], [`Features`], [`Infrastructure`],
+//! [`Demo`], [`Contact`], [`Footer`]. The other page shows [`NotFound`]. Their texts are in [`crate::copy`].
 
 pub mod comparison;
 pub mod contact;

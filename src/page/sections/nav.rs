@@ -1,15 +1,15 @@
-//! The fixed bar: four links and a button, at every width and without a menu.
+//! The navigation bar: four links and a button. It has no menu, at any width.
 
 use leptos::prelude::*;
 
 use super::Logo;
 use crate::{copy::nav, page::use_page};
 
-/// The fixed bar.
+/// The navigation bar.
 #[component]
 pub fn Nav(
-    /// Before each anchor: nothing on the landing page, so that a query in its address stays; `/`
-    /// elsewhere.
+    /// The path before each anchor: `/` on the not-found page. It is empty on the landing page, which keeps the
+    /// query of the URL.
     base: &'static str,
 ) -> impl IntoView {
     let start = format!("{base}#contact");

@@ -1,10 +1,10 @@
-//! The page for every path that is no page.
+//! The not-found page.
 
 use leptos::prelude::*;
 
 use crate::copy::not_found;
 
-/// What is missing, and the way home.
+/// The message, and a link to the landing page.
 #[component]
 pub fn NotFound() -> impl IntoView {
     view! {
@@ -19,7 +19,7 @@ pub fn NotFound() -> impl IntoView {
     }
 }
 
-/// A picture of the router, with the page that nobody added.
+/// The illustration: the routes of the site, and a missing one.
 #[component]
 fn RouteDiagram() -> impl IntoView {
     /// Height of a row, in em.

@@ -1,4 +1,4 @@
-//! The places for connections, of which each client has a few.
+//! Limits the number of connections, in total and per client.
 
 use std::{
     collections::HashMap,
@@ -16,17 +16,17 @@ use tokio::{
 
 use super::super::{AppState, ClientKey, WarningThrottle, limits::CONNECTIONS_PER_CLIENT_MAX};
 
-/// The places there are, and who has them.
+/// The connections that may still be opened, in total and per client.
 pub(super) struct ConnectionLimit {
     permits: Arc<Semaphore>,
-    /// Of those who have any, so never longer than there are places.
+    /// The number of open connections per client. Clients without any are removed, so the map is bounded.
     per_client: Arc<Mutex<HashMap<ClientKey, usize>>>,
     full_warning: WarningThrottle,
     client_limit_warning: WarningThrottle,
     accept_error_warning: WarningThrottle,
 }
 
-/// A connection's place, until it is dropped.
+/// The permission for one connection. Dropping it allows another one.
 pub(super) struct ConnectionPermit {
     client: Option<ClientKey>,
     per_client: Arc<Mutex<HashMap<ClientKey, usize>>>,
@@ -44,8 +44,10 @@ impl ConnectionLimit {
         }
     }
 
-    /// The next connection that may stay. The others wait in the kernel's queue until there is a
-    /// place; a client that has too many is closed at once.
+    /// Accepts the next connection.
+    ///
+    /// At the total limit, new connections wait in the kernel's queue. At the limit of a client, its new connections
+    /// are closed at once.
     pub(super) async fn accept(
         &self,
         listener: &TcpListener,
@@ -54,7 +56,7 @@ impl ConnectionLimit {
         loop {
             if self.permits.available_permits() == 0 && self.full_warning.try_acquire() {
                 tracing::warn!(
-                    "{} connections are open: who comes now waits; see --max-connections",
+                    "all {} connections are in use, so new clients wait; raise --max-connections",
                     state.max_connections
                 );
             }
@@ -64,30 +66,32 @@ impl ConnectionLimit {
             let (stream, peer) = self.accept_any(listener).await;
             let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
             if let Some(permit) = self.try_acquire(client, slot) {
-                // Answers are written whole; nothing is to be waited for.
+                // Responses are written in one piece, so Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 return (stream, peer, permit);
             }
             if self.client_limit_warning.try_acquire() {
                 tracing::warn!(
-                    "a client has more than {CONNECTIONS_PER_CLIENT_MAX} connections and is refused more; \
-                     if it is a proxy, name it with --trusted-proxies"
+                    "closed a connection of a client that has {CONNECTIONS_PER_CLIENT_MAX} others; \
+                     if it is a proxy, add it to --trusted-proxies"
                 );
             }
         }
     }
 
-    /// The next connection, whatever becomes of others before it.
+    /// Accepts the next connection, and retries after errors.
     async fn accept_any(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
         loop {
             match listener.accept().await {
                 Ok(accepted) => return accepted,
-                // It went away while it waited (accept(2)).
+                // The client disconnected while it waited in the queue (accept(2)).
                 Err(error) if is_connection_error(&error) => {}
                 Err(error) => {
-                    // No handles or no memory: that passes, and until then the kernel keeps who comes.
+                    // Out of file descriptors or memory. New connections wait in the kernel's queue.
                     if self.accept_error_warning.try_acquire() {
-                        tracing::error!("no connection can be accepted: {error}");
+                        tracing::error!(
+                            "cannot accept connections, retrying every second: {error}"
+                        );
                     }
                     sleep(Duration::from_secs(1)).await;
                 }
@@ -95,7 +99,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// A place for a client, or for a trusted proxy.
+    /// Returns a permit, unless the client is at its limit. Trusted proxies (`None`) have no such limit.
     fn try_acquire(
         &self,
         client: Option<ClientKey>,

@@ -1,4 +1,4 @@
-//! A stream that waits for so long and no longer.
+//! A TCP stream with an idle timeout.
 
 use std::{
     io,
@@ -14,21 +14,21 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// A stream that fails when it has lain still for too long, that keeps back what hyper would answer by
-/// itself, and that is given back in the end.
+/// A TCP stream whose reads and writes fail after a time without traffic in either direction. When hyper drops it,
+/// it hands the TCP stream back as [`Leftover`].
 pub(super) struct IdleTimeoutStream {
     stream: Option<(TcpStream, oneshot::Sender<Leftover>)>,
     has_unanswered_bytes: bool,
     idle_timeout: Duration,
-    /// When something went either way.
+    /// When the last read or write completed.
     last_activity: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
-/// What is left of it.
+/// The TCP stream after hyper is done with it.
 pub(super) struct Leftover {
     pub(super) stream: TcpStream,
-    /// Whether the client was the last to say something.
+    /// Whether the client has sent something since the last write.
     pub(super) has_unanswered_bytes: bool,
 }
 
@@ -75,7 +75,7 @@ impl IdleTimeoutStream {
 impl Drop for IdleTimeoutStream {
     fn drop(&mut self) {
         if let Some((stream, sender)) = self.stream.take() {
-            // Who does not want it lets it close.
+            // If the receiver is gone, the stream is closed.
             let _ = sender.send(Leftover {
                 stream,
                 has_unanswered_bytes: self.has_unanswered_bytes,
@@ -120,8 +120,7 @@ impl AsyncWrite for IdleTimeoutStream {
         true
     }
 
-    // There is nothing to flush, which is no sign of life either; and to shut it is for whom it is given
-    // back to.
+    // A TCP stream needs no flush, and a flush is not traffic. The receiver of the `Leftover` shuts it down.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

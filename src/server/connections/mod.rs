@@ -1,7 +1,6 @@
-//! Connections: how many there are, for how long, and how they end.
+//! Connections: accepts them, serves their requests, closes them and shuts down.
 //!
-//! axum's own loop takes every connection and waits for each without end. This one is hyper's, with
-//! the limits of `limits.rs`.
+//! This replaces `axum::serve`, which limits neither the number of connections nor their duration.
 
 mod connection_limit;
 mod idle_timeout;
@@ -35,23 +34,23 @@ use super::{
 use connection_limit::ConnectionLimit;
 use idle_timeout::IdleTimeoutStream;
 
-/// Listens, for [`serve`].
+/// Opens the socket for [`super::serve`].
 ///
 /// # Errors
-/// When the address can't be had.
+/// If the address is not available.
 pub fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
     let socket = match addr {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // A server that starts again need not wait for the connections of the one before.
+    // After a restart, the old connections must not block the address.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Serves until `stop` resolves, then lets the requests under way finish: until they have, their time
-/// is over, or `stop` resolves once more.
+/// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after the shutdown grace, or
+/// when `stop` resolves a second time.
 pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: impl AsyncFnMut()) {
     let router = router(state.clone());
     let limit = ConnectionLimit::new(state.max_connections);
@@ -83,7 +82,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     if connections.is_empty() {
         return;
     }
-    tracing::info!("stopping: finishing the requests under way");
+    tracing::info!("shutting down: waiting for the open requests");
     tokio::select! {
         () = connections.wait() => return,
         () = sleep(state.shutdown_grace) => {}
@@ -92,7 +91,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     tracing::warn!("some requests took too long and were cut off");
 }
 
-/// A connection and what it needs to serve requests.
+/// A connection, with everything that it needs to serve requests.
 struct Connection {
     peer: SocketAddr,
     is_proxy: bool,
@@ -102,7 +101,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Serves a connection until it ends, reports an error that hyper does not report, and closes it.
+    /// Serves requests until the connection ends, then closes it. Sends the error responses that hyper does not send.
     async fn serve(self, stream: TcpStream) {
         let state = self.state.clone();
         let (stream, leftover) = IdleTimeoutStream::new(stream, self.timeouts().idle);
@@ -116,7 +115,7 @@ impl Connection {
             let error: Option<&hyper::Error> = error.downcast_ref();
             let reply = match error {
                 Some(error) if error.is_parse_version_h2() => Some(RequestError::Http2NotAllowed),
-                // hyper has responded to other malformed requests: 400, or 431 when the headers are too large.
+                // hyper has already responded to other malformed requests: 431 for too large headers, else 400.
                 Some(error) if error.is_parse() => None,
                 Some(error) if error.is_timeout() && leftover.has_unanswered_bytes => {
                     Some(RequestError::Timeout)
@@ -130,8 +129,8 @@ impl Connection {
         linger(leftover.stream).await;
     }
 
-    /// Serves requests until the connection ends. Returns `None` if it had to be cut off: it did not end in
-    /// [`GRACEFUL_CLOSE_TIMEOUT`] after its maximum age or the shutdown of the server.
+    /// Serves requests until the connection ends. At its maximum age, or when the server shuts down, closes it
+    /// gracefully. Returns `None` if that takes longer than [`GRACEFUL_CLOSE_TIMEOUT`].
     async fn run(
         mut self,
         stream: IdleTimeoutStream,
@@ -145,13 +144,13 @@ impl Connection {
         http.http1()
             .timer(TokioTimer::new())
             .header_read_timeout(header_read)
-            // A client that has sent its request and shut down its writing half still reads the response.
+            // A client may shut down its writing half after a request and still read the response.
             .half_close(true)
             .max_buf_size(HEADERS_MAX_BYTES);
         http.http2()
             .max_concurrent_streams(HTTP2_MAX_STREAMS)
             .max_header_list_size(HTTP2_HEADERS_MAX_BYTES)
-            // No body is larger, and bytes in flight use memory of the server.
+            // No valid body is larger, and bytes in flight occupy the server's memory.
             .initial_stream_window_size(BODY_MAX_BYTES as u32)
             .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES);
         if !self.is_proxy {
@@ -182,9 +181,9 @@ impl Connection {
     }
 }
 
-/// Sends an error on a connection that hyper has given up.
+/// Sends an error response on a connection that hyper has given up.
 ///
-/// hyper writes the response, with its `Date` and its framing, as that to a request made up here.
+/// Lets hyper respond to an invented request, so that `Date` and the framing are correct.
 async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
@@ -195,12 +194,12 @@ async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStrea
     let connection = http
         .half_close(true)
         .serve_connection(TokioIo::new(join(request, stream)), service);
-    // A client that does not read the response needs none.
+    // A client that does not read the response does not need it.
     let _ = timeout(LINGER_TIMEOUT, connection).await;
 }
 
-/// Closes a connection after reading what the client was still sending. Closing it with unread bytes would
-/// reset it, and the client might lose the last response (RFC 9112, 9.6).
+/// Closes a connection after reading the bytes that the client is still sending. Closing it with unread bytes
+/// would reset it, and the client might lose the last response (RFC 9112, 9.6).
 async fn linger(mut stream: TcpStream) {
     let _ = timeout(LINGER_TIMEOUT, async {
         stream.shutdown().await?;

@@ -1,64 +1,72 @@
 //! Combines concurrent requests into as few statements as possible.
 //!
-//! People join by one statement, which is a transaction of its own: in one round trip it inserts them and
-//! counts them, so that nothing is locked while the database waits for an instance.
+//! A single statement, and so a single transaction, inserts many sign-ups and counts them in one round trip. So nothing
+//! is locked while the database waits for an instance.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Range,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use tokio_postgres::{Error, Row, types::FromSql};
 use uuid::Uuid;
 
 use super::{
-    super::{JoinOutcome, StoreError, queue::Request},
+    super::{
+        entry::{from_unix_millis, unix_millis},
+        error::StoreError,
+        queue::Request,
+        store::JoinOutcome,
+    },
     error::{DatabaseFailure, Failure},
     sql,
     writer::Writer,
 };
 
-/// Somebody may sign up again and again while they are erased.
+/// Maximum number of attempts to erase, because a person may sign up again while they are erased.
 const MAX_ERASE_ROUNDS: usize = 3;
 
-/// A chunk that takes too long is divided by so much. Halves would take longer than visitors wait, because each part
-/// with the slow row takes as long again.
+/// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
+/// slow row takes as long again.
 const SLOW_CHUNK_DIVISOR: usize = 16;
 
-/// How often a row is refused alone before its visitor is told: somebody may have released a lock in between.
+/// How often the database must reject a row on its own before the visitor gets the error. A lock may be released in
+/// between.
 const MAX_ROW_REJECTIONS: u32 = 2;
-/// How often somebody was neither inserted nor listed: they may have been erased in between.
+/// How often a sign-up is tried that is neither inserted nor listed afterwards. It may have been erased in between.
 const MAX_MISSING_CHECKS: u32 = 5;
 
-/// Requests, and what has become of them so far.
+/// Requests that are committed together, and their outcomes so far.
 pub(super) struct Batch {
     requests: Vec<Request>,
-    /// Who wants to join, in the order of the requests.
+    /// The sign-ups of all requests, in their order.
     sign_ups: Vec<PendingSignUp>,
-    /// Of each address the first who has it, by key: sorted, to prevent deadlocks between instances.
+    /// The position of the first sign-up of each address. They are sorted by key, to prevent deadlocks between
+    /// instances.
     first_positions: Vec<usize>,
-    /// Ranges of `first_positions` that are not done; the last one is next.
+    /// Ranges of `first_positions` that are not done. The last one is next.
     remaining: Vec<Range<usize>>,
-    /// What became of `sign_ups`, where they are the first who have their address.
+    /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
     outcomes: Vec<Result<JoinOutcome, StoreError>>,
-    /// Addresses to be erased that were there when they were looked for.
+    /// The addresses to erase that were on the list.
     present: HashSet<String>,
     /// Whether an erasure was committed.
     has_erased: bool,
 }
 
+/// A sign-up that is not finished.
 struct PendingSignUp {
-    /// The position of the first one in the batch who has this address.
+    /// The position of the first sign-up in the batch with this address.
     first: usize,
     key: String,
     email: String,
     joined_at: SystemTime,
     id: Uuid,
-    /// The epoch of the first attempt that may have listed them, or not.
+    /// The epoch of the first attempt whose result is unknown.
     uncertain_since: Option<i64>,
-    /// How often the database has refused them alone, or had not listed them.
+    /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
 }
 
@@ -98,20 +106,21 @@ impl Batch {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Returns whether all clients have gone, so that nobody waits for a reply.
     pub(super) fn is_abandoned(&self) -> bool {
         self.requests.iter().all(Request::is_abandoned)
     }
 
-    /// Whether somebody wants to know if people can join.
+    /// Returns whether one of the requests is a readiness check.
     pub(super) fn has_readiness_check(&self) -> bool {
         let is_readiness_check = |request: &Request| matches!(request, Request::Ready(_));
         self.requests.iter().any(is_readiness_check)
     }
 
-    /// Does all of it. What fails may be done all the same, so it is done again with the same ids. Returns
-    /// whether an entry was inserted. A statement lists at most `limit` people, which becomes less when it
-    /// takes too long.
+    /// Commits all requests. Returns whether an entry was inserted.
+    ///
+    /// A statement that failed may have taken effect, so the next attempt uses the same ids. A statement adds at most
+    /// `limit` entries. The limit is lowered when a statement takes too long.
     pub(super) async fn commit(
         &mut self,
         writer: &mut Writer,
@@ -147,8 +156,9 @@ impl Batch {
         Ok(has_inserted)
     }
 
+    /// Marks the sign-ups of a chunk as uncertain after a failure that leaves their result unknown.
     fn note_uncertainty(&mut self, failure: &Failure, chunk: &Range<usize>, epoch: i64) {
-        // What the database has refused is not done.
+        // If the database responded with an error, the statement has no effect.
         if let Failure::Database(DatabaseFailure { kind, .. }) = failure
             && !kind.is_connection_usable()
         {
@@ -158,8 +168,8 @@ impl Batch {
         }
     }
 
-    /// Returns the words of the database if a failure is about the rows, and not about the database: then another
-    /// row can be inserted.
+    /// Returns the reason if a failure is caused by the rows, and not by the database. In that case, another row can be
+    /// inserted.
     async fn confirm_row_problem(
         &self,
         failure: &Failure,
@@ -178,7 +188,7 @@ impl Batch {
         }
     }
 
-    /// Halves a chunk that failed, because the others are not to wait for one of them.
+    /// Halves a chunk that failed, so that its other rows do not wait for the one that the database rejects.
     fn isolate(&mut self, chunk: Range<usize>, reason: &Arc<str>) {
         if chunk.len() > 1 {
             let middle = usize::midpoint(chunk.start, chunk.end);
@@ -196,7 +206,7 @@ impl Batch {
         }
     }
 
-    /// Returns whether somebody was inserted.
+    /// Inserts the sign-ups in a range of `first_positions`. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
         let first_positions = &self.first_positions[range.clone()];
         let sign_ups: Vec<_> = first_positions
@@ -204,7 +214,7 @@ impl Batch {
             .map(|at| &self.sign_ups[*at])
             .collect();
         let epoch = writer.epoch();
-        // They may have been listed, and erased since.
+        // The earlier attempt may have added the entry, and an erasure may have removed it.
         let is_stale = |it: &PendingSignUp| it.uncertain_since.is_some_and(|since| since != epoch);
         let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
         let mut inserted = HashSet::new();
@@ -219,7 +229,7 @@ impl Batch {
         let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
         let mut listed = HashMap::new();
         if !others.is_empty() {
-            // The insertion has waited for any earlier attempt with these keys, so this is final.
+            // The insertion waited for every earlier attempt with these keys, so this result is final.
             let rows = writer.query(sql::FIND_LISTED, &[&others]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             listed.extend(keys.into_iter().zip(ids));
@@ -228,7 +238,7 @@ impl Batch {
             _ if inserted.contains(&it.id) => Ok(JoinOutcome::New),
             Some(id) if *id == it.id => Ok(JoinOutcome::New),
             Some(_) => Ok(JoinOutcome::AlreadyListed),
-            // Signing up again tells.
+            // The result is unknown. The visitor can sign up again.
             None => Err(StoreError::TimedOut),
         };
         let is_missing = |it: &PendingSignUp| {
@@ -243,7 +253,7 @@ impl Batch {
             self.outcomes[*at] = outcome;
         }
         for at in missing {
-            // Erased in between, or a trigger of the owner's has dropped them: that is so every time.
+            // The entry was erased in between, or a trigger drops it. A trigger would drop it every time.
             let sign_up = &mut self.sign_ups[self.first_positions[at]];
             sign_up.failures += 1;
             if sign_up.failures < MAX_MISSING_CHECKS {
@@ -253,7 +263,7 @@ impl Batch {
         Ok(!inserted.is_empty())
     }
 
-    /// What became of somebody: of several who have one address, the first one joins.
+    /// Returns the outcome of a sign-up. If several have the same address, the first one adds it.
     fn outcome(&self, at: usize) -> Result<JoinOutcome, StoreError> {
         let first = self.sign_ups[at].first;
         let outcome = self.outcomes[first].clone();
@@ -266,6 +276,7 @@ impl Batch {
         })
     }
 
+    /// Erases the addresses of all erasures.
     async fn erase(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let keys = self.requests.iter().filter_map(|request| match request {
             Request::Erase(erasure, _) => Some(&erasure.keys),
@@ -277,7 +288,7 @@ impl Batch {
         }
         let keys: Vec<_> = keys.into_iter().collect();
         for _ in 0..MAX_ERASE_ROUNDS {
-            // First, because an attempt that is cut off does not say whom it has erased.
+            // Looked up before each attempt, because an interrupted attempt does not report which entries it erased.
             let rows = writer.query(sql::FIND_LISTED, &[&keys]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             let is_last = ids.is_empty() && self.has_erased;
@@ -286,16 +297,16 @@ impl Batch {
             }
             let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
             self.present.extend(addresses);
-            // Also when nobody is there. After it, no sign-up that was sent before it lists anybody; and who is
-            // there then has come meanwhile.
+            // Even if no entry is listed, it stops earlier sign-ups that are still on their way. An entry that is
+            // found afterwards is a new sign-up.
             writer.erase(&keys, &ids).await?;
             self.has_erased = true;
         }
         Ok(())
     }
 
-    /// Answers those who need not wait until a lasting fault is fixed: whoever asks if the list is ready, and
-    /// the owner. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
+    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
+    /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
     pub(super) fn fail_all_but_visitors(&mut self, error: &StoreError) {
         let has_visitors = self
             .requests
@@ -308,14 +319,14 @@ impl Batch {
         }
     }
 
-    /// Answers everybody.
+    /// Sends the replies to all requests.
     pub(super) fn send_replies(mut self) {
         let outcomes: Vec<_> = (0..self.sign_ups.len())
             .map(|at| self.outcome(at))
             .collect();
         let mut outcomes = outcomes.into_iter();
         for request in self.requests {
-            // Whoever has left needs no answer.
+            // Sending fails if the client has gone.
             match request {
                 Request::Join(_, reply) => {
                     if let Some(outcome) = outcomes.next() {
@@ -323,13 +334,14 @@ impl Batch {
                     }
                 }
                 Request::JoinAll(entries, reply) => {
-                    // All of them, also after an error: the next one is somebody else's.
-                    let theirs: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
-                    let _ = reply.send(theirs.into_iter().collect());
+                    // Takes all outcomes of this request, also after an error, because the next outcome belongs to
+                    // another request.
+                    let outcomes: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
+                    let _ = reply.send(outcomes.into_iter().collect());
                 }
                 Request::Erase(erasure, reply) => {
-                    let was_there = |key| self.present.remove(key);
-                    let _ = reply.send(Ok(erasure.keys.iter().map(was_there).collect()));
+                    let was_listed = |key| self.present.remove(key);
+                    let _ = reply.send(Ok(erasure.keys.iter().map(was_listed).collect()));
                 }
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));
@@ -339,14 +351,12 @@ impl Batch {
     }
 }
 
-/// As every store keeps it. A time before 1970 is none of a sign-up.
+/// Truncates a time to milliseconds, as every store does.
 fn truncate_to_millis(time: SystemTime) -> SystemTime {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    UNIX_EPOCH + Duration::from_millis(millis)
+    from_unix_millis(unix_millis(time))
 }
 
-/// A column of every row.
+/// Returns a column of all rows.
 fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
     let column: Result<_, Error> = rows.iter().map(|row| row.try_get(index)).collect();
     column.map_err(|error| Failure::from(&error))

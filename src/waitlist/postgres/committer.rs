@@ -1,4 +1,4 @@
-//! The task that does what is asked, in batches.
+//! The task that commits requests in batches.
 
 use std::{
     ops::RangeInclusive,
@@ -12,7 +12,10 @@ use tokio::{
 };
 
 use super::{
-    super::queue::{Request, store_task, take_batch},
+    super::{
+        queue::{Request, take_batch},
+        store_panic::store_task,
+    },
     batch::Batch,
     connector::Connector,
     error::{DatabaseFailure, Failure, FailureKind},
@@ -23,38 +26,43 @@ use super::{
 
 /// Maximum number of entries in a statement.
 pub(super) const BATCH_MAX_ENTRIES: usize = 512;
-/// Number of entries by which a limit grows with each batch that is done.
+/// Number of entries by which the limit grows after each successful batch.
 const LIMIT_GROWTH_ENTRIES: usize = 32;
-/// A batch waits until it has as many requests as came during the last one, or so many, for a millisecond or
-/// two. A transaction costs the database as much as twenty people in it, and without the wait clients split into
-/// two groups that alternate: with three instances and 16 clients the database worked 70 % more for each of them,
-/// and a fifth fewer came through. A lone request is not delayed.
+/// Maximum number of requests that a batch waits for. It waits for as many as arrived during the last batch.
+///
+/// A transaction costs the database as much as twenty sign-ups in it. Without the wait, clients split into two groups
+/// that alternate. With three instances and 16 clients, the database then did 70 % more work per client, and a fifth
+/// fewer sign-ups succeeded. A lone request is not delayed.
 const COALESCE_MAX_REQUESTS: usize = 16;
+/// Maximum time of that wait. With the resolution of the timer it becomes one or two milliseconds.
 const COALESCE_TIMEOUT: Duration = Duration::from_millis(1);
-/// Between two attempts, at first and at most.
+/// First and longest pause between two attempts.
 const RETRY_BACKOFF: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
-/// What is over sooner is no outage: a connection that breaks, a database that restarts, a held row of the count.
-/// Visitors wait longer.
+/// Failures shorter than this are not an outage: a connection that breaks, a database that restarts, a locked row of
+/// the count. Visitors wait longer than this.
 const OUTAGE_MIN_DURATION: Duration = Duration::from_secs(3);
-/// For so long an inserted entry shows that people can join. Strangers may ask, so each cannot have a write.
+/// How long an inserted entry proves that sign-ups work. Readiness checks are public, so not each of them may cause a
+/// write.
 const PROBE_VALIDITY: Duration = Duration::from_secs(1);
 
-/// Number of entries, and bytes of text in each, that must fit before an outage is over: more than a page of 8 KiB.
-/// Otherwise a disk that is almost full would have an outage for each sign-up that found no room. Few, because a
-/// trigger of the owner's may take its time, and below 2 KiB, from which on PostgreSQL compresses them.
+/// Number of entries, and bytes of text in each, that must fit before an outage is over.
+///
+/// Together they are more than a page of 8 KiB. Otherwise an almost full disk would begin a new outage with each
+/// sign-up that does not fit. The entries are few, because a trigger may be slow. Each is shorter than 2 KiB, because
+/// PostgreSQL compresses longer ones.
 const PROBE_AFTER_OUTAGE: (usize, usize) = (5, 1_900);
 
 /// Owns every write of this process.
 pub(super) struct Committer {
     connector: Arc<Connector>,
     state: Arc<State>,
-    /// Where this instance counts.
+    /// The row in which this instance counts.
     slot: i64,
-    /// Maximum number of entries in a statement, for now.
+    /// Current maximum number of entries in a statement.
     limit: usize,
-    /// When an entry was inserted last, if nothing failed since.
+    /// When an entry was last inserted, if nothing has failed since.
     last_success: Option<Instant>,
-    /// When the first failed attempt began and the last one ended, if none has succeeded since.
+    /// From the beginning of the first failed attempt to the end of the last one, if none has succeeded since.
     failures: Option<RangeInclusive<Instant>>,
 }
 
@@ -70,7 +78,7 @@ impl Committer {
         }
     }
 
-    /// Commits until it is aborted.
+    /// Commits requests until the task is aborted.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Request>) {
         let mut writer = None;
         let mut requests = Vec::with_capacity(BATCH_MAX_ENTRIES);
@@ -92,7 +100,7 @@ impl Committer {
         }
     }
 
-    /// Tries until it is done, or nobody waits for it any more.
+    /// Retries a batch until it succeeds, or until all its clients have gone.
     async fn commit(&mut self, mut batch: Batch, writer: &mut Option<Writer>) {
         let [mut pause, longest] = RETRY_BACKOFF;
         while !batch.is_abandoned() {
@@ -101,7 +109,7 @@ impl Committer {
                 Ok(()) => {
                     self.failures = None;
                     self.limit = BATCH_MAX_ENTRIES.min(self.limit + LIMIT_GROWTH_ENTRIES);
-                    // By a task of its own: the next batch is on its way before this one is told.
+                    // A separate task sends the replies, so that the next batch starts before they are sent.
                     tokio::spawn(store_task(async { batch.send_replies() }));
                     return;
                 }
@@ -121,6 +129,7 @@ impl Committer {
         }
     }
 
+    /// Connects if necessary, and commits a batch once.
     async fn try_to_commit(
         &mut self,
         batch: &mut Batch,
@@ -146,13 +155,13 @@ impl Committer {
                 }
                 Ok(())
             }
-            // The writer knows the new epoch, or is not usable any more.
+            // The writer knows the new epoch, or is no longer usable. Either way, a retry may succeed.
             Err(Failure::StaleSlot) => Err(Failure::Conflict),
             Err(failure) => Err(failure),
         }
     }
 
-    /// Sees that people can join, and ends an outage.
+    /// Checks that sign-ups work, and ends the outage if they do.
     async fn probe(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let has_outage = self.state.outage.borrow().is_some();
         let (entries, width) = if has_outage {
@@ -166,7 +175,7 @@ impl Committer {
         Ok(())
     }
 
-    /// After a failure: what is to be different at the next attempt, and who is told.
+    /// Prepares the next attempt after a failure, begins an outage if it lasts, and fails requests that need not wait.
     fn handle_failure(&mut self, failure: Failure, batch: &mut Batch) {
         self.last_success = None;
         if failure.may_be_slot_problem() {
@@ -201,7 +210,7 @@ impl Committer {
     }
 }
 
-/// Until so many requests are there.
+/// Waits until `expected` requests have arrived, or until [`COALESCE_TIMEOUT`].
 async fn wait_for_more_requests(
     expected: usize,
     queue: &mut mpsc::Receiver<Request>,
@@ -215,6 +224,6 @@ async fn wait_for_more_requests(
             }
         }
     };
-    // Fewer will do.
+    // After the timeout, fewer requests are enough.
     let _ = timeout(COALESCE_TIMEOUT, receive).await;
 }

@@ -1,4 +1,4 @@
-//! A connection to the database. Each statement has a deadline of its own.
+//! A connection to the database. Each statement has its own deadline.
 
 use std::{
     collections::HashMap,
@@ -16,27 +16,28 @@ use tokio::{
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
-    connector::{Address, Hosts},
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
+    hosts::{Address, Hosts},
     sql::Schema,
 };
 
-/// Maximum time until a statement is answered. Its connection is then given up for a new one, perhaps to another
-/// host: more than one attempt must fit into the time that a visitor waits.
+/// Maximum time until the response to a statement. Then its connection is abandoned for a new one, perhaps to another
+/// host. It is short, because more than one attempt must fit into the time that a visitor waits.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A connection, and what was prepared on it.
+/// A connection and its prepared statements.
 pub(super) struct Connection {
     client: Client,
-    /// The task that exchanges the messages. It goes on until the last statement is answered.
+    /// The task that exchanges the messages. It runs until the database has responded to the last statement.
     driver: AbortHandle,
     prepared: HashMap<&'static str, Statement>,
-    /// A commit did not wait for its standby.
+    /// Whether a commit did not wait for its standby.
     skipped_standby: Arc<AtomicBool>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
-    /// Where it leads, and what is known of all hosts.
+    /// The address of the server.
     address: Address,
+    /// Where a server that does not respond is reported.
     hosts: Arc<Hosts>,
 }
 
@@ -61,14 +62,15 @@ impl Connection {
         }
     }
 
-    /// A connection on which something failed is not used again: nobody knows what it still waits for, or
-    /// whether it leads to a host that can write. Its statement is not cancelled, which would end a commit's wait
-    /// for its standby.
+    /// Returns whether the connection can be used for another statement.
+    ///
+    /// A connection that failed is not used again. It may still wait for a response, and its host may no longer accept
+    /// writes. Its last statement is not cancelled, because cancelling would end a commit's wait for its standby.
     pub(super) fn is_usable(&self) -> bool {
         !self.has_failed && !self.client.is_closed()
     }
 
-    /// Returns the rows of a statement, which is prepared the first time.
+    /// Returns the rows of a statement. The statement is prepared the first time.
     pub(super) async fn query(
         &mut self,
         statement: &'static str,
@@ -77,7 +79,7 @@ impl Connection {
         self.query_within(RESPONSE_TIMEOUT, statement, params).await
     }
 
-    /// The same, for a statement that may take longer.
+    /// Like [`query`](Self::query), with another time limit.
     pub(super) async fn query_within(
         &mut self,
         limit: Duration,
@@ -98,7 +100,7 @@ impl Connection {
         self.outcome(done)
     }
 
-    /// Returns a row of a statement, if there is one.
+    /// Returns the last row of a statement, if there is one.
     pub(super) async fn query_opt(
         &mut self,
         statement: &'static str,
@@ -107,7 +109,7 @@ impl Connection {
         Ok(self.query(statement, params).await?.pop())
     }
 
-    /// Gives it up.
+    /// Marks the connection as unusable.
     pub(super) fn mark_failed(&mut self) {
         self.has_failed = true;
     }
@@ -119,17 +121,17 @@ impl Connection {
         self.outcome(done)
     }
 
-    /// For statements that have another limit, or none.
+    /// Returns the client, for statements with another time limit or none.
     pub(super) fn client(&mut self) -> &mut Client {
         &mut self.client
     }
 
-    /// Closes it at once, without the rest of the response.
+    /// Closes the connection at once, and discards the rest of the response.
     pub(super) fn close(self) {
         self.driver.abort();
     }
 
-    /// Names the schema of the list in a statement.
+    /// Inserts the schema of the list into a statement.
     pub(super) fn qualify(&self, statement: &str) -> String {
         match self.schema.get() {
             Some(schema) => schema.qualify(statement),
@@ -137,6 +139,7 @@ impl Connection {
         }
     }
 
+    /// Converts the result of a statement, and notes whether the connection has failed.
     fn outcome<T>(&mut self, done: Result<Result<T, Error>, Elapsed>) -> Result<T, Failure> {
         let failure = match done {
             Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {

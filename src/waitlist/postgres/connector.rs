@@ -1,4 +1,4 @@
-//! Opens connections to the database. Each address has a deadline of its own.
+//! Opens connections to the database. Each address has its own deadline.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     io,
     net::IpAddr,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -26,11 +26,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use uuid::Uuid;
 
 use super::{
-    DatabaseUrl,
     connection::Connection,
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
+    hosts::{Address, Hosts},
     sql::{self, Schema},
-    url::Target,
+    tls::TlsError,
+    url::{DatabaseUrl, Target},
 };
 
 /// Opens connections to one of the hosts of a URL.
@@ -39,39 +40,10 @@ pub(super) struct Connector {
     tls: MakeRustlsConnect,
     schema: Arc<OnceLock<Schema>>,
     hosts: Arc<Hosts>,
-    /// For each host, one permit for each connection, until the database has answered its last statement: a
-    /// commit that waits for a standby goes on when nobody waits for it here, and a database has only so many
-    /// connections.
+    /// The permits for connections to each host. A connection keeps its permit until the database has responded to its
+    /// last statement. A commit that waits for a standby goes on after its caller gave up, and a database has a limited
+    /// number of connections.
     permits: Vec<Arc<Semaphore>>,
-}
-
-/// A host of the URL by its position, and an address of it; without one, a socket of this machine.
-pub(super) type Address = (usize, Option<IpAddr>);
-
-/// What is known of the hosts of a URL, shared by everything that connects to them.
-#[derive(Debug, Default)]
-pub(super) struct Hosts {
-    /// The address that was good the last time, which is tried first.
-    last: Mutex<Option<Address>>,
-    /// The address that did not answer a statement, which is tried last.
-    suspect: Mutex<Option<Address>>,
-}
-
-impl Hosts {
-    pub(super) fn suspect(&self, address: Address) {
-        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
-    }
-
-    fn remember(&self, address: Address) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
-    }
-
-    /// The address to be tried first, and the one to be tried last.
-    fn preference(&self) -> (Option<Address>, Option<Address>) {
-        let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        (last.filter(|last| suspect != Some(*last)), suspect)
-    }
 }
 
 impl fmt::Debug for Connector {
@@ -81,15 +53,15 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Opens at most `connections` to each host. None is opened yet.
+    /// Creates a connector for at most `connections` to each host. It does not connect yet.
     ///
     /// # Errors
-    /// A sentence for the owner: what is wrong with the settings of TLS.
+    /// [`TlsError`] if the TLS options cannot be used.
     pub(super) fn new(
         url: &DatabaseUrl,
         schema: Arc<OnceLock<Schema>>,
         connections: usize,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TlsError> {
         Ok(Self {
             url: url.clone(),
             tls: url.tls.connector()?,
@@ -103,7 +75,7 @@ impl Connector {
         })
     }
 
-    /// Opens as many to the same hosts.
+    /// Returns a connector for the same hosts, with as many permits.
     pub(super) fn with_own_permits(&self) -> Self {
         let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
         Self {
@@ -115,7 +87,7 @@ impl Connector {
         }
     }
 
-    /// Connects to the first address that answers, logs in, and can be written to.
+    /// Connects to the first address that responds, accepts the login and allows writes.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
         let (last, suspect) = self.hosts.preference();
         let mut failures = ConnectFailures::default();
@@ -142,7 +114,8 @@ impl Connector {
         Err(failures.into_failure())
     }
 
-    /// The hosts in the order in which they are tried: from a random one on, unless the URL says otherwise.
+    /// Returns the hosts in the order in which they are tried. It begins with a random host, unless the URL sets the
+    /// order.
     fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let count = self.url.targets.len();
         let first = if self.url.is_ordered {
@@ -153,7 +126,7 @@ impl Connector {
         (0..count).map(move |at| (first + at) % count)
     }
 
-    /// The addresses of a host.
+    /// Returns the addresses of a host, from the URL or by a lookup.
     async fn addresses(&self, at: usize, failures: &mut ConnectFailures) -> Vec<Option<IpAddr>> {
         let target = &self.url.targets[at];
         let name = match (&target.host, target.address) {
@@ -171,7 +144,7 @@ impl Connector {
                 "the host has no address".into()
             }
             Ok(Err(error)) => format!("the host cannot be looked up: {error}"),
-            Err(_) => "the lookup of the host was not answered in time".into(),
+            Err(_) => "the lookup of the host took too long".into(),
         };
         failures.add(
             at,
@@ -182,6 +155,7 @@ impl Connector {
         Vec::new()
     }
 
+    /// Connects to an address. Adds to `failures` if that fails.
     async fn try_address(
         &self,
         (at, ip): Address,
@@ -189,7 +163,7 @@ impl Connector {
     ) -> Option<Connection> {
         let target = &self.url.targets[at];
         let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
-            let reason = "it has not answered earlier statements yet";
+            let reason = "it has not responded to earlier statements";
             failures.add(
                 at,
                 target,
@@ -199,8 +173,8 @@ impl Connector {
             return None;
         };
         let limit = self.url.connect_timeout;
-        // A task of its own: if it takes too long, it keeps its permit until the database has answered, so that
-        // logins that hang there do not pile up.
+        // A separate task. If the login takes too long, the task keeps its permit until the database responds, so that
+        // logins that hang do not accumulate.
         let mut session = tokio::spawn(self.start_session(at, ip, permit));
         let failure = match timeout(limit, &mut session).await {
             Ok(Ok(Ok(connection))) => return Some(connection),
@@ -222,7 +196,7 @@ impl Connector {
         None
     }
 
-    /// Connects, encrypts, logs in, and begins the session.
+    /// Connects, encrypts the connection, logs in, and sets up the session.
     fn start_session(
         &self,
         at: usize,
@@ -236,7 +210,7 @@ impl Connector {
         match (&target.host, ip) {
             (Host::Tcp(name), Some(ip)) => config.host(name).hostaddr(ip),
             (Host::Tcp(name), None) => config.host(name),
-            // As in libpq, where sslmode is not for sockets of this machine.
+            // As in libpq, sslmode does not apply to sockets of this machine.
             (Host::Unix(directory), _) => config.host_path(directory).ssl_mode(SslMode::Disable),
         };
         let (tls, schema, hosts) = (
@@ -271,8 +245,8 @@ impl Connector {
     }
 }
 
-/// A commit was visible before the standby had it, because somebody cancelled or terminated the wait. The
-/// message is in the language of the server, the name of the function is not.
+/// Returns whether a commit became visible before the standby had it, because the wait was cancelled or terminated. The
+/// message depends on the language of the server, but the name of the function does not.
 fn has_skipped_standby(notice: &DbError) -> bool {
     notice.routine() == Some("SyncRepWaitForLSN")
         || notice
@@ -280,17 +254,17 @@ fn has_skipped_standby(notice: &DbError) -> bool {
             .contains("wait for synchronous replication")
 }
 
-/// What the driver says of a server that is not `read-write`.
+/// Returns whether the driver rejected a server that is not `read-write`.
 fn is_read_only(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     let source = source.and_then(|source| source.downcast_ref::<io::Error>());
-    // The system's own refusals have a number.
+    // The same error from the operating system has an error number.
     source.is_some_and(|source| {
         source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none()
     })
 }
 
-/// Why each address failed.
+/// The failures of all addresses: the position of the host, the address as text, and the failure.
 #[derive(Default)]
 struct ConnectFailures(Vec<(usize, String, Failure)>);
 
@@ -303,8 +277,8 @@ impl ConnectFailures {
         self.0.push((at, endpoint, failure));
     }
 
-    /// All of it in a sentence, with the most permanent error of each host, and of several hosts the most transient
-    /// one.
+    /// Combines the failures into one. Each host contributes its most permanent kind. The kind of the whole is the most
+    /// transient of these.
     fn into_failure(self) -> Failure {
         let mut by_host = BTreeMap::new();
         let mut sentences = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading the list: as it was at one moment, while others write.
+//! Reads a snapshot of the list, also while it is written to.
 
 use std::{
     pin::pin,
@@ -15,38 +15,45 @@ use tokio::{
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::{
-    super::{Email, EntryStream, Selection, StoreError, WaitlistEntry, queue::store_task},
+    super::{
+        email::Email,
+        entry::WaitlistEntry,
+        entry_stream::{EntryStream, Selection, flatten_blocks},
+        error::StoreError,
+        store_panic::store_task,
+    },
     connection::Connection,
     connector::Connector,
     error::Failure,
     sql,
 };
 
-/// Entries that are handed on together, and how many such blocks may wait for who reads them.
+/// Number of entries in a block, which is passed to the caller as a whole.
 const BLOCK_ENTRIES: usize = 512;
+/// Maximum number of blocks that wait for the caller.
 const MAX_QUEUED_BLOCKS: usize = 4;
 
-/// The end of all times that are kept: 9999-12-31T23:59:59.999Z.
+/// The latest time that is stored: 9999-12-31T23:59:59.999Z.
 const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<WaitlistEntry>, StoreError>;
 
-/// Maximum time to begin. Over a slow line, each statement takes a while.
+/// Maximum time to begin. Over a slow network, each statement takes a while.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum time in which the database sorts them.
+/// Maximum time that the database takes to sort the entries.
 const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Maximum time that a reader may pause. Meanwhile the database keeps everything that is erased or updated.
+/// Maximum time that the caller may pause. During the pause, the database keeps everything that is erased or updated.
 const READER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a reading that others' writing has made impossible is begun again.
+/// Maximum number of attempts to read, if concurrent writes make an attempt fail.
 const MAX_ATTEMPTS: usize = 5;
 
-/// The selected entries, and the count of the same moment. Must not be called by a task.
+/// Returns the selected entries, and the count of the same moment. It blocks, so do not call it from a task.
 ///
 /// # Errors
-/// [`StoreError`], also in the middle.
+/// [`StoreError`], which can also occur midway, as an item of the stream.
 pub(super) fn entries(
     runtime: &Handle,
     connector: Arc<Connector>,
@@ -76,28 +83,21 @@ pub(super) fn entries(
         .map_err(|_| StoreError::Stopped)??;
     let mut is_over = false;
     let blocks = std::iter::from_fn(move || {
-        // The last one is not full. Without it the reader was ended, and the list was not.
+        // The last block is not full. If the channel closes before it, the reader ended before the list did.
         let next = || blocks.blocking_recv().unwrap_or(Err(StoreError::Stopped));
         let block = (!is_over).then(next)?;
         is_over = !matches!(&block, Ok(entries) if entries.len() == BLOCK_ENTRIES);
         Some(block)
     });
-    let entries = blocks.flat_map(|block| {
-        let (entries, error) = match block {
-            Ok(entries) => (entries, None),
-            Err(error) => (Vec::new(), Some(Err(error))),
-        };
-        entries.into_iter().map(Ok).chain(error)
-    });
-    Ok(EntryStream::new(count, entries))
+    Ok(EntryStream::new(count, flatten_blocks(blocks)))
 }
 
-/// Why a reading ends early.
+/// The reason why reading ends early.
 enum ReadError {
-    /// Others were at the same rows.
+    /// Other transactions changed the same rows.
     Conflict,
     Store(StoreError),
-    /// Nobody reads any more.
+    /// The caller has dropped the stream.
     ReaderGone,
 }
 
@@ -122,10 +122,11 @@ impl From<tokio_postgres::Error> for ReadError {
     }
 }
 
+/// The task that reads the list.
 struct Reader {
     connector: Arc<Connector>,
     selection: Selection,
-    /// Whom the count is to be told, or why there is none, until it is.
+    /// Carries the count, or an error in its place. `None` once it is sent.
     count_sender: Option<oneshot::Sender<Result<u64, StoreError>>>,
     block_sender: mpsc::Sender<Block>,
 }
@@ -134,7 +135,7 @@ impl Reader {
     async fn read(&mut self) -> Result<(), ReadError> {
         let mut connection = self.connector.connect().await?;
         let read = self.read_with(&mut connection).await;
-        // Unread rows may remain in it.
+        // The connection may have unread rows.
         connection.close();
         read
     }
@@ -148,7 +149,7 @@ impl Reader {
             let transaction = client.build_transaction();
             let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
             let transaction = transaction.read_only(true).start().await?;
-            // This statement takes the snapshot.
+            // The first statement of the transaction takes the snapshot.
             let count = transaction
                 .query_typed_one(&total_count, &[])
                 .await?
@@ -174,15 +175,16 @@ impl Reader {
         self.send_block(count, block).await
     }
 
+    /// Sends an error to the caller.
     async fn fail(&mut self, error: StoreError) {
-        // Who has gone away needs no answer.
+        // Sending fails if the caller has dropped the stream.
         match self.count_sender.take() {
             Some(count_sender) => drop(count_sender.send(Err(error))),
             None => drop(self.block_sender.send(Err(error)).await),
         }
     }
 
-    /// Reports the count with the first block: until then, reading can begin again.
+    /// Sends a block, and the count before the first block. Until then, reading can start again.
     async fn send_block(&mut self, count: i64, block: Vec<WaitlistEntry>) -> Result<(), ReadError> {
         if let Some(count_sender) = self.count_sender.take() {
             let sent = count_sender.send(Ok(u64::try_from(count).unwrap_or(0)));

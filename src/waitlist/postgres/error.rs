@@ -1,129 +1,26 @@
-//! What goes wrong with a database, in words.
+//! Classifies errors of the database, and describes them without an address.
 
-use std::{error::Error as _, fmt};
+use std::error::Error as _;
 
 use tokio_postgres::{Error, error::SqlState};
 
-use super::schema;
+use super::super::error::StoreError;
 
-/// Why a list is not opened. Its words are for the owner; nothing was changed.
-#[derive(Debug)]
-pub enum PostgresOpenError {
-    /// A setting of this program's, in words.
-    Settings(String),
-    /// Nobody answers there (where, reason). Later somebody may.
-    Unreachable(String, String),
-    /// It answers, but not now (where, reason). Later it may.
-    Unavailable(String, String),
-    /// It answers, and refuses (where, reason).
-    Rejected(String, String),
-    /// There is no list (where).
-    NoList(String),
-    /// The list is of an older format, which a server or an import would update (where, which).
-    Older(String, i64),
-    /// It is of a newer format (where, which).
-    Newer(String, i64),
-    /// There are several lists (where, in which schemas).
-    Several(String, Vec<String>),
-    /// It can't keep every address as typed (where, in which encoding).
-    Encoding(String, String),
-    /// A connection pooler gives each transaction another session (where).
-    Pooler(String),
-}
-
-impl fmt::Display for PostgresOpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(reason) => write!(f, "cannot connect to the database: {reason}"),
-            Self::Unreachable(database, reason) => write!(
-                f,
-                "{database} does not answer: {reason}; check that it runs and that this machine may reach it"
-            ),
-            Self::Unavailable(database, reason) => write!(
-                f,
-                "{database} answers, but cannot be used now: {reason}; fix that in the database, or try again"
-            ),
-            Self::Rejected(database, reason) => write!(
-                f,
-                "{database} answers, but refuses: {reason}; check the URL and the privileges of this user"
-            ),
-            Self::NoList(database) => write!(
-                f,
-                "there is no waitlist in {database}; name its place with --store"
-            ),
-            Self::Older(database, format) => write!(
-                f,
-                "{database} has a waitlist of format {format}, and this program reads format {}: start the \
-                 server once as the user who owns the tables, which updates them",
-                schema::FORMAT_VERSION
-            ),
-            Self::Newer(database, format) => write!(
-                f,
-                "{database} has a waitlist of format {format}, and this program reads format {}: use the \
-                 program that made it, or a newer one",
-                schema::FORMAT_VERSION
-            ),
-            Self::Several(database, schemas) => write!(
-                f,
-                "{database} has waitlists in several schemas ({}): name the one that is meant in the URL, with \
-                 options=-csearch_path%3DSCHEMA",
-                schemas.join(", "),
-            ),
-            Self::Encoding(database, encoding) => write!(
-                f,
-                "{database} stores text as {encoding}, which cannot represent every address: create a \
-                 database with ENCODING 'UTF8'"
-            ),
-            Self::Pooler(database) => write!(
-                f,
-                "{database} is a connection pooler that gives each transaction another session, as PgBouncer does \
-                 with pool_mode = transaction: set pool_mode = session for this database, or connect to \
-                 PostgreSQL directly"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PostgresOpenError {}
-
-impl PostgresOpenError {
-    /// Why a list is not opened, when a connection or a statement failed.
-    pub(super) fn from_failure(database: &str, failure: Failure) -> Self {
-        let database = database.to_owned();
-        match failure {
-            Failure::Conflict => Self::Unavailable(database, "others change the same rows".into()),
-            Failure::StaleSlot => {
-                Self::Unavailable(database, "a row of the count is missing".into())
-            }
-            Failure::RowRejected(reason) => Self::Rejected(database, reason),
-            Failure::Database(DatabaseFailure { reason, kind }) => match kind {
-                FailureKind::Permanent => Self::Rejected(database, reason),
-                FailureKind::Cancelled
-                | FailureKind::StatementFailed
-                | FailureKind::TooManyConnections
-                | FailureKind::Unavailable => Self::Unavailable(database, reason),
-                FailureKind::NoResponse | FailureKind::Disconnected => {
-                    Self::Unreachable(database, reason)
-                }
-            },
-        }
-    }
-}
-
-/// Why an attempt failed.
+/// The reason why an attempt failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// Others changed the same rows: try again.
+    /// Other transactions changed the same rows. A retry may succeed.
     Conflict,
     /// The row in which this instance counts is missing, or its epoch has changed.
     StaleSlot,
-    /// The database rejects a row, in words.
+    /// The database rejects a row, for this reason.
     RowRejected(String),
+    /// The database cannot be used.
     Database(DatabaseFailure),
 }
 
 impl Failure {
-    /// A statement took too long. Fewer rows at a time may help.
+    /// Returns whether a statement took too long. Fewer rows at a time may help.
     pub(super) fn is_slow(&self) -> bool {
         let Self::Database(DatabaseFailure { kind, .. }) = self else {
             return false;
@@ -131,7 +28,8 @@ impl Failure {
         matches!(kind, FailureKind::NoResponse | FailureKind::Cancelled)
     }
 
-    /// The database has answered, and what it said may concern a row. Whether it does, a probe tells.
+    /// Returns the reason if the database responded with an error that may concern a row. A probe shows whether it
+    /// does.
     pub(super) fn possible_row_problem(&self) -> Option<&str> {
         match self {
             Self::Database(DatabaseFailure { reason, kind }) if kind.is_connection_usable() => {
@@ -141,41 +39,41 @@ impl Failure {
         }
     }
 
-    /// Somebody may hold the row of the slot, or have deleted it: another one may do.
+    /// Returns whether the row of the slot may be missing or locked by another transaction. Another slot may work.
     pub(super) fn may_be_slot_problem(&self) -> bool {
         matches!(self, Self::StaleSlot) || self.is_slow()
     }
 }
 
-/// The database cannot be used.
+/// The reason why the database cannot be used.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseFailure {
-    /// In words for the owner, without anybody's address.
+    /// A description for the owner. It contains no address.
     pub(super) reason: String,
     pub(super) kind: FailureKind,
 }
 
-/// Ordered from transient to permanent.
+/// The kinds of database failures, from transient to permanent.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum FailureKind {
-    /// There is no connection, or it broke.
+    /// The connection could not be opened, or it broke.
     Disconnected,
-    /// There was no response in time.
+    /// The database did not respond in time.
     NoResponse,
-    /// The database has cancelled a statement that took too long.
+    /// The database cancelled a statement that took too long.
     Cancelled,
-    /// A statement has failed, for a reason that may be a row's.
+    /// A statement failed, perhaps because of one of its rows.
     StatementFailed,
-    /// It has no connection left.
+    /// The database has no connection left.
     TooManyConnections,
-    /// It answers with an error that may pass.
+    /// The database responds with an error that may pass.
     Unavailable,
-    /// It answers with an error that lasts until somebody fixes it.
+    /// The database responds with an error that lasts until somebody fixes it.
     Permanent,
 }
 
 impl FailureKind {
-    /// Whether the connection can be used after it.
+    /// Returns whether the connection can be used after this failure.
     pub(super) fn is_connection_usable(self) -> bool {
         matches!(
             self,
@@ -183,12 +81,13 @@ impl FailureKind {
         )
     }
 
-    /// Whether the database has said what is wrong.
+    /// Returns whether the failure is a response of the database.
     pub(super) fn is_database_response(self) -> bool {
         self >= Self::Cancelled
     }
 }
 
+/// Returns a failure of the database.
 pub(super) fn database_failure(kind: FailureKind, reason: String) -> Failure {
     Failure::Database(DatabaseFailure { reason, kind })
 }
@@ -219,12 +118,30 @@ impl From<&Error> for Failure {
     }
 }
 
-/// Login, database, privilege and disk-full errors.
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Conflict => Self::Database("other clients change the same rows".into()),
+            Failure::StaleSlot => Self::Database("rows of waitlist_count are missing".into()),
+            Failure::RowRejected(reason) => Self::Database(reason.into()),
+            Failure::Database(DatabaseFailure { reason, kind }) if kind.is_database_response() => {
+                Self::Database(reason.into())
+            }
+            Failure::Database(DatabaseFailure { kind, .. }) => match kind {
+                FailureKind::NoResponse => Self::TimedOut,
+                _ => Self::Unreachable,
+            },
+        }
+    }
+}
+
+/// Returns whether an error lasts until somebody fixes it: login, database, privilege and disk-full errors.
 fn is_lasting(code: &SqlState) -> bool {
     *code == SqlState::DISK_FULL || is_of_class(code.code(), &["0A", "28", "3D", "3F", "42"])
 }
 
-/// To be tried again as it is, and no outage.
+/// Returns whether the statement should be retried unchanged, because another transaction interfered. That is not an
+/// outage.
 pub(super) fn is_conflict(error: &Error) -> bool {
     let conflicts = [
         SqlState::T_R_SERIALIZATION_FAILURE,
@@ -233,35 +150,35 @@ pub(super) fn is_conflict(error: &Error) -> bool {
     error.code().is_some_and(|code| conflicts.contains(code))
 }
 
-/// Describes an error for the owner. An address never appears in a log, so an error that may quote one (data,
-/// and CockroachDB's insides, which name keys) is described by its number.
+/// Describes an error for the owner. An address never appears in a log, so an error that may quote one is described
+/// by its code only. Data errors may quote one, and so may CockroachDB's internal errors, which name keys.
 pub(super) fn describe(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
         let reason = error.source().map(|reason| format!(": {reason}"));
         return format!("{error}{}", reason.unwrap_or_default());
     };
     let code = error.code().code();
-    // Connections, constraints, states, logging in, names, privileges, resources, states of objects, operators,
-    // and the system. Constraints are named; the values are in another field.
+    // Connections, constraints, transaction states, login, names, privileges, resources, states of objects, operator
+    // intervention and the system. Messages about constraints only name them; the values are in another field.
     let quotes_nothing = [
         "08", "23", "25", "28", "3D", "3F", "42", "53", "55", "57", "58",
     ];
-    // A trigger of the owner's may quote in any class, an address or the bytes of a key.
+    // A trigger may quote an address, or the bytes of a key, in an error of any class.
     let may_quote = error.message().contains(['@', '\\']);
     if is_of_class(code, &quotes_nothing) && !may_quote {
         let hint = if *error.code() == SqlState::QUERY_CANCELED {
-            ": a lock, a slow disk or an administrator has stopped it"
+            ": a lock, a slow disk or an administrator stopped it"
         } else {
             ""
         };
         format!("{} ({code}){hint}", error.message())
     } else {
-        format!("error {code}, described in the log of the database")
+        format!("error {code}; see the log of the database")
     }
 }
 
-/// Returns whether an SQLSTATE is in one of these classes, which are its first two characters. A server may send
-/// fewer.
+/// Returns whether an SQLSTATE is in one of these classes. The class is its first two characters, but a server may
+/// send fewer.
 fn is_of_class(code: &str, classes: &[&str]) -> bool {
     code.get(..2).is_some_and(|class| classes.contains(&class))
 }

@@ -1,4 +1,15 @@
-//! The list in PostgreSQL, or what speaks its protocol: for several instances of the site.
+//! Keeps the list in PostgreSQL, or a database that speaks its protocol, for several instances of the server.
+//!
+//! - `url`, `tls`: the URL of a database and its TLS options.
+//! - `connector`, `hosts`: open connections to the hosts of a URL.
+//! - `connection`: a connection, with a timeout for each statement.
+//! - `sql`, `schema`: the statements, and the tables they need.
+//! - `open`: finds, creates or updates the list when it is opened.
+//! - `committer`, `batch`, `writer`: commit sign-ups and erasures in batches.
+//! - `state`: the count and the outage, shared by the tasks of an instance.
+//! - `entries`: reads the list.
+//! - `recount`: corrects the count.
+//! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
 mod committer;
@@ -6,13 +17,16 @@ mod connection;
 mod connector;
 mod entries;
 mod error;
+mod hosts;
 mod open;
+mod open_error;
 mod recount;
 mod schema;
 mod sql;
 mod state;
 mod tls;
 mod url;
+mod url_error;
 mod writer;
 
 use std::sync::{Arc, OnceLock, mpsc};
@@ -21,22 +35,29 @@ use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
-    queue::{Erasure, Queue, REPLY_TIMEOUT, store_task},
+    email::Email,
+    entry::WaitlistEntry,
+    entry_stream::{EntryStream, Selection},
+    error::StoreError,
+    queue::{Erasure, Queue, REPLY_TIMEOUT},
+    store::{JoinOutcome, StoreFuture, Waitlist},
+    store_panic::store_task,
 };
 use committer::{BATCH_MAX_ENTRIES, Committer};
 use connector::Connector;
 use state::State;
 
-pub use error::PostgresOpenError;
+pub use open_error::PostgresOpenError;
 pub use state::Outage;
+pub use tls::TlsError;
 pub use url::DatabaseUrl;
+pub use url_error::InvalidDatabaseUrl;
 
-/// Maximum number of connections to a host that write, and of those that read. One writes, one reads the count, and
-/// each export has one; the others were given up, and their statements still run.
+/// Maximum number of connections to a host for writing, and for reading. One connection writes, one reads the count,
+/// and each export has one. The others are abandoned connections whose statements still run.
 const MAX_CONNECTIONS_PER_HOST: usize = 4;
 
-/// The list in a database.
+/// A list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
     queue: Queue,
@@ -48,16 +69,18 @@ pub struct PostgresWaitlist {
 }
 
 impl PostgresWaitlist {
-    /// Opens the list in a database. Waits, so it is not for a task; the list has some on `runtime`.
+    /// Opens the list in a database. The tasks of the list run on `runtime`. This blocks, so do not call it from a
+    /// task.
     ///
     /// # Errors
-    /// [`PostgresOpenError`] says what was found and what to do. [`PostgresOpenError::NoList`] when there is none.
+    /// [`PostgresOpenError`] says what was found and what to do. It is [`PostgresOpenError::NoList`] if the database
+    /// has no list.
     pub fn open(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
         Self::open_list(url, runtime, false)
     }
 
-    /// Opens the list in a database, making it when there is none, and what this program needs of one of
-    /// an earlier format. Waits, like [`open`](Self::open).
+    /// Opens the list in a database. It creates a missing list, and updates one of an earlier format. This blocks, like
+    /// [`open`](Self::open).
     ///
     /// # Errors
     /// [`PostgresOpenError`] says what was found and what to do.
@@ -72,8 +95,8 @@ impl PostgresWaitlist {
     ) -> Result<Self, PostgresOpenError> {
         let schema = Arc::new(OnceLock::new());
         let writer_connector = Connector::new(url, Arc::clone(&schema), MAX_CONNECTIONS_PER_HOST);
-        let writer_connector = writer_connector.map_err(PostgresOpenError::Settings)?;
-        // Separate, so that readers cannot exhaust the writer's connections.
+        let writer_connector = writer_connector.map_err(PostgresOpenError::Tls)?;
+        // The permits are separate, so that readers cannot exhaust the writer's connections.
         let (reader_connector, writer_connector) = (
             Arc::new(writer_connector.with_own_permits()),
             Arc::new(writer_connector),
@@ -86,14 +109,12 @@ impl PostgresWaitlist {
             runtime.spawn(async move {
                 let opened =
                     open::open(&url, &reader_connector, &schema, &state, create_missing).await;
-                // Who asked waits.
+                // The receiver is waiting below.
                 let _ = sender.send(opened);
             });
         }
         let opened = receiver.recv();
-        let (warning, connection) = opened.map_err(|_| {
-            PostgresOpenError::Settings("an internal error while opening the list".into())
-        })??;
+        let (warning, connection) = opened.map_err(|_| PostgresOpenError::Internal)??;
         let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
         let committer = Committer::new(writer_connector, Arc::clone(&state));
         let committer = store_task(committer.run(requests));
@@ -113,17 +134,17 @@ impl PostgresWaitlist {
         })
     }
 
-    /// A setting of the database that puts the list at risk, in words for the owner.
+    /// Returns a warning for the owner if a setting of the database puts the list at risk.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// What is wrong with the database, for whoever waits for it to change.
+    /// Subscribes to outages of the database.
     pub fn outage(&self) -> watch::Receiver<Option<Outage>> {
         self.state.outage.subscribe()
     }
 
-    /// Fails at once when the outage is longer than anybody waits.
+    /// Sends a request to the queue. Fails at once if the outage has lasted longer than the timeout of a reply.
     fn fail_fast_in_outage<'a, T: 'a + Send>(
         &'a self,
         send: impl FnOnce(&'a Queue) -> StoreFuture<'a, T>,
@@ -142,7 +163,7 @@ impl PostgresWaitlist {
             reply.await.map_err(|error| {
                 let outage = self.state.outage.borrow();
                 match (error, outage.as_ref()) {
-                    // It was not slow.
+                    // The outage is the cause of the timeout.
                     (StoreError::TimedOut, Some(outage)) => outage.error(),
                     (error, _) => error,
                 }
@@ -171,7 +192,7 @@ impl Waitlist for PostgresWaitlist {
         self.fail_fast_in_outage(Queue::ready)
     }
 
-    /// As of a quarter of a second ago or later, while the database answers.
+    /// While the database responds, the count is at most a quarter of a second old.
     fn count(&self) -> u64 {
         *self.state.count.borrow()
     }

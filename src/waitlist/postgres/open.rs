@@ -1,4 +1,4 @@
-//! What is there when a list is opened.
+//! Finds, creates or updates the list when it is opened.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -7,26 +7,28 @@ use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
-    DatabaseUrl, PostgresOpenError,
     connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
     error::{Failure, FailureKind, describe},
+    open_error::PostgresOpenError,
     schema,
     sql::{self, Schema},
     state::State,
+    url::DatabaseUrl,
 };
 
-/// Maximum time to create tables, or to change them.
+/// Maximum time to create or change the tables.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Maximum time for a few statements. Over a slow line, each takes a while.
+/// Maximum time for a few statements. Over a slow network, each takes a while.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often two sessions are compared: a pooler may by chance give each its own.
+/// Number of comparisons of two sessions. A pooler may give each connection its own session by chance.
 const COMPARISON_ROUNDS: usize = 3;
 
-/// Finds the list, and creates or updates it if `create_missing`. Tells the state its count. Returns a warning for the
-/// owner, if there is one, and the connection.
+/// Finds the list, and creates or updates it if `create_missing`. Reads its count into the state.
+///
+/// Returns the connection, and a warning for the owner if a setting puts the list at risk.
 pub(super) async fn open(
     url: &DatabaseUrl,
     connector: &Connector,
@@ -42,25 +44,16 @@ pub(super) async fn open(
     if let Some(encoding) = settings.encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
-        return Err(PostgresOpenError::Encoding(database.clone(), encoding));
+        let database = database.clone();
+        return Err(PostgresOpenError::Encoding { database, encoding });
     }
-    let found = find(&mut connection, database).await?;
-    let (mut format, list_schema) = match found {
-        Some((name, format)) => (format, Some(name)),
-        None => (None, None),
-    };
-    let list_schema = match list_schema {
-        Some(list_schema) => list_schema,
+    let (list_schema, mut format) = match find(&mut connection, database).await? {
+        Some(found) => found,
         None if create_missing => {
-            let current =
-                with_open_timeout(database, schema::current_schema(connection.client())).await?;
-            let current = current.ok_or_else(|| {
-                let reason = "the search_path names no schema that exists";
-                PostgresOpenError::Rejected(database.clone(), reason.into())
-            })?;
-            Schema::new(&current)
+            let schema = schema_for_new_list(&mut connection, database).await?;
+            (schema, None)
         }
-        None => return Err(PostgresOpenError::NoList(database.clone())),
+        None => return Err(no_list(database)),
     };
     if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
         let migrated = schema::migrate(connection.client(), &list_schema);
@@ -70,17 +63,10 @@ pub(super) async fn open(
                 .map_err(|_| timed_out(database))?
                 .map_err(statement_error(database))?,
         );
-        // Restores the limits of a session.
+        // A new session has the usual statement timeout again.
         connection = connector.connect().await.map_err(open_error)?;
     }
-    match format {
-        Some(schema::FORMAT_VERSION) => {}
-        Some(newer) if newer > schema::FORMAT_VERSION => {
-            return Err(PostgresOpenError::Newer(database.clone(), newer));
-        }
-        Some(older) => return Err(PostgresOpenError::Older(database.clone(), older)),
-        None => return Err(PostgresOpenError::NoList(database.clone())),
-    }
+    check_format(format, database)?;
     if create_missing {
         with_open_timeout(
             database,
@@ -96,7 +82,7 @@ pub(super) async fn open(
     Ok((settings.warning, connection))
 }
 
-/// The schema of the list, and its format.
+/// Returns the schema and the format of the list, if there is one.
 async fn find(
     connection: &mut Connection,
     database: &str,
@@ -105,7 +91,10 @@ async fn find(
     let mut found = with_open_timeout(database, schema::find_all(client)).await?;
     if found.len() > 1 {
         found.sort();
-        return Err(PostgresOpenError::Several(database.to_owned(), found));
+        return Err(PostgresOpenError::Several {
+            database: database.to_owned(),
+            schemas: found,
+        });
     }
     let Some(name) = found.pop() else {
         return Ok(None);
@@ -115,6 +104,38 @@ async fn find(
     Ok(Some((schema, format)))
 }
 
+/// Returns the schema in which to create a list.
+async fn schema_for_new_list(
+    connection: &mut Connection,
+    database: &str,
+) -> Result<Schema, PostgresOpenError> {
+    let current = with_open_timeout(database, schema::current_schema(connection.client())).await?;
+    let current = current.ok_or_else(|| PostgresOpenError::Rejected {
+        database: database.to_owned(),
+        reason: "the search_path has no schema that exists".into(),
+    })?;
+    Ok(Schema::new(&current))
+}
+
+fn check_format(format: Option<i64>, database: &str) -> Result<(), PostgresOpenError> {
+    let database = database.to_owned();
+    match format {
+        Some(schema::FORMAT_VERSION) => Ok(()),
+        Some(format) if format > schema::FORMAT_VERSION => {
+            Err(PostgresOpenError::Newer { database, format })
+        }
+        Some(format) => Err(PostgresOpenError::Older { database, format }),
+        None => Err(PostgresOpenError::NoList { database }),
+    }
+}
+
+fn no_list(database: &str) -> PostgresOpenError {
+    PostgresOpenError::NoList {
+        database: database.to_owned(),
+    }
+}
+
+/// The settings of the database that matter to the list.
 struct Settings {
     encoding: Option<String>,
     warning: Option<String>,
@@ -125,13 +146,13 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
     let setting = |at| row.try_get::<_, Option<String>>(at);
     let warning = if setting(1)?.as_deref() == Some("off") {
         Some(
-            "fsync = off: a power cut can lose sign-ups that were acknowledged, or the whole database. Set \
-             fsync = on in its postgresql.conf",
+            "fsync = off: a power cut can lose acknowledged sign-ups, or the whole database; set fsync = on in its \
+             postgresql.conf",
         )
     } else if setting(2)?.as_deref() == Some("off") {
         Some(
-            "synchronous_commit = off, also after this program has switched it on: a crash can lose sign-ups \
-             that were acknowledged. Set synchronous_commit = on in its postgresql.conf, and check the pooler",
+            "synchronous_commit = off, although this program has set it to on: a crash can lose acknowledged sign-ups; \
+             set synchronous_commit = on in its postgresql.conf, and check the connection pooler",
         )
     } else {
         None
@@ -142,12 +163,12 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
     })
 }
 
-/// Refuses a pooler that gives each transaction another session: the settings would be lost, and instances would
-/// run each other's prepared statements.
+/// Rejects a pooler that gives each transaction another session. The settings of a session would be lost, and instances
+/// would run each other's prepared statements.
 ///
-/// The first connection marks its session, and looks for the mark several times. A pooler that hands out the
-/// session that was used last gives it another one while a transaction of the second connection holds that, or
-/// none; one that hands them out in turns gives it another one soon.
+/// The first connection marks its session, then looks for the mark several times. If the pooler reuses the last
+/// session first, a transaction of the second connection occupies that session, and the first connection gets another
+/// one, or none. If the pooler takes sessions in turn, the first connection soon gets another one.
 async fn detect_pooler(
     connector: &Connector,
     first: &mut Connection,
@@ -155,58 +176,62 @@ async fn detect_pooler(
 ) -> Result<(), PostgresOpenError> {
     let mut second = match connector.connect().await {
         Ok(second) => second,
-        // With one connection there is nothing to compare.
+        // A database with a single connection has nothing to compare.
         Err(Failure::Database(failure)) if failure.kind == FailureKind::TooManyConnections => {
             return Ok(());
         }
         Err(failure) => return Err(PostgresOpenError::from_failure(database, failure)),
     };
     for _ in 0..COMPARISON_ROUNDS {
-        let marker = Uuid::now_v7().to_string();
-        let (first, second) = (&*first.client(), second.client());
-        let compare = async {
-            let row = first
-                .query_typed_one(sql::SET_SESSION_MARKER, &[(&marker, Type::TEXT)])
-                .await?;
-            let session: i64 = row.try_get(0)?;
-            let is_same = async || {
-                let row = first.query_typed_one(sql::SESSION_MARKER, &[]).await?;
-                let found: Option<String> = row.try_get(1)?;
-                let found = (
-                    row.try_get::<_, i64>(0)?,
-                    found.as_deref() == Some(&*marker),
-                );
-                Ok::<_, Error>(found == (session, true))
-            };
-            let transaction = second.transaction().await?;
-            let other = transaction
-                .query_typed_one(sql::SESSION_MARKER, &[])
-                .await?;
-            let other: Option<String> = other.try_get(1)?;
-            // Without an answer, the transaction holds the only session.
-            let is_same_meanwhile = timeout(RESPONSE_TIMEOUT, is_same()).await;
-            let is_same_meanwhile = is_same_meanwhile.unwrap_or(Ok(false))?;
-            transaction.rollback().await?;
-            let is_kept =
-                is_same_meanwhile && is_same().await? && is_same().await? && is_same().await?;
-            Ok::<_, Error>(!is_kept || other.as_deref() == Some(&*marker))
-        };
-        let has_moved = match timeout(OPEN_TIMEOUT, compare).await {
-            // A pooler that gives each statement another session knows no transactions.
-            Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => true,
-            // A database without such settings.
+        let compare = keeps_sessions(first.client(), second.client());
+        let keeps_sessions = match timeout(OPEN_TIMEOUT, compare).await {
+            // A pooler that gives each statement another session does not support transactions.
+            Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => false,
+            // The database does not support custom settings.
             Ok(Err(error)) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
             Ok(done) => done.map_err(statement_error(database))?,
             Err(_) => return Err(timed_out(database)),
         };
-        if has_moved {
-            return Err(PostgresOpenError::Pooler(database.to_owned()));
+        if !keeps_sessions {
+            return Err(PostgresOpenError::Pooler {
+                database: database.to_owned(),
+            });
         }
     }
     Ok(())
 }
 
-/// Waits for a few statements.
+/// Returns whether the first connection keeps its session while the second one is in a transaction, and afterwards.
+async fn keeps_sessions(first: &Client, second: &mut Client) -> Result<bool, Error> {
+    let marker = Uuid::now_v7().to_string();
+    let row = first
+        .query_typed_one(sql::SET_SESSION_MARKER, &[(&marker, Type::TEXT)])
+        .await?;
+    let session: i64 = row.try_get(0)?;
+    let is_same = async || {
+        let row = first.query_typed_one(sql::SESSION_MARKER, &[]).await?;
+        let found: Option<String> = row.try_get(1)?;
+        let found = (
+            row.try_get::<_, i64>(0)?,
+            found.as_deref() == Some(&*marker),
+        );
+        Ok::<_, Error>(found == (session, true))
+    };
+    let transaction = second.transaction().await?;
+    let other = transaction
+        .query_typed_one(sql::SESSION_MARKER, &[])
+        .await?;
+    let other: Option<String> = other.try_get(1)?;
+    // Without a response, the transaction occupies the only session.
+    let is_same_in_transaction = timeout(RESPONSE_TIMEOUT, is_same()).await;
+    let is_same_in_transaction = is_same_in_transaction.unwrap_or(Ok(false))?;
+    transaction.rollback().await?;
+    let is_kept =
+        is_same_in_transaction && is_same().await? && is_same().await? && is_same().await?;
+    Ok(is_kept && other.as_deref() != Some(&*marker))
+}
+
+/// Runs a few statements with a timeout.
 async fn with_open_timeout<T>(
     database: &str,
     work: impl Future<Output = Result<T, Error>>,
@@ -216,16 +241,21 @@ async fn with_open_timeout<T>(
         .map_err(statement_error(database))
 }
 
+/// Returns the error of a timeout.
 fn timed_out(database: &str) -> PostgresOpenError {
-    PostgresOpenError::Unreachable(database.to_owned(), "no response in time".into())
+    PostgresOpenError::Unreachable {
+        database: database.to_owned(),
+        reason: "no response in time".into(),
+    }
 }
 
 fn statement_error(database: &str) -> impl Fn(Error) -> PostgresOpenError + use<'_> {
     move |error| match Failure::from(&error) {
-        // A row of the tables that describe the schema, for example.
-        Failure::Conflict | Failure::StaleSlot => {
-            PostgresOpenError::Unavailable(database.to_owned(), describe(&error))
-        }
+        // The row may be in a table of the system catalog.
+        Failure::Conflict | Failure::StaleSlot => PostgresOpenError::Unavailable {
+            database: database.to_owned(),
+            reason: describe(&error),
+        },
         failure => PostgresOpenError::from_failure(database, failure),
     }
 }

@@ -1,22 +1,17 @@
-//! Corrects the count: somebody may have changed it by hand, or restored a part of the tables.
+//! Corrects the count, which is wrong after somebody changed it by hand or restored only some of the tables.
 
 use std::time::Duration;
 
-use super::{
-    super::StoreError,
-    connector::Connector,
-    error::{DatabaseFailure, Failure, FailureKind},
-    sql,
-};
+use super::{super::error::StoreError, connector::Connector, error::Failure, sql};
 
-/// Another correction, or an erasure, makes a correction void.
+/// Maximum number of attempts. A correction fails if another one, or an erasure, happens at the same time.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Maximum time in which the database counts the entries.
+/// Maximum time that the database takes to count the entries.
 const RECOUNT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Makes the count the number of entries, and returns by how much it has changed. Sign-ups and erasures do not
-/// change the error, so they go on while the entries are counted.
+/// Sets the count to the number of entries, and returns the difference. Sign-ups and erasures change both numbers
+/// equally, so they continue while the entries are counted.
 pub(super) async fn recount(connector: &Connector) -> Result<i64, StoreError> {
     for _ in 0..MAX_ATTEMPTS {
         match correct(connector).await {
@@ -26,11 +21,11 @@ pub(super) async fn recount(connector: &Connector) -> Result<i64, StoreError> {
         }
     }
     Err(StoreError::Database(
-        "others change the count at the same time".into(),
+        "other clients change the count at the same time".into(),
     ))
 }
 
-/// `None` if something else has changed the count in between.
+/// Returns `None` if something else changed the count in between.
 async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
     let mut connection = connector.connect().await?;
     connection.execute(sql::BRIEF_LOCKS).await?;
@@ -39,7 +34,7 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         connection.execute(sql::CREATE_MISSING_SLOTS).await?;
         guard = connection.query_opt(sql::GUARD_COUNT, &[]).await?;
     }
-    // Any of the rows.
+    // Any row of the count will do.
     let guard = guard.ok_or(Failure::StaleSlot)?;
     let to_failure = |error| Failure::from(&error);
     let (slot, epoch): (i64, i64) = (
@@ -59,21 +54,4 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         .query_opt(sql::CORRECT_COUNT, &[&difference, &slot, &epoch])
         .await?;
     Ok(corrected.map(|_| difference))
-}
-
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Conflict => Self::Database("others change the same rows".into()),
-            Failure::StaleSlot => Self::Database("rows of waitlist_count are missing".into()),
-            Failure::RowRejected(reason) => Self::Database(reason.into()),
-            Failure::Database(DatabaseFailure { reason, kind }) if kind.is_database_response() => {
-                Self::Database(reason.into())
-            }
-            Failure::Database(DatabaseFailure { kind, .. }) => match kind {
-                FailureKind::NoResponse => Self::TimedOut,
-                _ => Self::Unreachable,
-            },
-        }
-    }
 }

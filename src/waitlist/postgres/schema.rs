@@ -1,9 +1,9 @@
-//! The tables, and how they are created.
+//! Creates and updates the tables.
 //!
-//! Tools for migrations rely on what the engines do not share: advisory locks lock nothing in CockroachDB, and
-//! neither it (since 25.1) nor YugabyteDB creates a table inside a transaction. So nothing is locked: every
-//! statement can run again, also by several instances that start at once, and the version is written when all of
-//! them are done.
+//! Migration tools rely on features that not all engines have. Advisory locks have no effect in CockroachDB. Neither
+//! CockroachDB (since 25.1) nor YugabyteDB creates a table inside a transaction. So nothing is locked. Every statement
+//! can be repeated, also by several instances that start at once, and the version is written after all statements of a
+//! migration are done.
 
 use std::time::Duration;
 
@@ -13,17 +13,19 @@ use uuid::Uuid;
 
 use super::sql::{self, MIGRATIONS, SLOTS, Schema};
 
-/// The format that this program reads and writes.
+/// Format of the list that this program reads and writes.
 pub(super) const FORMAT_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Maximum time that instances which start at once may disturb each other.
+/// Maximum time to retry a migration that other instances disturb, because they start at the same time.
 const RACE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause before such a retry.
 const RACE_RETRY_INTERVAL: Duration = Duration::from_millis(50);
+/// Pause before a retry when a lock is not available.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A slot for an instance, other than the one it has.
+/// Returns a random slot other than `except`.
 pub(super) fn random_slot(except: Option<i64>) -> i64 {
-    // Random, except for the bits of the version.
+    // The low bits of the id are random.
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let slot = (random % SLOTS as u64) as i64;
     if except == Some(slot) {
@@ -33,19 +35,19 @@ pub(super) fn random_slot(except: Option<i64>) -> i64 {
     }
 }
 
-/// The schemas of the search path that have a list.
+/// Returns the schemas in the search path that have a list.
 pub(super) async fn find_all(client: &Client) -> Result<Vec<String>, Error> {
     let found = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
     found.iter().map(|row| row.try_get(0)).collect()
 }
 
-/// The schema for a new list, if the search path has one.
+/// Returns the schema for a new list, if the search path has one.
 pub(super) async fn current_schema(client: &Client) -> Result<Option<String>, Error> {
     let row = client.query_typed_one(sql::CURRENT_SCHEMA, &[]).await?;
     row.try_get(0)
 }
 
-/// The format of the list in a schema, if it is complete.
+/// Returns the format of the list in a schema, or `None` if its first migration is not done.
 pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
     let found = client
         .query_typed_one(&schema.qualify(sql::READ_FORMAT), &[])
@@ -57,8 +59,8 @@ pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Opti
     }
 }
 
-/// Creates the list, or updates an older one. Returns its format, which may be newer. It leaves the connection
-/// without a limit for statements.
+/// Creates the list, or updates an older one. Returns its format, which may be newer than this program's. Afterwards
+/// the connection has no statement timeout.
 pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     client.batch_execute(sql::BRIEF_LOCKS).await?;
@@ -70,7 +72,8 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
             Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
                 sleep(RACE_RETRY_INTERVAL).await;
             }
-            // An export that runs, say, for which every sign-up would wait too.
+            // Another transaction, such as an export, has locked a table. Waiting in the database would block all
+            // sign-ups too.
             Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
                 sleep(LOCK_RETRY_INTERVAL).await;
             }
@@ -79,7 +82,7 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
     }
 }
 
-/// Does one migration, if one is missing. Returns the format before it.
+/// Applies the next migration, if one is missing. Returns the format before it.
 async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error> {
     let found = read_format(client, schema).await?;
     if found.is_none() {
@@ -98,8 +101,8 @@ async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error
     Ok(format)
 }
 
-/// Creates the rows of the count that somebody has deleted. A user who may not is no failure: an instance whose
-/// row is missing takes another.
+/// Creates the rows of the count that somebody deleted. It is not an error if this user may not create them, because
+/// an instance whose row is missing uses another one.
 pub(super) async fn create_missing_slots(client: &Client, schema: &Schema) -> Result<(), Error> {
     let row = client
         .query_typed_one(&schema.qualify(sql::COUNT_SLOTS), &[])
@@ -107,16 +110,17 @@ pub(super) async fn create_missing_slots(client: &Client, schema: &Schema) -> Re
     if row.try_get::<_, i64>(0)? >= SLOTS {
         return Ok(());
     }
-    let made = client
+    let created = client
         .batch_execute(&schema.qualify(sql::CREATE_MISSING_SLOTS))
         .await;
-    match made {
+    match created {
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
-        made => made,
+        created => created,
     }
 }
 
-/// Another instance does the same at this moment: the name of a table is taken in the middle of creating it.
+/// Returns whether another instance creates the same tables at this moment. The name of a table may become taken while
+/// it is created.
 fn is_race(error: &Error) -> bool {
     error.code().is_some_and(|code| {
         [
@@ -126,7 +130,7 @@ fn is_race(error: &Error) -> bool {
             SqlState::DUPLICATE_OBJECT,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::T_R_DEADLOCK_DETECTED,
-            // "tuple concurrently updated", and most of what YugabyteDB says of this.
+            // "tuple concurrently updated", and most of YugabyteDB's errors in this case.
             SqlState::INTERNAL_ERROR,
         ]
         .contains(code)

@@ -1,33 +1,35 @@
 //! Every statement and setting that the database receives.
 //!
-//! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or on the
-//! way, be repeated on another connection, and run long after somebody else has changed the list. Two things
-//! make that safe:
+//! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or in the network.
+//! It can be repeated on another connection, and run long after another client has changed the list. Two mechanisms
+//! make this safe:
 //!
-//! - Each sign-up has an id. What is repeated has the same one, and an erasure names ids, not only addresses.
-//! - Each slot of the count has an epoch. A statement that lists people takes effect only while its slot has the
-//!   epoch that the statement carries, and an erasure raises the epochs of all slots, which are equal. The slot
-//!   is compared last, in the same transaction and with its newest version, so there is no moment in between.
+//! - Each sign-up has an id. A repeated sign-up keeps its id, and an erasure names ids, not only addresses.
+//! - Each slot of the count has an epoch. A statement that adds entries carries an epoch, and takes effect only while
+//!   its slot has that epoch. An erasure raises the epochs of all slots, which are equal. The slot is compared last, in
+//!   the same transaction and in its newest version, so no erasure can come in between.
 //!
-//! So no statement that was sent before an erasure lists the erased person after it, whichever instance sent it,
-//! and however long it hung. If the epoch has changed when an instance wants to repeat a sign-up, it only looks
-//! whether the person is there: they may have been listed and erased.
+//! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
+//! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
+//! address is listed, because the first attempt may have added the entry and an erasure may have removed it.
 //!
-//! Why not a list of erased ids? It would not stop a statement that had read it before the erasure, or one of an
-//! instance that crashed, when the visitor has joined by another. `late.rs` among the tests delays each statement in turn.
+//! A list of erased ids would not be enough. It does not stop a statement that read the list before the erasure. Nor
+//! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
+//! test module `delayed_statements` delays each statement in turn.
 //!
 //! PostgreSQL, CockroachDB and YugabyteDB support all of this; README.md lists the features by engine.
 
 use std::time::Duration;
 
-/// Maximum run time of a statement in the database. Shorter than [`RESPONSE_TIMEOUT`](super::connection), so
-/// that the reason is PostgreSQL's own.
+/// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
+/// PostgreSQL reports the reason.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// Returns the settings of each connection.
 ///
-/// An acknowledgement is a promise, which `synchronous_commit = off` would break at the next crash, and `local` when
-/// the standby takes over. It is set in any case, because a session follows the server's setting otherwise. Warnings are enabled because a commit that did not wait for its standby is one, see
+/// An acknowledged sign-up must be durable. `synchronous_commit = off` would lose it at the next crash, and `local` when
+/// the standby takes over. The statement always sets it, because otherwise a session follows changes of the server's
+/// setting. Warnings are enabled because the server warns about a commit that did not wait for its standby, see
 /// [`super::connector`].
 pub(super) fn session() -> String {
     format!(
@@ -40,60 +42,61 @@ pub(super) fn session() -> String {
     )
 }
 
-/// For the migrations, a recount, and reading the list: they may take as long as they need.
+/// Removes the statement timeout, for migrations, a recount and reading the list.
 pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
 
-/// For statements that lock what all instances need: while they wait for somebody, everybody waits for them. So
-/// they wait briefly, and are repeated.
+/// Limits the time to wait for a lock, for statements that lock rows or tables which all instances need. While such a
+/// statement waits for a lock, all instances wait for it. So it waits briefly and is repeated.
 pub(super) const BRIEF_LOCKS: &str = "SET lock_timeout = 500";
+/// Undoes [`BRIEF_LOCKS`].
 pub(super) const LONG_LOCKS: &str = "SET lock_timeout = 0";
 
-/// What can put the list at risk. NULL in databases that do not have the setting.
+/// Reads the settings that can put the list at risk. A setting that the database does not have is NULL.
 pub(super) const SETTINGS: &str = "SELECT
     current_setting('server_encoding', true),
     current_setting('fsync', true),
     current_setting('synchronous_commit', true)";
 
-/// Marks the session of a connection with $1, see [`super::open`].
+/// Marks the session of a connection with $1, see [`super::open`]. Returns the process id of the session.
 pub(super) const SET_SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, set_config('landing.session', $1, false)";
 
-/// The session of a connection, and its mark.
+/// Returns the process id of a session, and its mark.
 pub(super) const SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, current_setting('landing.session', true)";
 
-/// The schemas of the search path that have a list.
+/// Returns the schemas in the search path that have a list.
 pub(super) const FIND_SCHEMAS: &str = "
     SELECT schemaname::text FROM pg_catalog.pg_tables
     WHERE tablename = 'waitlist_migrations' AND schemaname = ANY (current_schemas(false))";
 
-/// The schema in which new tables are created; NULL if the search path names none that exists.
+/// Returns the schema for new tables, or NULL if the search path has no schema that exists.
 pub(super) const CURRENT_SCHEMA: &str = "SELECT current_schema()::text";
 
-/// Number of rows of `waitlist_count`. Instances may share one.
+/// Number of rows in `waitlist_count`. Instances may share a row.
 pub(super) const SLOTS: i64 = 64;
 
-/// The formats of the list. Each is created from the one before it by statements that do nothing when they have
-/// run before. Never edit a released one. Older instances keep running meanwhile.
+/// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
+/// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
 pub(super) const MIGRATIONS: [&[&str]; 2] = [
     &[
-        // key: what all spellings of one address share. Bytes, because text is sorted differently by
-        // different machines, and after their updates.
-        // email: as typed.
+        // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
+        // the machine and changes with its updates.
+        // email: the address as typed.
         // joined_at: when the sign-up reached its server, to the millisecond.
-        // id: of the sign-up, a UUID of version 7 (RFC 9562). An instance recognises its own sign-ups by it,
-        // and those of one millisecond keep their order.
+        // id: the id of the sign-up, a UUID of version 7 (RFC 9562). By it, an instance recognises its own sign-ups,
+        // and sign-ups of the same millisecond keep their order.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_entries (
             key bytea PRIMARY KEY,
             email text NOT NULL,
             joined_at timestamptz NOT NULL,
             id uuid NOT NULL
         )",
-        // ASC makes YugabyteDB sort by time instead of distributing by a hash.
+        // With ASC, YugabyteDB sorts the index by time instead of distributing it by a hash.
         "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
             ON {schema}.waitlist_entries (joined_at ASC, id ASC)",
-        // The number of entries is the sum of these rows. With one row, each instance would wait until the
-        // other's sign-ups are on the disk.
+        // The number of entries is the sum of these rows. With a single row, each instance would wait until the
+        // sign-ups of the other instances are on the disk.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_count (
             slot bigint PRIMARY KEY,
             entries bigint NOT NULL
@@ -107,20 +110,21 @@ pub(super) const MIGRATIONS: [&[&str]; 2] = [
     ],
 ];
 
-/// Which migrations are done.
+/// Creates the table of the migrations that are done.
 pub(super) const CREATE_MIGRATIONS: &str = "
     CREATE TABLE IF NOT EXISTS {schema}.waitlist_migrations (
         version bigint PRIMARY KEY,
         applied_at timestamptz NOT NULL DEFAULT now()
     )";
 
+/// Returns the number of the last migration.
 pub(super) const READ_FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
 
-/// Late or twice: does nothing.
+/// Records a migration. Late or twice: it does nothing.
 pub(super) const RECORD_MIGRATION: &str = "
     INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
 
-/// Creates the rows of the count that are missing, with the epoch of the others. Late or twice: does nothing.
+/// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
 pub(super) const CREATE_MISSING_SLOTS: &str = "
     INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
     SELECT slot, 0, coalesce(
@@ -130,13 +134,14 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
     FROM generate_series(0, 63) AS slot
     ON CONFLICT (slot) DO NOTHING";
 
+/// Returns the number of rows of the count.
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
 
-/// Lists people and counts them in slot $5, with epoch $6. Existing keys stay as they are.
+/// Adds entries and counts them in slot $5, with epoch $6. Existing keys are left unchanged.
 ///
-/// The row of the slot is updated also when nobody is new: the commit waits until everything it saw is durable,
-/// at the standby too, and only then "already listed" may be answered. If the row is missing or has another
-/// epoch, the statement divides by zero (22012), which rolls it back.
+/// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
+/// saw is durable, at the standby too. Only then may the server reply "already listed". If the row is missing or has
+/// another epoch, the statement divides by zero (22012), which rolls it back.
 pub(super) const JOIN: &str = "
     WITH fresh AS (
         INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id)
@@ -153,12 +158,12 @@ pub(super) const JOIN: &str = "
         ARRAY(SELECT id FROM fresh),
         1 / (SELECT count(*) FROM counted)";
 
-/// Who of these is on the list, and by which sign-up.
+/// Returns which of these addresses are listed, with the id of their sign-up.
 pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots, to the same number. Late: whoever has joined
-/// again has another id and stays. It divides by zero like [`JOIN`] if the slot is missing.
+/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person who
+/// has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
 pub(super) const ERASE: &str = "
     WITH gone AS (
         DELETE FROM {schema}.waitlist_entries
@@ -175,22 +180,23 @@ pub(super) const ERASE: &str = "
         (SELECT epoch FROM counted WHERE slot = $3),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Reads a slot by writing to it: the first statement of each connection that writes. Its commit waits until all
-/// commits before it are durable, at the standby too: one of them may have been cut off while it waited for
-/// that, and be visible. Late: it changes nothing.
+/// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
+/// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
+/// and be visible already. Late: it changes nothing.
 pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
 
-/// Every slot of the count.
+/// Reads all slots of the count.
 pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
 
-/// Inserts entries, takes that back, and commits a write that changes nothing. The database refuses it whenever it
-/// would refuse a sign-up: with a table locked, without the right to insert, with a full disk, without the standby
-/// that it waits for. What a trigger of the owner's does is taken back too. No address has such a key. Late: it
-/// changes nothing.
+/// Returns statements that insert entries, roll that back, and commit a write that changes nothing.
 ///
-/// `width` bytes of text stand before the address of each entry.
+/// They fail whenever a sign-up would fail: if a table is locked, the user may not insert, the disk is full, or the
+/// standby that a commit waits for is missing. The effects of a trigger are rolled back too. No address has such a key.
+/// Late: they change nothing.
+///
+/// The address of each entry begins with `width` bytes of filler text.
 pub(super) fn probe(slot: i64, entries: usize, width: usize, id: uuid::Uuid) -> String {
     let key = format!("00{}", id.simple());
     format!(
@@ -205,28 +211,28 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: uuid::Uuid) -> 
     )
 }
 
-/// How many there are: by the count, and in fact. One statement, so it is one moment.
+/// Returns the number of entries by the count, and the actual number. A single statement reads both at the same moment.
 pub(super) const RECOUNT: &str = "
     SELECT
         (SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count),
         (SELECT count(*) FROM {schema}.waitlist_entries)";
 
-/// Raises all epochs, so that of several corrections only one is applied.
+/// Raises all epochs, so that only one of several corrections is applied.
 pub(super) const GUARD_COUNT: &str = "
     UPDATE {schema}.waitlist_count
     SET epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
     RETURNING slot, epoch";
 
-/// Adds $1 to slot $2. Late: it has no effect after the next [`GUARD_COUNT`].
+/// Adds $1 to slot $2 with epoch $3. Late: it has no effect after the next [`GUARD_COUNT`].
 pub(super) const CORRECT_COUNT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3
     RETURNING slot";
 
-/// The number of entries, and with it the moment that a list is of.
+/// Returns the number of entries. This statement also takes the snapshot from which the list is read.
 pub(super) const TOTAL_COUNT: &str =
     "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
 
-/// The entries of a period, in order.
+/// Returns a statement that reads the entries of a period, in order.
 pub(super) fn entries(newest_first: bool) -> String {
     let order = if newest_first { "DESC" } else { "ASC" };
     format!(
@@ -236,17 +242,18 @@ pub(super) fn entries(newest_first: bool) -> String {
     )
 }
 
-/// The schema of the list. Statements name it, so that no table of another schema can take the place of the
-/// list's, whatever the search path becomes.
+/// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of
+/// another schema.
 #[derive(Clone, Debug)]
 pub(super) struct Schema(String);
 
 impl Schema {
+    /// Quotes the name of a schema.
     pub(super) fn new(name: &str) -> Self {
         Self(format!("\"{}\"", name.replace('"', "\"\"")))
     }
 
-    /// Names the schema in a statement.
+    /// Inserts the schema into a statement.
     pub(super) fn qualify(&self, statement: &str) -> String {
         statement.replace("{schema}", &self.0)
     }

@@ -1,4 +1,4 @@
-//! What an instance knows of the list and its database, and the task that reads the count.
+//! The state that the tasks of an instance share: the count and the outage. Also the task that polls the count.
 
 use std::{
     collections::HashMap,
@@ -12,29 +12,29 @@ use tokio::{
 };
 
 use super::{
-    super::{StoreError, queue::Queue},
+    super::{error::StoreError, queue::Queue},
     connection::Connection,
     connector::Connector,
     error::{DatabaseFailure, Failure},
     sql,
 };
 
-/// How often the count is read, which other instances change too.
+/// Pause between two reads of the count, which other instances change too.
 const COUNT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The database does not answer, or refuses.
+/// A period in which the database does not respond, or responds with errors.
 #[derive(Clone, Debug)]
 pub struct Outage {
-    /// Since when.
+    /// When it began.
     pub since: Instant,
-    /// In words for the owner, without anybody's address.
+    /// A description for the owner. It contains no address.
     pub reason: String,
-    /// Whether the database has said it.
+    /// Whether the reason is a response of the database.
     is_database_response: bool,
 }
 
 impl Outage {
-    /// What those get who wait for the database.
+    /// Returns the error for requests that wait for the database.
     pub(super) fn error(&self) -> StoreError {
         if self.is_database_response {
             StoreError::Database(self.reason.as_str().into())
@@ -44,7 +44,7 @@ impl Outage {
     }
 }
 
-/// Shared by the tasks of a list.
+/// The state that the tasks of a list share.
 #[derive(Debug)]
 pub(super) struct State {
     slots: Mutex<Slots>,
@@ -56,19 +56,19 @@ pub(super) struct State {
 #[derive(Debug, Default)]
 struct Slots {
     entries: HashMap<i64, Slot>,
-    /// How often this instance has changed one.
+    /// How often this instance has changed a row.
     own_changes: u64,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     entries: i64,
-    /// [`Slots::own_changes`] when this instance changed it last: what was read before that is old.
+    /// [`Slots::own_changes`] when this instance last changed the row. A read that began before then is outdated.
     changed_at: u64,
 }
 
 impl State {
-    /// Of a list that nothing is known of yet.
+    /// Creates the state of a list that was not read yet.
     pub(super) fn new() -> Self {
         Self {
             slots: Mutex::default(),
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// This instance has changed a slot, which counts so many now.
+    /// Notes that this instance has changed a slot, which now counts `entries`.
     pub(super) fn set_slot(&self, slot: i64, entries: i64) {
         let mut slots = self.slots();
         slots.own_changes += 1;
@@ -92,7 +92,7 @@ impl State {
         self.publish(&slots);
     }
 
-    /// Reads what all instances count. It must not run concurrently.
+    /// Reads the slots of all instances. It must not run concurrently.
     pub(super) async fn refresh_count(&self, connection: &mut Connection) -> Result<(), Failure> {
         let before = self.slots().own_changes;
         let mut read = HashMap::new();
@@ -115,7 +115,7 @@ impl State {
         Ok(())
     }
 
-    /// Before the lock is released, so that no older count is published after it.
+    /// Publishes the count. The caller holds the lock, so that no older count is published later.
     fn publish(&self, slots: &Slots) {
         let sum: i64 = slots.entries.values().map(|slot| slot.entries).sum();
         let new_count = u64::try_from(sum).unwrap_or(0);
@@ -129,18 +129,19 @@ impl State {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An entry was written, or could be.
+    /// Ends the outage, after a write has shown that sign-ups work.
     pub(super) fn end_outage(&self) {
         let take = |outage: &mut Option<Outage>| outage.take().is_some();
         self.outage.send_if_modified(take);
     }
 
+    /// Begins an outage, or updates the reason of the current one.
     pub(super) fn begin_outage(&self, DatabaseFailure { reason, kind }: DatabaseFailure) {
         self.outage.send_if_modified(|outage| {
             let since = outage.as_ref().map(|outage| outage.since);
             *outage = Some(Outage {
                 since: since.unwrap_or_else(Instant::now),
-                // The newest reason. The log has the first.
+                // The newest reason. The first one is in the log.
                 reason,
                 is_database_response: kind.is_database_response(),
             });
@@ -149,8 +150,11 @@ impl State {
     }
 }
 
-/// Reads the count again and again, also while others wait for a commit. A successful read does not prove that
-/// writes work, nor the reverse: the committer's writes alone raise and clear [`Outage`]. It is asked for one when the count cannot be read, and during an outage.
+/// Polls the count, also while a commit is in progress.
+///
+/// A successful read does not prove that writes work, and a failed one does not prove that they fail. So only the
+/// committer's writes begin and end an [`Outage`]. This task requests such a write when the count cannot be read, and
+/// during an outage.
 pub(super) async fn poll_count(
     connector: Arc<Connector>,
     mut connection: Option<Connection>,
@@ -163,7 +167,7 @@ pub(super) async fn poll_count(
         ticks.tick().await;
         let done = refresh_count(&connector, &mut connection, &state).await;
         if matches!(done, Err(Failure::Database(_))) || state.outage.borrow().is_some() {
-            // What came of it is in the state.
+            // The committer records the result in the state.
             let _ = committer.ready().await;
         }
     }

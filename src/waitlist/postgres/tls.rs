@@ -1,4 +1,4 @@
-//! TLS to a database, by rustls.
+//! TLS to a database, with rustls.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,49 +7,94 @@ use std::{
 
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    SupportedProtocolVersion,
     client::{
-        WebPkiServerVerifier,
+        VerifierBuilderError, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{
+        CertificateDer, PrivateKeyDer, ServerName, UnixTime,
+        pem::{self, PemObject},
+    },
     server::ParsedCertificate,
+    version,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What a URL says of it.
+/// An error in the TLS options of a URL.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: pem::Error,
+    },
+    /// The client certificate and its key cannot be used.
+    #[error("cannot use the certificate {}: {error}", path.display())]
+    Certificate {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// The cause.
+        error: Error,
+    },
+    /// Only one of `sslcert` and `sslkey` is set.
+    #[error("the URL has only one of sslcert and sslkey: set both or none")]
+    HalfClientCertificate,
+    /// The file, or the system, has no certificate of an authority.
+    #[error(
+        "{origin} has no certificate of an authority: set sslrootcert to the file of the database's authority"
+    )]
+    NoAuthority {
+        /// The file, or the system.
+        origin: String,
+    },
+    /// rustls rejects the options.
+    #[error(transparent)]
+    Rustls(#[from] Error),
+    /// rustls rejects the certificates of the authorities.
+    #[error(transparent)]
+    Verifier(#[from] VerifierBuilderError),
+}
+
+/// The TLS options of a URL.
 #[derive(Clone, Default)]
 pub(super) struct TlsOptions {
     pub(super) trust: Trust,
-    /// Of the authority that is trusted; without it, the system's are.
+    /// The file with the trusted authorities. Without it, the system's authorities are trusted.
     pub(super) root_certificate: Option<PathBuf>,
-    /// With which we show who we are, and its key.
+    /// The file with the client certificate.
     pub(super) certificate: Option<PathBuf>,
+    /// The file with the key of the client certificate.
     pub(super) key: Option<PathBuf>,
-    /// The oldest and the newest version of TLS, by their numbers in the protocol.
+    /// The oldest allowed version of TLS, by its number in the protocol.
     pub(super) min_version: Option<u16>,
+    /// The newest allowed version of TLS, by its number in the protocol.
     pub(super) max_version: Option<u16>,
 }
 
-/// Whom the other end may be.
+/// Which servers to trust.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Trust {
-    /// Whoever answers: nobody can listen, but somebody could stand in between.
+    /// Any server. Eavesdroppers are shut out, but a man in the middle is not.
     #[default]
     Any,
-    /// Who has a certificate of a trusted authority.
+    /// A server with a certificate of a trusted authority.
     Authority,
-    /// Who has one for the name of the host.
+    /// A server with such a certificate for the name of the host.
     Host,
 }
 
 impl TlsOptions {
-    /// What connects so.
+    /// Returns the connector with these options.
     ///
     /// # Errors
-    /// A sentence for the owner: a file can't be read, or nobody is trusted.
-    pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
+    /// [`TlsError`] if a file cannot be read, or there is no authority to trust.
+    pub(super) fn connector(&self) -> Result<MakeRustlsConnect, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let (trusted, authorities) = match self.trust {
             Trust::Any => (Vec::new(), None),
@@ -65,30 +110,31 @@ impl TlsOptions {
             checks_host_name: self.trust == Trust::Host,
         };
         let config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&self.versions())
-            .map_err(|error| error.to_string())?
+            .with_protocol_versions(&self.versions())?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
-                let with_path = |error| format!("{}: {error}", key.display());
-                let key = PrivateKeyDer::from_pem_file(key).map_err(with_path)?;
+                let key = PrivateKeyDer::from_pem_file(key).map_err(file_error(key))?;
                 let config = config.with_client_auth_cert(certificates(certificate)?, key);
-                config.map_err(|error| format!("{}: {error}", certificate.display()))?
+                config.map_err(|error| TlsError::Certificate {
+                    path: certificate.clone(),
+                    error,
+                })?
             }
             (None, None) => config.with_no_client_auth(),
-            _ => return Err("sslcert and sslkey come together or not at all".into()),
+            _ => return Err(TlsError::HalfClientCertificate),
         };
         Ok(MakeRustlsConnect::new(config))
     }
 
-    /// The certificates of `sslrootcert`, or the system's; and what verifies by them.
+    /// Returns the certificates of `sslrootcert`, or the system's, and a verifier that trusts them.
     fn authorities(
         &self,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>), String> {
+    ) -> Result<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>), TlsError> {
         let mut roots = RootCertStore::empty();
-        let (from, found) = match &self.root_certificate {
+        let (origin, found) = match &self.root_certificate {
             Some(file) => (file.display().to_string(), certificates(file)?),
             None => (
                 "the system".to_owned(),
@@ -97,27 +143,55 @@ impl TlsOptions {
         };
         roots.add_parsable_certificates(found.iter().cloned());
         if roots.is_empty() {
-            return Err(format!(
-                "{from} has no certificate of an authority: name the file of the database's with sslrootcert"
-            ));
+            return Err(TlsError::NoAuthority { origin });
         }
         let verifier =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
-        Ok((found, verifier.map_err(|error| error.to_string())?))
+        Ok((found, verifier?))
+    }
+
+    /// Returns the supported versions of TLS that the URL allows.
+    pub(super) fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
+        let is_allowed = |it: &&&SupportedProtocolVersion| {
+            let number = u16::from(it.version);
+            self.min_version.is_none_or(|min| number >= min)
+                && self.max_version.is_none_or(|max| number <= max)
+        };
+        let all = [&version::TLS13, &version::TLS12];
+        all.iter().filter(is_allowed).copied().collect()
     }
 }
 
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read = CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
-    read.map_err(|error| format!("{}: {error}", file.display()))
+/// Returns the number of a version of TLS in the protocol, or `None` if the name is invalid. Versions older than
+/// TLSv1.2 are not supported, but a minimum may name them. They become 0.
+pub(super) fn parse_version(name: &str) -> Option<u16> {
+    match name {
+        "TLSv1" | "TLSv1.1" => Some(0),
+        "TLSv1.2" => Some(version::TLS12.version.into()),
+        "TLSv1.3" => Some(version::TLS13.version.into()),
+        _ => None,
+    }
 }
 
-/// What libpq's modes check, of which rustls has only the strictest.
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
+    read.map_err(file_error(file))
+}
+
+/// Returns a function that adds the path of a file to an error.
+fn file_error(path: &Path) -> impl Fn(pem::Error) -> TlsError + use<'_> {
+    move |error| TlsError::File {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+/// Verifies certificates by libpq's modes. rustls has only the strictest of them.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
     authorities: Option<Arc<WebPkiServerVerifier>>,
-    /// What the authorities were read from.
+    /// The certificates of the authorities, as read.
     trusted: Vec<CertificateDer<'static>>,
     checks_host_name: bool,
 }
@@ -142,12 +216,13 @@ impl ServerCertVerifier for Verifier {
             now,
         );
         match verified {
-            // The last thing that is checked: the certificate is good.
+            // The name is checked last, so the rest of the certificate is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_host_name => Ok(ServerCertVerified::assertion()),
-            // As `openssl req -x509` makes it: the server's own certificate is marked as an authority's. OpenSSL,
-            // and so libpq, accepts it when it is the trusted one itself. Its dates were checked before its mark.
+            // The certificate of a server made by `openssl req -x509` is marked as that of an authority. OpenSSL, and
+            // with it libpq, accepts such a certificate if it is itself trusted. Its dates were checked before the
+            // mark.
             Err(Error::InvalidCertificate(CertificateError::Other(reason)))
                 if reason.to_string().contains("CaUsedAsEndEntity")
                     && self.trusted.iter().any(|trusted| trusted == end_entity) =>

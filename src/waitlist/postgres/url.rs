@@ -1,40 +1,42 @@
-//! The URL of a database, as libpq reads it (PostgreSQL's manual, 34.1.1.2 and 34.1.2), with several hosts and
-//! the settings of TLS. README.md lists the options.
+//! Parses the URL of a database as libpq does (PostgreSQL's manual, 34.1.1.2 and 34.1.2), with several hosts and TLS
+//! options. README.md lists the options.
 
 use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use percent_encoding::percent_decode_str;
-use rustls::{SupportedProtocolVersion, version};
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 
-use super::tls::{TlsOptions, Trust};
+use super::{
+    tls::{TlsOptions, Trust, parse_version},
+    url_error::InvalidDatabaseUrl,
+};
 
-/// Default of `connect_timeout`: for each address, from the connection to the first response of a statement.
+/// Default of `connect_timeout`. It applies to each address, from connecting to the first response of a statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Idle time after which TCP asks whether the other machine is there.
+/// Idle time before TCP probes the other machine, and pause between probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 2;
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// `postgres://…`. Neither `Debug` nor `Display` shows who logs in, or the password.
+/// A URL such as `postgres://…`. Neither `Debug` nor `Display` shows the user or the password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    /// How to log in, without a host.
+    /// The driver's settings, without a host.
     pub(super) login: Config,
     pub(super) targets: Vec<Target>,
-    /// Whether the targets are tried in the order given.
+    /// Whether the targets are tried in the order of the URL.
     pub(super) is_ordered: bool,
-    /// See [`CONNECT_TIMEOUT`].
+    /// The timeout for each address, see [`CONNECT_TIMEOUT`].
     pub(super) connect_timeout: Duration,
     pub(super) tls: TlsOptions,
 }
 
-/// A host of the URL.
+/// A host in the URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Target {
     pub(super) host: Host,
-    /// Instead of looking up the host.
+    /// The address of the host, which replaces the lookup.
     pub(super) address: Option<IpAddr>,
     pub(super) port: u16,
 }
@@ -50,7 +52,7 @@ impl fmt::Display for Target {
 }
 
 impl DatabaseUrl {
-    /// Whether a text is meant to be one.
+    /// Returns whether a text has the scheme of a database URL.
     pub fn has_scheme(text: &str) -> bool {
         ["postgres://", "postgresql://"]
             .iter()
@@ -59,22 +61,18 @@ impl DatabaseUrl {
 }
 
 impl FromStr for DatabaseUrl {
-    /// Never has the text in it: there may be a password.
-    type Err = String;
+    type Err = InvalidDatabaseUrl;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidDatabaseUrl> {
         if !Self::has_scheme(text) {
-            return Err("a database's URL begins with postgres://".into());
+            return Err(InvalidDatabaseUrl::Scheme);
         }
         let (credentials, location, query) = split_url(text);
         if location.contains('@') {
-            return Err("its user or password has an @ or a /: write them as %40 and %2F".into());
+            return Err(InvalidDatabaseUrl::UnencodedCredentials);
         }
         let options = UrlOptions::parse(query)?;
-        let parse = |url: String| {
-            url.parse::<Config>()
-                .map_err(|error| describe_parse_error(&error))
-        };
+        let parse = |url: String| url.parse::<Config>().map_err(|error| driver_error(&error));
         let whole = parse(format!("{credentials}{location}?{}", options.all.join("&")))?;
         let database = location
             .split_once('/')
@@ -83,12 +81,12 @@ impl FromStr for DatabaseUrl {
             "{credentials}/{database}?{}",
             options.without_hosts.join("&")
         ))?;
-        // Of a URL without a path, or with one in its options.
+        // A URL without a path, or with the name in its options, has another database than its path.
         if let Some(database) = whole.get_dbname() {
             login.dbname(database);
         }
         login.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        // That a machine has vanished is found in half a minute, instead of two hours.
+        // Keepalives detect within half a minute, instead of two hours, that a machine has vanished.
         if !options.has("keepalives_idle") {
             login.keepalives_idle(KEEPALIVE_INTERVAL);
         }
@@ -98,7 +96,7 @@ impl FromStr for DatabaseUrl {
         if !options.has("keepalives_count") && !options.has("keepalives_retries") {
             login.keepalives_retries(KEEPALIVE_RETRIES);
         }
-        // The same for a machine that owes an acknowledgement, which keepalives are not for.
+        // The same for a machine that owes an acknowledgement, which keepalives do not cover.
         login.tcp_user_timeout(options.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
         if login.get_application_name().is_none() {
             login.application_name(env!("CARGO_PKG_NAME"));
@@ -107,7 +105,8 @@ impl FromStr for DatabaseUrl {
         login.ssl_mode(mode);
         let targets = parse_targets(&whole)?;
         Ok(Self {
-            // In the order given, the first would get all connections, and one that hangs would delay each.
+            // By default the order is random. In the order of the URL, the first host would get all connections, and
+            // a host that hangs would delay each of them.
             is_ordered: options.has("load_balance_hosts")
                 && whole.get_load_balance_hosts() == LoadBalanceHosts::Disable,
             connect_timeout: login
@@ -121,25 +120,25 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// The hosts of a URL.
-fn parse_targets(whole: &Config) -> Result<Vec<Target>, String> {
+/// Returns the hosts of a URL.
+fn parse_targets(whole: &Config) -> Result<Vec<Target>, InvalidDatabaseUrl> {
     let (hosts, addresses) = (whole.get_hosts(), whole.get_hostaddrs());
     let ports = whole.get_ports();
     let count = hosts.len().max(addresses.len());
     if count == 0 {
-        return Err("it names no host: write postgres://user@host/database".into());
+        return Err(InvalidDatabaseUrl::NoHost);
     }
     if !hosts.is_empty() && !addresses.is_empty() && hosts.len() != addresses.len() {
-        return Err("it has as many hostaddr as hosts, or none".into());
+        return Err(InvalidDatabaseUrl::HostaddrCount);
     }
     if ports.len() > 1 && ports.len() != count {
-        return Err("it has one port, or as many as hosts".into());
+        return Err(InvalidDatabaseUrl::PortCount);
     }
     let target = |at: usize| {
         let address = addresses.get(at).copied();
         let host = hosts.get(at).cloned();
         Target {
-            // TLS verifies the address where there is no name, like libpq.
+            // Without a name, TLS verifies the address, as in libpq.
             host: host
                 .or_else(|| address.map(|ip| Host::Tcp(ip.to_string())))
                 .unwrap_or_else(|| Host::Tcp(String::new())),
@@ -153,21 +152,21 @@ fn parse_targets(whole: &Config) -> Result<Vec<Target>, String> {
 /// The options of a URL.
 #[derive(Default)]
 struct UrlOptions {
-    /// What the driver reads, encoded.
+    /// The options that the driver parses, encoded.
     all: Vec<String>,
-    /// Without the options that name hosts.
+    /// The same without those that name hosts.
     without_hosts: Vec<String>,
     names: Vec<String>,
     mode: Option<String>,
-    /// In milliseconds in the URL, as in libpq; the driver has seconds.
+    /// `tcp_user_timeout`, which is in milliseconds in the URL, as in libpq. The driver takes seconds.
     tcp_user_timeout: Option<Duration>,
-    /// Whom `sslrootcert` trusts.
+    /// Which servers `sslrootcert` trusts.
     root_trust: Trust,
     tls: TlsOptions,
 }
 
 impl UrlOptions {
-    fn parse(query: &str) -> Result<Self, String> {
+    fn parse(query: &str) -> Result<Self, InvalidDatabaseUrl> {
         let mut options = Self::default();
         for option in query.split('&').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
@@ -177,11 +176,7 @@ impl UrlOptions {
                 .chars()
                 .all(|it| it.is_ascii_alphanumeric() || it == '_')
             {
-                return Err(
-                    "it has an invalid option: if the user or the password has a /, @ or ?, write it \
-                            as %2F, %40 or %3F"
-                        .into(),
-                );
+                return Err(InvalidDatabaseUrl::InvalidOption);
             }
             match &*key {
                 "sslmode" => options.mode = Some(value.into_owned()),
@@ -193,32 +188,27 @@ impl UrlOptions {
                 "sslcert" => options.tls.certificate = Some(PathBuf::from(&*value)),
                 "sslkey" => options.tls.key = Some(PathBuf::from(&*value)),
                 "ssl_min_protocol_version" => {
-                    options.tls.min_version = Some(tls_version(&key, &value)?)
+                    options.tls.min_version = Some(tls_version(&key, &value)?);
                 }
                 "ssl_max_protocol_version" => {
-                    options.tls.max_version = Some(tls_version(&key, &value)?)
+                    options.tls.max_version = Some(tls_version(&key, &value)?);
                 }
-                // All three mean the server that sign-ups can be written to.
+                // All three select a server that can be written to.
                 "target_session_attrs" => {
                     if !["any", "primary", "read-write"].contains(&&*value) {
-                        return Err(
-                            "its target_session_attrs must be any, primary or read-write: \
-                                    sign-ups need a server that can be written to"
-                                .into(),
-                        );
+                        return Err(InvalidDatabaseUrl::TargetSessionAttrs);
                     }
                 }
-                // There is no GSSAPI here.
+                // The driver does not support GSSAPI, so these values change nothing.
                 "gssencmode" if ["disable", "prefer"].contains(&&*value) => {}
                 "client_encoding"
                     if ["utf8", "utf-8", "auto"].contains(&&*value.to_lowercase()) => {}
                 "tcp_user_timeout" => {
-                    let millis = value.parse().map_err(|_| {
-                        "its tcp_user_timeout must be a number of milliseconds".to_owned()
-                    })?;
+                    let millis = value.parse();
+                    let millis = millis.map_err(|_| InvalidDatabaseUrl::TcpUserTimeout)?;
                     options.tcp_user_timeout = Some(Duration::from_millis(millis));
                 }
-                // The driver's name for it.
+                // The driver has another name for this option.
                 "keepalives_count" => options.add("keepalives_retries", option, &value),
                 name => options.add(name, option, &value),
             }
@@ -227,10 +217,10 @@ impl UrlOptions {
         Ok(options)
     }
 
-    /// Leaves an option to the driver.
+    /// Passes an option to the driver.
     fn add(&mut self, name: &str, option: &str, value: &str) {
         let value_as_written = option.split_once('=').map_or(value, |(_, value)| value);
-        // The driver would take an @ for the end of the credentials.
+        // The driver would treat an @ as the end of the credentials.
         let option = format!("{name}={}", value_as_written.replace('@', "%40"));
         if !["host", "hostaddr", "port"].contains(&name) {
             self.without_hosts.push(option.clone());
@@ -242,16 +232,16 @@ impl UrlOptions {
         self.names.iter().any(|it| it == name)
     }
 
-    /// As in libpq's manual (34.19.1), where `require` trusts anybody unless it is told whom to trust, and to
-    /// trust the system's authorities is to ask for the host's name too.
-    fn tls(&self) -> Result<(SslMode, TlsOptions), String> {
+    /// Returns the TLS options, as libpq's manual (34.19.1) defines them. `require` trusts any server unless
+    /// `sslrootcert` is set. `sslrootcert=system` verifies the name of the host too.
+    fn tls(&self) -> Result<(SslMode, TlsOptions), InvalidDatabaseUrl> {
         let default = match self.root_trust {
             Trust::Host => "verify-full",
             _ => "prefer",
         };
         let mode = self.mode.as_deref().unwrap_or(default);
         if self.root_trust == Trust::Host && mode != "verify-full" {
-            return Err("sslrootcert=system takes sslmode=verify-full alone".into());
+            return Err(InvalidDatabaseUrl::SystemRoots);
         }
         let (ssl, trust) = match mode {
             "disable" => (SslMode::Disable, Trust::Any),
@@ -259,57 +249,30 @@ impl UrlOptions {
             "require" => (SslMode::Require, self.root_trust),
             "verify-ca" => (SslMode::Require, Trust::Authority),
             "verify-full" => (SslMode::Require, Trust::Host),
-            _ => {
-                return Err(
-                    "its sslmode is invalid: write disable, allow, prefer, require, verify-ca or \
-                     verify-full"
-                        .into(),
-                );
-            }
+            _ => return Err(InvalidDatabaseUrl::SslMode),
         };
         let tls = TlsOptions {
             trust,
             ..self.tls.clone()
         };
         if tls.versions().is_empty() {
-            return Err(
-                "its ssl_max_protocol_version is below ssl_min_protocol_version, or below TLSv1.2, \
-                 the oldest version that this program supports"
-                    .into(),
-            );
+            return Err(InvalidDatabaseUrl::TlsRange);
         }
         Ok((ssl, tls))
     }
 }
 
-/// The position of a version of TLS among those there are. Older ones than TLSv1.2 are not supported; a minimum
-/// may name them.
-fn tls_version(name: &str, value: &str) -> Result<u16, String> {
-    match value {
-        "TLSv1" | "TLSv1.1" => Ok(0),
-        "TLSv1.2" => Ok(version::TLS12.version.into()),
-        "TLSv1.3" => Ok(version::TLS13.version.into()),
-        _ => Err(format!(
-            "its {name} is invalid: write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3"
-        )),
-    }
+/// Parses the TLS version in an option.
+fn tls_version(option: &str, value: &str) -> Result<u16, InvalidDatabaseUrl> {
+    parse_version(value).ok_or_else(|| InvalidDatabaseUrl::TlsVersion {
+        option: option.to_owned(),
+    })
 }
 
-impl TlsOptions {
-    /// The supported versions that the URL allows.
-    pub(super) fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
-        let is_allowed = |it: &&&SupportedProtocolVersion| {
-            let number = u16::from(it.version);
-            self.min_version.is_none_or(|min| number >= min)
-                && self.max_version.is_none_or(|max| number <= max)
-        };
-        let all = [&version::TLS13, &version::TLS12];
-        all.iter().filter(is_allowed).copied().collect()
-    }
-}
-
-/// The scheme with the credentials and their `@`, the hosts with the database, and the options. As libpq
-/// does it, credentials end at the first `@` before any `/`. They may have a `?`, which begins no options.
+/// Splits a URL into the scheme with the credentials and their `@`, the hosts with the database, and the options.
+///
+/// As in libpq, the credentials end at the first `@` before any `/`. A `?` in the credentials does not begin the
+/// options.
 fn split_url(url: &str) -> (&str, &str, &str) {
     let scheme = url.find("://").map_or(0, |at| at + 3);
     let end = url[scheme..].find(['@', '/']);
@@ -324,13 +287,10 @@ fn split_url(url: &str) -> (&str, &str, &str) {
     (credentials, location, query)
 }
 
-/// The driver's words, which name options and no values.
-fn describe_parse_error(error: &tokio_postgres::Error) -> String {
+/// Converts an error of the driver. Its text names options, but no values.
+fn driver_error(error: &tokio_postgres::Error) -> InvalidDatabaseUrl {
     let reason = std::error::Error::source(error).map(ToString::to_string);
-    format!(
-        "it can't be read: {}; write postgres://user:password@host:5432/database",
-        reason.as_deref().unwrap_or("something is wrong with it")
-    )
+    InvalidDatabaseUrl::Driver(reason.unwrap_or_else(|| "it is malformed".to_owned()))
 }
 
 impl fmt::Display for DatabaseUrl {

@@ -1,4 +1,4 @@
-//! The connection of the committer, and the epoch of its slot.
+//! The connection of the committer, with the epoch of its slot.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -13,19 +13,18 @@ use super::{
     state::State,
 };
 
-/// A connection that may write, and only while its slot has the epoch that it knows.
+/// A connection for writing. Its sign-ups take effect only while its slot has the epoch that the writer knows.
 pub(super) struct Writer {
     connection: Connection,
     state: Arc<State>,
     slot: i64,
     epoch: i64,
-    /// Whether the row of the slot is there.
+    /// Whether the row of the slot exists.
     has_slot: bool,
 }
 
 impl Writer {
-    /// Connects, and waits until everything that was committed before is durable, see
-    /// [`sql::READ_SLOT`].
+    /// Connects, and waits until all earlier commits are durable, see [`sql::READ_SLOT`].
     ///
     /// # Errors
     /// [`Failure::StaleSlot`] if the row is missing and cannot be created.
@@ -41,7 +40,7 @@ impl Writer {
                 Err(Failure::Database(failure)) if failure.kind == FailureKind::Permanent => {
                     return Err(Failure::StaleSlot);
                 }
-                made => made?,
+                created => created?,
             }
             row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         }
@@ -57,7 +56,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The epoch of the list: it changes when somebody is erased.
+    /// Returns the epoch of the list, which every erasure changes.
     pub(super) fn epoch(&self) -> i64 {
         self.epoch
     }
@@ -66,10 +65,11 @@ impl Writer {
         self.has_slot && self.connection.is_usable()
     }
 
-    /// Returns those of the ids that are new.
+    /// Inserts sign-ups. Returns the ids of those that are new.
     ///
     /// # Errors
-    /// [`Failure::StaleSlot`] if somebody has been erased, or the slot is missing. The epoch is the new one then.
+    /// [`Failure::StaleSlot`] if an entry was erased since the last statement, or if the slot is missing. After an
+    /// erasure, the writer has the new epoch.
     pub(super) async fn join(
         &mut self,
         keys: &[&[u8]],
@@ -82,7 +82,7 @@ impl Writer {
         let row = match self.connection.query_opt(sql::JOIN, &params).await {
             Err(Failure::StaleSlot) => {
                 self.refresh_slot().await?;
-                // A trigger of the owner's has divided by zero.
+                // If the slot is unchanged, a trigger divided by zero.
                 let is_from_trigger = self.has_slot && self.epoch == epoch;
                 return Err(if is_from_trigger {
                     Failure::RowRejected("division by zero (22012)".into())
@@ -96,7 +96,7 @@ impl Writer {
         get(&row, 1)
     }
 
-    /// Counts in another slot from now on: somebody may hold the row of this one.
+    /// Switches to another slot, because another transaction may have locked the row of this one.
     pub(super) async fn change_slot(&mut self) -> Result<(), Failure> {
         self.slot = schema::random_slot(Some(self.slot));
         self.refresh_slot().await
@@ -106,6 +106,7 @@ impl Writer {
         self.slot
     }
 
+    /// Reads the slot and its epoch again.
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
         let row = self
             .connection
@@ -130,13 +131,13 @@ impl Writer {
         self.connection.execute(sql::LONG_LOCKS).await
     }
 
-    /// Inserts entries, and takes that back. If a constraint of the owner's rejects them, people can join all the
-    /// same.
+    /// Checks that sign-ups work: inserts entries and rolls that back. If a constraint rejects these entries, sign-ups
+    /// may still work, so that is not an error.
     pub(super) async fn probe(&mut self, entries: usize, width: usize) -> Result<(), Failure> {
         let probe = sql::probe(self.slot, entries, width, Uuid::now_v7());
         match self.connection.execute(&probe).await {
             Err(Failure::RowRejected(_)) => {
-                // Its transaction is still open.
+                // The transaction of the probe is still open.
                 self.connection.mark_failed();
                 Ok(())
             }
@@ -148,7 +149,7 @@ impl Writer {
         }
     }
 
-    /// Reads.
+    /// Returns the rows of a statement that reads.
     pub(super) async fn query(
         &mut self,
         statement: &'static str,
@@ -157,7 +158,7 @@ impl Writer {
         self.connection.query(statement, params).await
     }
 
-    /// What a row says of the slot: its entries and its epoch.
+    /// Takes the number of entries and the epoch of the slot from a row.
     fn update_slot(&mut self, row: &Row) -> Result<(), Failure> {
         self.state.set_slot(self.slot, get(row, 0)?);
         self.epoch = get(row, 1)?;

@@ -1,8 +1,8 @@
 //! Reads a list from end to end when it is opened.
 
 use super::{
-    super::WaitlistEntry,
-    describe,
+    super::entry::WaitlistEntry,
+    error::{UnusableReason, describe},
     high_water_mark::Progress,
     key_set::KeySet,
     record::{self, Record},
@@ -18,23 +18,26 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads every entry.
+    /// Reads every entry, and compares the result with the high-water mark, `minimum`.
     ///
     /// # Errors
-    /// A sentence that says what is damaged or missing, also by comparison with the mark.
-    pub(super) fn read(records: &::sled::Tree, minimum: Progress) -> Result<Self, String> {
+    /// [`UnusableReason`] says what is damaged or missing.
+    pub(super) fn read(records: &::sled::Tree, minimum: Progress) -> Result<Self, UnusableReason> {
         let mut contents = Self {
             keys: KeySet::default(),
             tail: Record::starting_at(0),
             count: 0,
         };
         for found in records {
-            let (key, bytes) = found.map_err(describe)?;
+            let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
             let next = contents.tail.end();
-            let (first, items) = record::parse(&key, &bytes)
-                .ok_or_else(|| format!("the entries from number {next} on are damaged"))?;
+            let (first, items) =
+                record::parse(&key, &bytes).ok_or(UnusableReason::DamagedEntries(next))?;
             if first != next {
-                return Err(missing(next, first));
+                return Err(UnusableReason::MissingEntries {
+                    from: next,
+                    to: first,
+                });
             }
             for entry in items.iter().copied().flatten() {
                 contents
@@ -46,18 +49,18 @@ impl Contents {
         }
         let Progress { end, erased } = contents.progress();
         if end < minimum.end {
-            return Err(missing(end, minimum.end));
+            return Err(UnusableReason::MissingEntries {
+                from: end,
+                to: minimum.end,
+            });
         }
         if erased < minimum.erased {
-            return Err(format!(
-                "{} erasures are missing: erased people would reappear",
-                minimum.erased - erased
-            ));
+            return Err(UnusableReason::MissingErasures(minimum.erased - erased));
         }
         Ok(contents)
     }
 
-    /// Returns the progress to write to the mark.
+    /// Returns the progress to write to the high-water mark.
     pub(super) fn progress(&self) -> Progress {
         let end = self.tail.end();
         Progress {
@@ -65,8 +68,4 @@ impl Contents {
             erased: end - self.count,
         }
     }
-}
-
-fn missing(from: u64, to: u64) -> String {
-    format!("the entries from number {from} to {to} are missing")
 }

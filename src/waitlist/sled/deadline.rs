@@ -1,10 +1,9 @@
-//! Opens a store on a separate thread with a deadline: sled can hang or panic on a damaged log.
+//! Opens a store on a separate thread with a deadline, because sled can hang or panic on a damaged log.
 
 use std::{
     any::Any,
     io,
     panic::{self, AssertUnwindSafe},
-    path::Path,
     sync::{
         Once,
         atomic::{AtomicBool, Ordering},
@@ -14,28 +13,18 @@ use std::{
     time::Duration,
 };
 
-use super::{SledOpenError, describe};
+use super::error::{OpenFailure, UnusableReason};
 
 /// Maximum time to open a log. A million entries open in a second.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The deadline is a second later for each of these bytes, which a slow disk reads in a second.
+/// Speed of a slow disk. The deadline is one second later for each of these blocks in the log.
 const BYTES_PER_SECOND: u64 = 1 << 20;
-/// Time is counted in ticks, so the time in which this process is stopped (SIGSTOP, a suspended machine)
-/// does not count.
+/// Length of a tick. Time is counted in ticks, so that the time during which this process is stopped (SIGSTOP, a
+/// suspended machine) does not count.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The name of the thread.
+/// Name of the thread.
 const THREAD_NAME: &str = "opening";
-
-/// Why opening failed.
-#[derive(Debug)]
-pub(super) enum OpenFailure {
-    Io(io::Error),
-    /// The store is unusable, for this reason.
-    Unusable(String),
-    /// The program is to stop.
-    Interrupted,
-}
 
 /// Runs `work`, which opens a log of `bytes` bytes. Gives up when `stop` becomes true.
 pub(super) fn run_with_deadline<T: Send + 'static>(
@@ -49,8 +38,8 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
         .name(THREAD_NAME.into())
         .spawn(move || {
             let done = panic::catch_unwind(AssertUnwindSafe(work));
-            // Nobody listens any more once the time is up.
-            let _ = sender.send(done.unwrap_or_else(|panic| Err(OpenFailure::from_panic(&*panic))));
+            // Sending fails once the deadline has passed.
+            let _ = sender.send(done.unwrap_or_else(|panic| Err(panic_failure(&*panic))));
         })?;
     let limit = OPEN_TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
     for _ in 0..limit.as_millis() / TICK_INTERVAL.as_millis() {
@@ -63,13 +52,10 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    Err(OpenFailure::Unusable(format!(
-        "opening it took more than {} s",
-        limit.as_secs()
-    )))
+    Err(UnusableReason::Timeout(limit.as_secs()).into())
 }
 
-/// Silences the panic hook for that thread: the panic is reported as damage.
+/// Silences the panic hook for the thread. Its panic is reported as damage instead.
 fn silence_panics() {
     static SILENCED: Once = Once::new();
     SILENCED.call_once(|| {
@@ -82,41 +68,15 @@ fn silence_panics() {
     });
 }
 
-impl OpenFailure {
-    /// What made sled panic: damage, or an error of the disk that it unwraps.
-    fn from_panic(panic: &(dyn Any + Send)) -> Self {
-        let message = panic.downcast_ref::<String>().map_or("", String::as_str);
-        let code = message.split_once("Os { code: ").and_then(|(_, rest)| {
-            let (code, _) = rest.split_once(',')?;
-            code.parse().ok()
-        });
-        match code {
-            Some(code) => Self::Io(io::Error::from_raw_os_error(code)),
-            None => Self::Unusable("its files are damaged, or belong to another program".into()),
-        }
-    }
-
-    /// The error for the owner.
-    pub(super) fn into_open_error(self, data: &Path, store: &Path) -> SledOpenError {
-        match self {
-            Self::Io(error) => SledOpenError::Io(data.to_owned(), error),
-            Self::Unusable(what) => SledOpenError::Unusable(store.to_owned(), what),
-            Self::Interrupted => SledOpenError::Interrupted,
-        }
-    }
-}
-
-impl From<io::Error> for OpenFailure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<::sled::Error> for OpenFailure {
-    fn from(error: ::sled::Error) -> Self {
-        match error {
-            ::sled::Error::Io(error) => Self::Io(error),
-            other => Self::Unusable(describe(other)),
-        }
+/// Returns the cause of a panic of sled: a disk error that it unwraps, or damage.
+fn panic_failure(panic: &(dyn Any + Send)) -> OpenFailure {
+    let message = panic.downcast_ref::<String>().map_or("", String::as_str);
+    let code = message.split_once("Os { code: ").and_then(|(_, rest)| {
+        let (code, _) = rest.split_once(',')?;
+        code.parse().ok()
+    });
+    match code {
+        Some(code) => io::Error::from_raw_os_error(code).into(),
+        None => UnusableReason::Panic.into(),
     }
 }

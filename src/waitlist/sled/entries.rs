@@ -1,19 +1,25 @@
-//! Reading the list, also while it is written to.
+//! Reads the list, also while it is written to.
 
 use super::{
-    super::{Selection, StoreError, WaitlistEntry},
+    super::{
+        entry::{WaitlistEntry, unix_millis},
+        entry_stream::{Selection, flatten_blocks},
+        error::StoreError,
+    },
     record::{self, RecordItem},
 };
 
-/// Entries that are read at a time, in the order they are stored: those of another list may have come
-/// in any order of their times, and to read a record for each entry of it would take twenty times as long.
-/// The first few come at once.
+/// Number of entries in the first block. It is small, so that the first entries arrive at once.
+///
+/// Entries are sorted by time, then read block by block, each block in the order in which it is stored. An import
+/// may have stored them in any order, and reading a record for each entry would take twenty times as long.
 const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
+/// Maximum number of entries in a block. Each block is twice as long as the one before it.
 const MAX_BLOCK_ENTRIES: usize = 1 << 17;
 
-/// The selected entries with numbers below `end`.
+/// Returns the selected entries with numbers below `end`, in order.
 ///
-/// One that is erased meanwhile may come or not.
+/// An entry that is erased while the list is read may be missing.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
@@ -22,14 +28,30 @@ pub(super) fn entries(
     end: u64,
     selection: Selection,
 ) -> Result<impl Iterator<Item = Result<WaitlistEntry, StoreError>>, StoreError> {
-    let since = selection.since.map_or(0, record::unix_millis);
-    let until = selection.until.map(record::unix_millis);
+    let mut numbers = sorted_numbers(&tree, end, selection)?;
+    let mut size = FIRST_BLOCK_ENTRIES;
+    let blocks = std::iter::from_fn(move || {
+        let block: Vec<u64> = numbers.by_ref().take(size).collect();
+        size = MAX_BLOCK_ENTRIES.min(size * 2);
+        (!block.is_empty()).then(|| read(&tree, &block))
+    });
+    Ok(flatten_blocks(blocks).filter_map(Result::transpose))
+}
+
+/// Returns the numbers of the selected entries, in the order of the selection.
+fn sorted_numbers(
+    tree: &::sled::Tree,
+    end: u64,
+    selection: Selection,
+) -> Result<impl Iterator<Item = u64> + use<>, StoreError> {
+    let since = selection.since.map_or(0, unix_millis);
+    let until = selection.until.map(unix_millis);
     let mut order = Vec::new();
     let mut next = 0;
     for found in tree.range(..record::key(end)) {
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
         let (first, items) = parse(&key, &bytes)?;
-        // Numbers have no gaps: an erased entry keeps its place.
+        // The numbers have no gaps, because an erased entry keeps its place.
         if first != next {
             return Err(StoreError::Unreadable);
         }
@@ -48,24 +70,10 @@ pub(super) fn entries(
     if selection.newest_first {
         order.reverse();
     }
-
-    let mut numbers = order.into_iter().map(|(_, number)| number);
-    let mut size = FIRST_BLOCK_ENTRIES;
-    let blocks = std::iter::from_fn(move || {
-        let block: Vec<u64> = numbers.by_ref().take(size).collect();
-        size = MAX_BLOCK_ENTRIES.min(size * 2);
-        (!block.is_empty()).then(|| read(&tree, &block))
-    });
-    Ok(blocks.flat_map(|block| {
-        let (entries, error) = match block {
-            Ok(entries) => (entries, None),
-            Err(error) => (Vec::new(), Some(Err(error))),
-        };
-        entries.into_iter().flatten().map(Ok).chain(error)
-    }))
+    Ok(order.into_iter().map(|(_, number)| number))
 }
 
-/// The entries of these numbers, in this order, but for those that were erased.
+/// Reads the entries with these numbers, in this order. An erased entry is `None`.
 fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
     let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
     stored.sort_unstable();

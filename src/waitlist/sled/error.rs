@@ -1,50 +1,198 @@
-//! Why the list can't be opened.
+//! Errors while opening a list.
+//!
+//! The text of each error includes its cause, so no error has a `source()`: a caller that prints the chain would
+//! print the cause twice.
 
 use std::{
-    fmt, io,
+    io,
     path::{Path, PathBuf},
 };
 
-/// Why the list can't be opened.
-#[derive(Debug)]
+use thiserror::Error;
+
+use super::record::FORMAT_VERSION;
+
+/// An error while opening a list. Its text is written for the owner.
+#[derive(Debug, Error)]
 pub enum SledOpenError {
-    /// Another process uses the data directory. Its id, where it is known.
-    InUse(PathBuf, Option<u32>),
-    /// The data directory can't be read or written.
-    Io(PathBuf, io::Error),
-    /// The store in it can't be used.
-    Unusable(PathBuf, String),
-    /// The program is to stop.
+    /// Another process uses the data directory.
+    #[error(
+        "the data directory {} is in use by {}; stop that process first, or choose another directory with --store",
+        data.display(), process_name(*holder)
+    )]
+    InUse {
+        /// The data directory.
+        data: PathBuf,
+        /// The id of the other process, if it is known.
+        holder: Option<u32>,
+    },
+    /// The data directory cannot be read or written.
+    #[error(
+        "cannot use the data directory {}: {error}; check its disk, owner and permissions, or choose another \
+         directory with --store",
+        data.display()
+    )]
+    Io {
+        /// The data directory, or a directory in it.
+        data: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The list is unusable, and nothing was changed.
+    #[error(
+        "cannot open the waitlist in {}: {reason}; nothing was changed; {}{}",
+        store.display(), restore_advice(store), legacy_backup_advice(store, legacy_backup.as_deref())
+    )]
+    Rejected {
+        /// The store in the data directory.
+        store: PathBuf,
+        /// The cause.
+        reason: UnusableReason,
+        /// The backup that an earlier version left in the data directory.
+        legacy_backup: Option<PathBuf>,
+    },
+    /// The list turned out to be unusable when it was opened in place, after a copy of it was checked.
+    #[error("cannot open the waitlist in {}: {reason}; {}", store.display(), restore_advice(store))]
+    Unusable {
+        /// The store in the data directory.
+        store: PathBuf,
+        /// The cause.
+        reason: UnusableReason,
+    },
+    /// The process was asked to stop.
+    #[error("stopped by a signal while opening the waitlist; the list is unchanged")]
     Interrupted,
 }
 
-impl fmt::Display for SledOpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn process_name(id: Option<u32>) -> String {
+    id.map_or("another process".to_owned(), |id| format!("process {id}"))
+}
+
+fn restore_advice(store: &Path) -> String {
+    format!(
+        "restore the data directory {} from a backup, or import an export into a new one, named with --store",
+        store.parent().unwrap_or(Path::new(".")).display()
+    )
+}
+
+fn legacy_backup_advice(store: &Path, backup: Option<&Path>) -> String {
+    let advice = |backup: &Path| {
+        format!(
+            "; an earlier version left a backup in {}, which is complete if that version was interrupted: to use \
+             it, move {} away and give the backup its name",
+            backup.display(),
+            store.display()
+        )
+    };
+    backup.map(advice).unwrap_or_default()
+}
+
+/// The reason why a store is unusable.
+#[derive(Debug, Error)]
+pub enum UnusableReason {
+    /// sled's log is missing.
+    #[error("it holds no database")]
+    NoDatabase,
+    /// It is a database of sled's, but not a list.
+    #[error("it is not a waitlist")]
+    NotAWaitlist,
+    /// The list has another format, whose number is known or not.
+    #[error(
+        "it has {}, and this version of the program reads format {FORMAT_VERSION}: run the version that wrote it",
+        format_name(*.0)
+    )]
+    Format(Option<u64>),
+    /// The high-water mark cannot be read.
+    #[error(
+        "its file `mark` cannot be read: {0}. Without this file, missing entries go unnoticed: restore it, or \
+         create one of 32 zero bytes to open the list as it is"
+    )]
+    Mark(io::Error),
+    /// The entries from this number on are damaged.
+    #[error("the entries from number {0} on are damaged")]
+    DamagedEntries(u64),
+    /// Entries are missing.
+    #[error("the entries from number {from} to {to} are missing")]
+    MissingEntries {
+        /// The number of the first missing entry.
+        from: u64,
+        /// The number after the last missing entry.
+        to: u64,
+    },
+    /// This number of erasures is missing.
+    #[error("{0} erasures are missing: erased people would reappear")]
+    MissingErasures(u64),
+    /// Another process changed the list while it was opened.
+    #[error("it changed while it was opened")]
+    Changed,
+    /// sled took longer than this number of seconds to open it.
+    #[error("opening it took more than {0} s")]
+    Timeout(u64),
+    /// sled panicked.
+    #[error("its files are damaged, or belong to another program")]
+    Panic,
+    /// sled reports an error.
+    #[error("{0}")]
+    Sled(String),
+}
+
+fn format_name(number: Option<u64>) -> String {
+    number.map_or("an unknown format".to_owned(), |number| {
+        format!("format {number}")
+    })
+}
+
+/// The reason why a step of opening failed.
+#[derive(Debug, Error)]
+pub(super) enum OpenFailure {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Unusable(#[from] UnusableReason),
+    /// The process was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl OpenFailure {
+    /// Adds the paths to the error.
+    pub(super) fn into_open_error(self, data: &Path, store: &Path) -> SledOpenError {
         match self {
-            Self::InUse(data, holder) => {
-                write!(f, "the data directory {} is in use by ", data.display())?;
-                match holder {
-                    Some(holder) => write!(f, "process {holder}")?,
-                    None => f.write_str("another process")?,
-                }
-                f.write_str("; stop that one first, or name another with --store")
-            }
-            Self::Io(data, error) => write!(
-                f,
-                "the data directory {} can't be used: {error}; check its disk, owner and permissions, \
-                 or name another with --store",
-                data.display()
-            ),
-            Self::Unusable(store, what) => write!(
-                f,
-                "the waitlist in {} can't be opened: {what}. Restore the data directory {} \
-                 from a backup, or import an export into a new one, named with --store",
-                store.display(),
-                store.parent().unwrap_or(Path::new(".")).display()
-            ),
-            Self::Interrupted => f.write_str("told to stop while the waitlist was opened"),
+            Self::Io(error) => SledOpenError::Io {
+                data: data.to_owned(),
+                error,
+            },
+            Self::Unusable(reason) => SledOpenError::Unusable {
+                store: store.to_owned(),
+                reason,
+            },
+            Self::Interrupted => SledOpenError::Interrupted,
         }
     }
 }
 
-impl std::error::Error for SledOpenError {}
+impl From<::sled::Error> for OpenFailure {
+    fn from(error: ::sled::Error) -> Self {
+        match error {
+            ::sled::Error::Io(error) => Self::Io(error),
+            other => Self::Unusable(UnusableReason::Sled(describe(other))),
+        }
+    }
+}
+
+/// Returns a function that adds the data directory to an I/O error.
+pub(super) fn io_error(data: &Path) -> impl Fn(io::Error) -> SledOpenError + Copy + use<'_> {
+    move |error| SledOpenError::Io {
+        data: data.to_owned(),
+        error,
+    }
+}
+
+/// Describes an error of sled for the owner.
+pub(super) fn describe(error: ::sled::Error) -> String {
+    match error {
+        ::sled::Error::Io(error) => error.to_string(),
+        ::sled::Error::Corruption { .. } => "it is damaged".to_owned(),
+        other => other.to_string(),
+    }
+}

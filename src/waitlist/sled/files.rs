@@ -1,4 +1,4 @@
-//! Files and directories: created, made durable, and read as the disk has them.
+//! Creates files and directories, makes them durable, and reads them from the disk.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -7,14 +7,22 @@ use std::{
     path::Path,
 };
 
-/// Creates a directory for its owner alone.
+/// Creates a directory that only its owner can use.
 pub(super) fn create_private_dir(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)
 }
 
-/// Removes a directory, if it is there.
+/// Removes a directory, if it exists.
 pub(super) fn remove_dir_if_exists(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Removes a file, if it exists.
+pub(super) fn remove_file_if_exists(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
@@ -33,11 +41,11 @@ pub(super) fn sync_tree(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Syncs the names of directories that may just have been created.
+/// Syncs the parents of a directory, because some of them may be new.
 pub(super) fn sync_ancestors(directory: &Path) -> io::Result<()> {
     for ancestor in directory.canonicalize()?.ancestors().skip(1) {
         match File::open(ancestor).and_then(|open| open.sync_all()) {
-            // A directory that we may not read, or that can't be synced, was not created by us.
+            // This process may not read it, or it cannot be synced: it existed before.
             Err(error) if is_not_ours(&error) => break,
             synced => synced?,
         }
@@ -45,6 +53,7 @@ pub(super) fn sync_ancestors(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns whether syncing failed because of a directory that this process did not create.
 fn is_not_ours(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -52,9 +61,10 @@ fn is_not_ours(error: &io::Error) -> bool {
     )
 }
 
-/// Drops a file from the page cache, so that nothing is built upon what an earlier process left there.
-/// Pages that are not written yet are written. Pages that could not be written, which the kernel keeps
-/// and calls clean after a failed sync, are dropped: the next read returns what the disk holds.
+/// Drops a file from the page cache, so that the next read returns what is on the disk.
+///
+/// Pages that are not written yet are written first. After a failed sync of an earlier process, the kernel keeps the
+/// unwritten pages and marks them clean. This drops them.
 pub(super) fn drop_from_page_cache(file: &File) -> io::Result<()> {
     file.sync_all()?;
     #[cfg(target_os = "linux")]
@@ -62,8 +72,8 @@ pub(super) fn drop_from_page_cache(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Which file something is, and how large. Without its times: from Linux 6.13 on, a file whose times were
-/// asked for gets new ones with its next write, and that made a sign-up a quarter slower.
+/// The identity and the length of a file. Its timestamps are not queried: since Linux 6.13, the next write to a file
+/// updates timestamps that were queried, which made a sign-up a quarter slower.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileState {
     /// Device and inode.
@@ -73,7 +83,7 @@ pub(super) struct FileState {
 }
 
 impl FileState {
-    /// The state of an open file.
+    /// Returns the state of an open file.
     pub(super) fn from_file(file: &File) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH)? {
@@ -82,7 +92,7 @@ impl FileState {
         file.metadata().map(Self::from)
     }
 
-    /// The state of the file at a path.
+    /// Returns the state of the file at a path.
     pub(super) fn from_path(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty())? {
@@ -91,7 +101,7 @@ impl FileState {
         fs::metadata(path).map(Self::from)
     }
 
-    /// `None` where statx is not allowed, as in some containers.
+    /// Returns `None` if statx is not allowed, as in some containers.
     #[cfg(target_os = "linux")]
     fn query(
         directory: impl std::os::fd::AsFd,
@@ -128,17 +138,17 @@ impl From<fs::Metadata> for FileState {
     }
 }
 
-/// Whether an open file is still the one at its path.
+/// Returns whether an open file is still the file at its path.
 pub(super) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     let open = FileState::from_file(file)?;
     match FileState::from_path(path) {
-        Ok(there) => Ok(there.id == open.id),
+        Ok(found) => Ok(found.id == open.id),
         Err(error) if is_not_found(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Whether there is nothing at a path.
+/// Returns whether an error means that nothing exists at a path.
 pub(super) fn is_not_found(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,9 +1,9 @@
-//! The progress of the list in a file beside the log. It reveals a log that lost its end.
+//! The high-water mark: a file beside the log with the progress of the list. It reveals a log that lost its end.
 //!
-//! After damage sled silently goes back to what it can read before it. The mark says how many entries
-//! were numbered and how many were erased. It is written after each batch is durable. It is not synced
-//! on its own, so it never says more than there is: after the end of the process it is exact, and after
-//! a power cut it may be behind by what the kernel had not written yet (half a minute).
+//! When sled finds damage, it silently returns to the last state before it. The mark records how many entries were
+//! numbered and how many were erased. It is written after each batch is durable, so it is never ahead of the list.
+//! After the process ends it is exact. It is not synced with each batch, so after a power cut it may be behind by what
+//! the kernel had not written yet (half a minute).
 
 use std::{
     cell::Cell,
@@ -15,17 +15,17 @@ use std::{
 
 use super::files::is_same_file;
 
-/// Its file, in the store's directory.
+/// Name of the file in the store's directory.
 pub(super) const FILE_NAME: &str = "mark";
-/// A number (big-endian) and its complement: a torn number is recognised.
+/// Size of a number in the file, in bytes: the number (big-endian) and its complement, which reveals a torn write.
 const NUMBER_BYTES: usize = 16;
 
-/// Numbers that only grow.
+/// The numbers of the mark. They only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Progress {
     /// The number after the last entry.
     pub(super) end: u64,
-    /// Entries that were erased.
+    /// The number of erased entries.
     pub(super) erased: u64,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Progress {
 #[derive(Debug)]
 pub(super) struct HighWaterMark {
     file: File,
-    /// What it says, as far as this process knows.
+    /// What this process wrote last. It is in a `Cell`, because [`write`](Self::write) takes `&self`.
     last_written: Cell<Progress>,
 }
 
@@ -60,8 +60,8 @@ impl HighWaterMark {
         Ok(())
     }
 
-    /// Returns the least progress that the list had. A torn number counts as 0, and so do erasures in the mark of
-    /// an earlier version, which did not count them.
+    /// Returns the recorded progress, which the list has at least reached. A torn number counts as 0. So do the erasures
+    /// in the mark of an earlier version, which did not count them.
     pub(super) fn read(&self) -> io::Result<Progress> {
         let number = |at: usize| -> io::Result<u64> {
             let mut bytes = [0; NUMBER_BYTES];
@@ -81,13 +81,14 @@ impl HighWaterMark {
         })
     }
 
-    /// Whether it still says what was written last. A mark that cannot be read is no news: the next write tells.
+    /// Returns whether the file still has what this process wrote last. A file that cannot be read counts as unchanged,
+    /// because the next write reports the error.
     pub(super) fn is_unchanged(&self) -> bool {
         self.read()
             .map_or(true, |progress| progress == self.last_written.get())
     }
 
-    /// Whether its file is the one at this path, as far as that can be found out.
+    /// Returns whether the open file is the file at this path. If that cannot be determined, returns true.
     pub(super) fn is_same_file(&self, path: &Path) -> bool {
         is_same_file(&self.file, path).unwrap_or(true)
     }

@@ -1,14 +1,14 @@
-//! Who is on the list, in memory: asked for each sign-up.
+//! The addresses on the list, in memory. Every sign-up looks one up.
 
 use std::{
     collections::HashSet,
     hash::{BuildHasher, RandomState},
 };
 
-/// The addresses on the list, each by a hash of 128 bits, 40 bytes in all.
+/// A set of addresses. It stores a 128-bit hash of each, in 40 bytes including the overhead of the set.
 ///
-/// The hash is keyed at random in each process, so that nobody can look for two addresses that share
-/// it. By chance, two of five million do once in 10^25 lists.
+/// Each process keys the hash at random, so an attacker cannot search for two addresses with the same hash. By
+/// chance, two of five million addresses share a hash in one of 10^25 lists.
 #[derive(Debug, Default)]
 pub(super) struct KeySet {
     hashes: HashSet<u128>,
@@ -17,8 +17,7 @@ pub(super) struct KeySet {
 }
 
 impl KeySet {
-    /// Adds an address in the spelling that all its spellings share ([`Email::key`]), and says
-    /// whether it is new.
+    /// Adds an address by its key ([`Email::key`]), which all its spellings share. Returns whether it is new.
     ///
     /// [`Email::key`]: crate::waitlist::Email::key
     pub(super) fn insert(&mut self, key: &str) -> bool {
@@ -29,7 +28,7 @@ impl KeySet {
         self.hashes.contains(&self.hash(key))
     }
 
-    /// Says whether it was there.
+    /// Removes an address by its key. Returns whether it was in the set.
     pub(super) fn remove(&mut self, key: &str) -> bool {
         self.hashes.remove(&self.hash(key))
     }

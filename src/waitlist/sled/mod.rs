@@ -1,10 +1,24 @@
-//! The list in sled, an embedded store: one thread owns every write.
+//! Keeps the list in sled, an embedded database. One thread owns every write.
+//!
+//! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
+//! - `database`: sled's settings, and the format check.
+//! - `contents`: reads the whole list at the start.
+//! - `record`: the stored format.
+//! - `committer`: the thread that writes.
+//! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
+//! - `key_set`: the addresses on the list, in memory.
+//! - `search`: finds the records of the addresses to erase.
+//! - `entries`: reads the list.
+//! - `files`: helpers for files and directories.
+//! - `error`: why a list cannot be opened.
 
 mod committer;
 mod contents;
+mod database;
 mod deadline;
 mod entries;
 mod error;
+mod file_guard;
 mod files;
 mod high_water_mark;
 mod key_set;
@@ -28,17 +42,24 @@ use std::{
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
-    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
-    queue::{COMMITTER_THREAD_NAME, Erasure, Queue},
+    email::Email,
+    entry::WaitlistEntry,
+    entry_stream::{EntryStream, Selection},
+    error::StoreError,
+    queue::{Erasure, Queue},
+    store::{JoinOutcome, StoreFuture, Waitlist},
+    store_panic::COMMITTER_THREAD_NAME,
 };
 use committer::{BATCH_MAX_ENTRIES, Committer, Published, Snapshot};
+use error::io_error;
+use file_guard::FileGuard;
 use files::FileState;
 use lock::Locks;
 use overwrite_monitor::OverwriteMonitor;
 
-pub use error::SledOpenError;
+pub use error::{SledOpenError, UnusableReason};
 
-/// The list in a directory on this machine. Dropping it commits what is accepted.
+/// A list in a data directory on this machine. Dropping it commits the requests in the queue.
 #[derive(Debug)]
 pub struct SledWaitlist {
     queue: Queue,
@@ -51,29 +72,29 @@ pub struct SledWaitlist {
 }
 
 impl SledWaitlist {
-    /// Whether there is a list in a data directory.
+    /// Returns whether there is a list in a data directory.
     ///
     /// # Errors
-    /// When it can't be told.
+    /// Fails if the directory cannot be read.
     pub fn exists_in(data: &Path) -> io::Result<bool> {
         open::exists_in(data)
     }
 
-    /// The copy of the list that an earlier version has left in a data directory.
+    /// Returns the backup of the list that an earlier version left in a data directory.
     pub fn legacy_backup(data: &Path) -> Option<PathBuf> {
         open::legacy_backup(data)
     }
 
-    /// Opens the list in the data directory `data`, creating both when missing (mode 0700).
+    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
     ///
     /// # Errors
-    /// [`SledOpenError`] says what was found and what to do. A list that is refused is not written to.
+    /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
     pub fn open(data: &Path) -> Result<Self, SledOpenError> {
         Self::open_interruptible(&AtomicBool::new(false), data)
     }
 
-    /// Like [`open`](Self::open), until `stop` becomes true: then it gives up, unless it has begun to
-    /// write and will be done in a moment.
+    /// Like [`open`](Self::open), but gives up when `stop` becomes true, unless it has begun to write. Then it finishes
+    /// in a moment.
     ///
     /// # Errors
     /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
@@ -99,24 +120,26 @@ impl SledWaitlist {
             count: publish,
         };
         let log_state = FileState::from_file(&log);
-        let log_state = log_state.map_err(|error| SledOpenError::Io(data.to_owned(), error))?;
+        let log_state = log_state.map_err(io_error(data))?;
         let committer = Committer {
             database,
             records: records.clone(),
-            log_state,
-            overwrite_monitor: OverwriteMonitor::watch(&log_path),
-            log,
-            log_path,
+            files: FileGuard {
+                log_state,
+                overwrite_monitor: OverwriteMonitor::watch(&log_path),
+                log,
+                log_path,
+                high_water_mark,
+            },
             keys: contents.keys,
             tail: contents.tail,
-            high_water_mark,
             published,
         };
         let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
         let committer = thread::Builder::new()
             .name(COMMITTER_THREAD_NAME.into())
             .spawn(move || committer.run(requests))
-            .map_err(|error| SledOpenError::Io(data.to_owned(), error))?;
+            .map_err(io_error(data))?;
         Ok(Self {
             queue,
             committer: Some(committer),
@@ -128,13 +151,13 @@ impl SledWaitlist {
         })
     }
 
-    /// The list between two batches.
+    /// Returns the state of the list after the last batch.
     fn snapshot(&self) -> Snapshot {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often it has made something durable since it was opened: sign-ups that waited together
-    /// share one sync.
+    /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
+    /// time share one sync.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
@@ -153,7 +176,7 @@ impl Waitlist for SledWaitlist {
         let erasure = Erasure::without_search(emails);
         let (records, end) = (self.records.clone(), self.snapshot().end);
         Box::pin(async move {
-            // It reads the whole list. The committer would keep everybody waiting.
+            // The search reads the whole list. In the committer it would delay every sign-up.
             let search = spawn_blocking(move || search::find_records(&records, end, erasure));
             let erasure = search.await.map_err(|_| StoreError::Unreadable)??;
             self.queue.erase(erasure).await
@@ -191,17 +214,8 @@ impl Drop for SledWaitlist {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(committer) = self.committer.take() {
-            // It can only fail by a panic, which has been printed.
+            // This fails only if the thread panicked, which was printed.
             let _ = committer.join();
         }
-    }
-}
-
-/// What is wrong, in words for the owner.
-fn describe(error: ::sled::Error) -> String {
-    match error {
-        ::sled::Error::Io(error) => error.to_string(),
-        ::sled::Error::Corruption { .. } => "it is damaged".to_owned(),
-        other => other.to_string(),
     }
 }

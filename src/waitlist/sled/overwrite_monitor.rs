@@ -1,14 +1,14 @@
-//! Notices that another program has written to sled's log, such as `cp -a backup/. data/`.
+//! Detects that another program has written to sled's log, such as `cp -a backup/. data/`.
 //!
-//! The length of a file says too little: sled extends its log in steps, so an older copy is often as long. Its
-//! times would say it, but a file whose times are asked for is slower to write (see [`FileState`]).
+//! The length of the log is not enough: sled extends its log in steps, so a backup is often as long. Its timestamps
+//! would be enough, but writes become slower when the timestamps are queried (see [`FileState`]).
 //!
 //! [`FileState`]: super::files::FileState
 
 use std::path::Path;
 
-/// Watches the log. On systems without inotify, and when the user's limit of inotify instances is reached, it
-/// notices nothing.
+/// Watches the log. It detects nothing on systems without inotify, or once the user has reached the limit of inotify
+/// instances.
 #[derive(Debug)]
 pub(super) struct OverwriteMonitor {
     #[cfg(target_os = "linux")]
@@ -17,13 +17,13 @@ pub(super) struct OverwriteMonitor {
 
 #[cfg(target_os = "linux")]
 impl OverwriteMonitor {
-    /// Starts to watch a log that sled has locked: who had it before has closed it.
+    /// Starts to watch a log. sled must have locked it, which means that every earlier user has closed it.
     pub(super) fn watch(log: &Path) -> Self {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
         let start = || {
             let events = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-            // sled does not close it while it uses it, so each event is another program's.
+            // sled keeps the log open, so each event comes from another program.
             add_watch(&events, log, WatchFlags::CLOSE_WRITE)?;
             rustix::io::Result::Ok(events)
         };
@@ -32,7 +32,8 @@ impl OverwriteMonitor {
         }
     }
 
-    /// Whether another program has had the log open for writing, and has closed it.
+    /// Returns whether another program has opened the log for writing and closed it since the last call. This consumes
+    /// the event.
     pub(super) fn take_overwrite(&self) -> bool {
         let Some(events) = &self.events else {
             return false;

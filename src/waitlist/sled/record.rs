@@ -1,28 +1,32 @@
-//! What is stored: records of consecutive entries, each under the number of its first one.
+//! The stored format: records of consecutive entries. The key of a record is the number of its first entry.
 //!
-//! Entries are numbered as they come, from 0, and a number is never given twice: where an entry was
-//! erased its place stays. So what got lost between two records is seen by their numbers, and the
-//! count needs no key of its own that could disagree.
+//! Entries are numbered in the order of arrival, from 0. A number is never used again: an erased entry leaves an
+//! empty place. So the numbers reveal when entries between two records are missing. The count is not stored, because a
+//! stored count could contradict the records.
 //!
-//! The last record grows, by one insertion for each batch of sign-ups, until it is full. Beside a tree
-//! with a key for each address and one for the count, written with sled's own batches (which roll its
-//! log twice, so that each was two writes), that is 2.5 times the sign-ups with 64 clients and 4 times
-//! with 512; and a list is as compact when people came one at a time.
+//! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
+//! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,
+//! so each batch is two writes. Compared with that tree, records allow 2.5 times as many sign-ups with 64 clients, and
+//! 4 times as many with 512. A list of sign-ups that arrived one at a time is as compact as any other.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use super::super::{
+    email::Email,
+    entry::{WaitlistEntry, from_unix_millis, unix_millis},
+};
 
-use super::super::{Email, WaitlistEntry};
+/// Version of the stored format.
+pub(super) const FORMAT_VERSION: u64 = 2;
 
-/// Octets of a record, so that a leaf of sled's tree, up to 16 records, fits into a message of its
-/// log (a quarter of a segment). Larger ones it writes to files of their own and never syncs them.
+/// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
+/// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.
 const RECORD_MAX_BYTES: usize = 1 << 10;
-/// Octets of an entry beside its address.
+/// Size of an entry without its address, in bytes.
 const ENTRY_OVERHEAD_BYTES: usize = 1 + size_of::<u64>();
 
-/// A place in a record: what is kept of an entry, or `None` of an erased one.
+/// A place in a record: a stored entry, or `None` if it was erased.
 pub(super) type RecordItem<'a> = Option<StoredEntry<'a>>;
 
-/// What is kept of an entry.
+/// An entry as it is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredEntry<'a> {
     /// Milliseconds since 1970.
@@ -42,21 +46,14 @@ impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
 
 impl From<StoredEntry<'_>> for WaitlistEntry {
     fn from(stored: StoredEntry<'_>) -> Self {
-        let since = Duration::from_millis(stored.joined_at_millis);
         Self {
             email: Email::from_stored(stored.address),
-            joined_at: UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH),
+            joined_at: from_unix_millis(stored.joined_at_millis),
         }
     }
 }
 
-/// Milliseconds since 1970.
-pub(super) fn unix_millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A record in the making.
+/// Builds a record.
 #[derive(Debug)]
 pub(super) struct Record {
     first: u64,
@@ -65,7 +62,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// An empty one.
+    /// Starts an empty record.
     pub(super) fn starting_at(first: u64) -> Self {
         Self {
             first,
@@ -74,20 +71,20 @@ impl Record {
         }
     }
 
-    /// One that was stored, to go on with.
+    /// Continues a record that was stored.
     pub(super) fn from_items(first: u64, items: &[RecordItem<'_>]) -> Self {
         let mut record = Self::starting_at(first);
         items.iter().for_each(|item| record.push(*item));
         record
     }
 
-    /// Whether an entry can be added without making the record too large.
+    /// Returns whether an entry fits into the record.
     pub(super) fn has_room(&self, entry: StoredEntry<'_>) -> bool {
         self.bytes.len() + ENTRY_OVERHEAD_BYTES + entry.address.len() <= RECORD_MAX_BYTES
     }
 
-    /// Adds a place: the octets of the address (0 is an erased entry, and all of it), the time
-    /// (big-endian), the address.
+    /// Adds a place: the length of the address (one byte), the time (big-endian) and the address. An erased entry is
+    /// only the byte 0.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
         self.item_count += 1;
         let Some(StoredEntry {
@@ -97,24 +94,24 @@ impl Record {
         else {
             return self.bytes.push(0);
         };
-        // `Email` has it at most 254.
+        // An `Email` has at most 254 bytes.
         self.bytes.push(address.len() as u8);
         self.bytes
             .extend_from_slice(&joined_at_millis.to_be_bytes());
         self.bytes.extend_from_slice(address.as_bytes());
     }
 
-    /// The number of its first entry.
+    /// Returns the number of the first entry.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number after its last entry.
+    /// Returns the number after the last entry.
     pub(super) fn end(&self) -> u64 {
         self.first + self.item_count
     }
 
-    /// Where it is stored.
+    /// Returns the key of the record.
     pub(super) fn key(&self) -> [u8; 8] {
         key(self.first)
     }
@@ -124,7 +121,7 @@ impl Record {
     }
 }
 
-/// The number of a record's first entry, and its items; nothing when it is damaged.
+/// Returns the number of a record's first entry, and its items. Returns `None` if the record is damaged.
 pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);
     let mut items = Vec::new();
@@ -146,7 +143,7 @@ pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordI
     Some((first, items))
 }
 
-/// The key of the record whose first entry has this number.
+/// Returns the key of the record whose first entry has this number.
 pub(super) fn key(first: u64) -> [u8; 8] {
     first.to_be_bytes()
 }

@@ -1,5 +1,5 @@
-//! A copy of the list, which is opened before the list itself: sled writes to every store that it opens,
-//! also to one that it rejects.
+//! A copy of the list, opened before the list itself. sled writes to every store that it opens, even to one that it
+//! rejects.
 
 use std::{
     fs::{self, File},
@@ -14,30 +14,31 @@ use std::os::fd::AsRawFd;
 use rustix::fs::statvfs;
 
 use super::{
-    files::{create_private_dir, remove_dir_if_exists},
+    files::{create_private_dir, remove_dir_if_exists, remove_file_if_exists},
     high_water_mark,
 };
 
-/// The log of sled, which holds nearly all of a store.
+/// Name of sled's log, which holds nearly all data of a store.
 pub(super) const LOG_FILE: &str = "db";
 
-/// Largest log that is copied to memory, in bytes: 200,000 entries. sled syncs what it opens, and in
-/// memory that costs nothing. A larger one is copied to the disk, or to memory where the disk has no room:
-/// otherwise a start would need more memory than the server has afterwards.
+/// Largest log that is copied to memory, in bytes: 200,000 entries.
+///
+/// sled syncs what it opens, and in memory that costs nothing. A larger log is copied to the disk, so that a start
+/// does not need more memory than the server uses afterwards. It is copied to memory if the disk has no room.
 const MEMORY_MAX_BYTES: u64 = 16 << 20;
-/// Bytes of the disk that a copy leaves free, so that another server on it does not fail.
+/// Space on the disk that the copy leaves free, in bytes, so that other servers on the disk do not fail.
 const DISK_RESERVE_BYTES: u64 = 256 << 20;
 
 /// A copy of a store. Dropping it removes the copy.
 #[derive(Debug)]
 pub(super) struct ScratchCopy {
     directory: PathBuf,
-    /// The log, where it is in memory.
+    /// The log, if it is in memory. The symlink in `directory` points to this open file.
     _memory: Option<File>,
 }
 
 impl ScratchCopy {
-    /// Copies a store to `directory`, and first removes the copy of an interrupted start.
+    /// Copies a store to `directory`. A copy that an interrupted start left there is removed first.
     pub(super) fn new(store: &Path, directory: PathBuf) -> io::Result<Self> {
         let created =
             remove_dir_if_exists(&directory).and_then(|()| create_private_dir(&directory));
@@ -54,7 +55,7 @@ impl ScratchCopy {
             if !from.is_file() {
                 continue;
             }
-            // sled reads only these files: a list has no blobs.
+            // sled reads only these files, because a list has no blobs.
             if name == "conf"
                 || name == high_water_mark::FILE_NAME
                 || name.as_encoded_bytes().starts_with(b"snap.")
@@ -74,12 +75,12 @@ impl ScratchCopy {
 
 impl Drop for ScratchCopy {
     fn drop(&mut self) {
-        // If this fails, the next start removes it.
+        // If this fails, the next start removes the directory.
         let _ = remove_dir_if_exists(&self.directory);
     }
 }
 
-/// Copies the log, and returns the copy if it is in memory.
+/// Copies the log. Returns the copy if it is in memory.
 fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     let length = fs::metadata(from)?.len();
     let disk = statvfs(from)?;
@@ -87,11 +88,11 @@ fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     if length <= MEMORY_MAX_BYTES || room < length + DISK_RESERVE_BYTES {
         match copy_to_memory(from, to) {
             Ok(memory) => return Ok(Some(memory)),
-            // There is no such memory here.
+            // This system does not support files in memory, or has no /proc.
             Err(_) => remove_file_if_exists(to)?,
         }
     }
-    // The file system shares the blocks if it can.
+    // The copy shares the blocks of the original if the file system can do that.
     fs::copy(from, to).map(|_| None)
 }
 
@@ -101,7 +102,7 @@ fn copy_to_memory(from: &Path, to: &Path) -> io::Result<File> {
     let mut memory = File::from(memory);
     io::copy(&mut File::open(from)?, &mut memory)?;
     symlink(format!("/proc/self/fd/{}", memory.as_raw_fd()), to)?;
-    // Without /proc it leads nowhere.
+    // Without /proc, the symlink is broken and this fails.
     File::options().read(true).write(true).open(to)?;
     Ok(memory)
 }
@@ -109,11 +110,4 @@ fn copy_to_memory(from: &Path, to: &Path) -> io::Result<File> {
 #[cfg(not(target_os = "linux"))]
 fn copy_to_memory(_: &Path, _: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-fn remove_file_if_exists(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
 }

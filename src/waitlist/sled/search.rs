@@ -1,14 +1,13 @@
-//! Searches the whole list for the addresses to erase. Erasures are rare, and an index would always cost
-//! memory.
+//! Searches the whole list for the addresses to erase. An index would always cost memory, and erasures are rare.
 
 use std::collections::HashSet;
 
 use super::{
-    super::{StoreError, WaitlistEntry, queue::Erasure},
+    super::{entry::WaitlistEntry, error::StoreError, queue::Erasure},
     record,
 };
 
-/// Finds the records with numbers below `end` that have these addresses.
+/// Finds the records with these addresses, among the entries with numbers below `end`.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].

@@ -1,32 +1,32 @@
-//! Commands whose output nobody reads yet, such as `landing list | less`.
+//! Commands whose output is read late, as in `landing list | less`. They must not keep the list locked.
 
 use std::{
     io::Read,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
 
-use super::{TestCli, people_csv, stdout, without_server};
+use super::{TestCli, people_csv, stdout, without_server, write_raw_records};
 use crate::process::Sandbox;
 
-/// More than a pipe holds.
+/// Enough people that their list does not fit into a pipe.
 const PEOPLE: usize = 20_000;
 
-/// A running command whose first byte was read, and nothing after it.
+/// Starts a command and reads only the first byte of its output.
 fn spawn_unread(cli: &TestCli, args: &[&str]) -> Child {
-    let mut command = cli.command_for(env!("CARGO_BIN_EXE_landing"));
+    let mut command = cli.landing();
     command.args(args).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let output = child.stdout.as_mut().expect("it is piped");
-    output.read_exact(&mut [0]).expect("it prints");
+    let mut child = command.spawn().expect("the program starts");
+    let output = child.stdout.as_mut().expect("a pipe");
+    output.read_exact(&mut [0]).expect("output");
     child
 }
 
-/// Everything that a command prints after its first byte.
+/// Reads the output of a command after its first byte.
 fn read_rest(mut child: Child) -> Vec<u8> {
     let mut rest = Vec::new();
-    let output = child.stdout.as_mut().expect("it is piped");
+    let output = child.stdout.as_mut().expect("a pipe");
     output.read_to_end(&mut rest).expect("readable");
-    child.wait().expect("it ends");
+    child.wait().expect("the process ends");
     rest
 }
 
@@ -68,36 +68,28 @@ fn unopened_pipe_does_not_lock_the_list() {
     let cli = without_server();
     cli.run_with_input(&["import"], people_csv(PEOPLE))
         .success();
-    let made = Command::new("mkfifo").arg(cli.file("pipe")).status();
-    assert!(made.expect("mkfifo").success());
-    let mut command = cli.command_for(env!("CARGO_BIN_EXE_landing"));
+    let pipe = cli.make_pipe("pipe");
+    let mut command = cli.landing();
     let mut child = command
         .args(["export", "-o", "pipe"])
         .spawn()
-        .expect("it starts");
-    // Once it holds the list or has read it, `count` waits for it, or need not.
+        .expect("the program starts");
+    // The export blocks until a reader opens the pipe. `count` must not wait for that.
     let counted = cli.run(&["count"]);
     assert_eq!(stdout(&counted), format!("{PEOPLE}\n"));
     let mut text = String::new();
-    let mut pipe = std::fs::File::open(cli.file("pipe")).expect("it opens");
+    let mut pipe = std::fs::File::open(pipe).expect("the pipe opens");
     pipe.read_to_string(&mut text).expect("text");
-    assert!(child.wait().expect("it ends").success());
+    assert!(child.wait().expect("the process ends").success());
     assert_eq!(text.lines().count(), PEOPLE + 2);
 }
 
 #[test]
 fn unread_check_output_does_not_lock_the_list() {
     let sandbox = Sandbox::new();
-    sandbox.serve().join("ann@example.com");
-    {
-        let database = sled::open(sandbox.path().join("data/waitlist")).expect("sled opens");
-        let entries = database.open_tree("entries").expect("it is there");
-        for number in 0..5_000u64 {
-            let record = [&[1u8][..], &1u64.to_be_bytes(), b"x"].concat();
-            let written = entries.insert(number.to_be_bytes(), record);
-            written.expect("writable");
-        }
-    }
+    // `check` prints more than one fault for each of these entries.
+    let record = [&[1u8][..], &1u64.to_be_bytes(), b"x"].concat();
+    write_raw_records(&sandbox, (0..5_000).map(|number| (number, record.clone())));
     let cli = TestCli {
         sandbox,
         server: None,

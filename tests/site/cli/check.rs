@@ -1,25 +1,23 @@
-//! `check`.
+//! `landing check`.
 
 use serde_json::json;
 
-use super::{TestCli, people_csv, stderr, stdout, with_server, with_three_people};
-use crate::process::Sandbox;
+use super::{people_csv, stderr, stdout, with_raw_record, with_server, with_three_people};
 
 #[test]
 fn counts_a_valid_list() {
     for cli in with_three_people() {
-        assert_eq!(cli.stdout(&["check"]), "3 on the list, nothing wrong\n");
+        assert_eq!(cli.stdout(&["check"]), "3 on the list, no faults\n");
         assert_eq!(cli.json(&["check"]), json!({ "entries": 3, "faults": [] }));
     }
 }
 
-/// In a directory and in a database, with and without a server.
 #[test]
 fn repair_leaves_a_correct_count_unchanged() {
     for cli in with_three_people() {
         assert_eq!(
             cli.stdout(&["check", "--repair"]),
-            "the count was correct, nothing was changed\n3 on the list, nothing wrong\n"
+            "the count was correct; nothing was changed\n3 on the list, no faults\n"
         );
         assert_eq!(
             cli.json(&["check", "--repair"]),
@@ -31,7 +29,7 @@ fn repair_leaves_a_correct_count_unchanged() {
 #[test]
 fn finds_no_fault_during_sign_ups() {
     let cli = with_server();
-    let server = cli.server.as_ref().expect("it runs");
+    let server = cli.server.as_ref().expect("the program runs");
     std::thread::scope(|scope| {
         let joining = scope.spawn(|| {
             for number in 0..300 {
@@ -42,7 +40,7 @@ fn finds_no_fault_during_sign_ups() {
             cli.stdout(&["check"]);
         }
     });
-    assert_eq!(cli.stdout(&["check"]), "300 on the list, nothing wrong\n");
+    assert_eq!(cli.stdout(&["check"]), "300 on the list, no faults\n");
 }
 
 #[test]
@@ -64,49 +62,38 @@ fn finds_no_fault_during_erasures() {
             assert_eq!(checked["faults"], json!([]), "{checked}");
         }
     });
-    assert_eq!(cli.stdout(&["check"]), "7700 on the list, nothing wrong\n");
+    assert_eq!(cli.stdout(&["check"]), "7700 on the list, no faults\n");
 }
 
-/// A list in which somebody else has written.
-fn corrupted_list() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.serve().join("ann@example.com");
-    let database = sled::open(sandbox.path().join("data/waitlist")).expect("sled opens");
-    let entries = database.open_tree("entries").expect("it is there");
-    let [long_ago, to_come] = [1u64, 1 << 42].map(u64::to_be_bytes);
-    let record = [
+/// Returns a record with three faulty entries: an invalid address and an address that is listed twice, at
+/// impossible times.
+fn corrupted_record() -> Vec<u8> {
+    let [past, future] = [1u64, 1 << 42].map(u64::to_be_bytes);
+    let entries = [
         &[7],
-        &long_ago[..],
+        &past[..],
         b"no mail",
         &[15],
-        &to_come,
+        &future,
         b"bob@example.com",
         &[15],
-        &to_come,
+        &future,
         b"BOB@example.com",
     ];
-    let written = entries.insert(0u64.to_be_bytes(), record.concat());
-    written.expect("writable");
-    sandbox
+    entries.concat()
 }
 
 #[test]
 fn reports_invalid_addresses_future_times_and_duplicates() {
     for is_served in [false, true] {
-        let sandbox = corrupted_list();
-        let server = is_served.then(|| sandbox.serve());
-        let cli = TestCli {
-            sandbox,
-            server,
-            database: None,
-        };
-        let done = cli.run(&["check"]).code(1);
-        let at = |number: u8| format!("entry {number}, in the order of joining");
+        let cli = with_raw_record(&corrupted_record(), is_served);
+        let result = cli.run(&["check"]).code(1);
+        let at = |number: u8| format!("entry {number}, in order of sign-up");
         assert_eq!(
-            stdout(&done),
+            stdout(&result),
             format!(
-                "{}: an address needs an @\n{}: its time is before there was e-mail\n\
-                 {}: its time is to come\n{}: its time is to come\n{}: it is on the list twice\n",
+                "{}: an address needs an @\n{}: its time is before e-mail existed\n\
+                 {}: its time is in the future\n{}: its time is in the future\n{}: it is on the list twice\n",
                 at(1),
                 at(1),
                 at(2),
@@ -114,19 +101,16 @@ fn reports_invalid_addresses_future_times_and_duplicates() {
                 at(3)
             )
         );
-        let stderr = stderr(&done);
-        assert!(
-            stderr.contains("things are wrong with the 3 on the list"),
-            "{stderr}"
-        );
+        let stderr = stderr(&result);
+        assert!(stderr.contains("faults in 3 entries"), "{stderr}");
         assert!(
             !stderr.contains("bob"),
             "addresses are not printed: {stderr}"
         );
         let faults = cli.json(&["check"])["faults"].as_array().map(Vec::len);
         assert_eq!(faults, Some(5));
-        // What is no address can be got rid of, and who is there twice is erased twice.
+        // `erase` removes invalid addresses too, and every entry of an address that is listed twice.
         cli.run(&["erase", "no mail", "bob@example.com"]).success();
-        assert_eq!(cli.stdout(&["check"]), "0 on the list, nothing wrong\n");
+        assert_eq!(cli.stdout(&["check"]), "0 on the list, no faults\n");
     }
 }

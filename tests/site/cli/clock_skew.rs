@@ -1,11 +1,8 @@
-//! Sign-ups that were made while a clock was wrong.
+//! Entries whose sign-up time comes from a wrong clock.
 
-use sha2::{Digest, Sha256};
+use super::{all_stores, sha256, stderr, stdout, with_raw_record};
 
-use super::{TestCli, all_stores, stderr, stdout};
-use crate::process::Sandbox;
-
-/// What `export` writes about people with these times.
+/// Returns the file that `export` writes for people with these sign-up times.
 fn export(times: &[&str], is_json: bool) -> String {
     let mut text = String::new();
     if !is_json {
@@ -18,8 +15,7 @@ fn export(times: &[&str], is_json: bool) -> String {
             format!("{number}@example.com,{time}\n")
         };
     }
-    let hash = Sha256::digest(&text);
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = sha256(&text);
     let people = times.len();
     text += &if is_json {
         format!("{{\"entries\":{people},\"sha256\":\"{hash}\"}}\n")
@@ -44,28 +40,28 @@ fn imports_an_intact_export_with_implausible_times() {
         for (is_json, format) in [(false, "csv"), (true, "jsonl")] {
             let file = export(&times, is_json);
             let args = ["import", "--dry-run"];
-            let done = cli.run_with_input(&args, &*file).success();
-            let warning = "4 have an implausible time (before 1971 or in the future), kept as it is \
+            let result = cli.run_with_input(&args, &*file).success();
+            let warning = "4 have an implausible time (before 1971 or in the future), kept \
                            because the export is intact\n";
-            assert!(stdout(&done).contains(warning), "{}", stdout(&done));
-            let done = cli.run_with_input(&["import", "--json"], &*file).success();
-            assert!(stdout(&done).contains("\"implausible_times\":4"));
+            assert!(stdout(&result).contains(warning), "{}", stdout(&result));
+            let result = cli.run_with_input(&["import", "--json"], &*file).success();
+            assert!(stdout(&result).contains("\"implausible_times\":4"));
             assert_eq!(cli.stdout(&["export", "--format", format]), file);
 
-            // Of a file that was changed nobody knows where its times come from.
+            // In a modified file, implausible times are not trusted.
             let args = ["import", "--changed", "--dry-run"];
-            let done = cli.run_with_input(&args, file).code(1);
-            assert!(stdout(&done).contains(" 4 rejected"), "{}", stdout(&done));
+            let result = cli.run_with_input(&args, file).code(1);
+            assert!(
+                stdout(&result).contains(" 4 rejected"),
+                "{}",
+                stdout(&result)
+            );
         }
     }
 }
 
-/// A list with people who joined at these times, in milliseconds since 1970.
-fn list_with_times(times: &[u64]) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.serve().join("ann@example.com");
-    let database = sled::open(sandbox.path().join("data/waitlist")).expect("sled opens");
-    let entries = database.open_tree("entries").expect("it is there");
+/// Returns a record of people who joined at these times, in milliseconds since 1970.
+fn record_with_times(times: &[u64]) -> Vec<u8> {
     let mut record = Vec::new();
     for (number, time) in (0..).zip(times) {
         record.push(13);
@@ -73,25 +69,17 @@ fn list_with_times(times: &[u64]) -> Sandbox {
         record.extend([b'a' + number]);
         record.extend(b"@example.com");
     }
-    let written = entries.insert(0u64.to_be_bytes(), record);
-    written.expect("writable");
-    sandbox
+    record
 }
 
 #[test]
 fn commands_handle_times_after_the_year_9999() {
     let times = [0, 253_402_300_800_000, 1 << 62, u64::MAX - 1];
     for is_served in [false, true] {
-        let sandbox = list_with_times(&times);
-        let server = is_served.then(|| sandbox.serve());
-        let cli = TestCli {
-            sandbox,
-            server,
-            database: None,
-        };
+        let cli = with_raw_record(&record_with_times(&times), is_served);
         assert_eq!(cli.listed().len(), 4);
         assert!(cli.stdout(&["stats"]).contains("\n9999  "));
-        assert!(stderr(&cli.run(&["check"]).code(1)).contains("4 things"));
+        assert!(stderr(&cli.run(&["check"]).code(1)).contains("4 faults in 4 entries"));
         for name in ["list.csv", "list.jsonl"] {
             cli.run(&["export", "-o", name]).success();
             let report = cli.stdout(&["import", "--data", name.trim_start_matches("list."), name]);

@@ -1,4 +1,4 @@
-//! The socket by which the commands reach a server, and who may use it.
+//! The control socket, through which commands reach a running server, and its permissions.
 
 use std::{
     fs::{self, File, Permissions},
@@ -20,11 +20,10 @@ use crate::process::{Sandbox, ServerProcess};
 #[test]
 fn socket_is_private_and_removed_at_shutdown() {
     let mut cli = with_server();
-    // Also where the data directory is open to others.
     drop(cli.server.take());
-    fs::set_permissions(cli.file("data"), Permissions::from_mode(0o777)).expect("ours");
+    fs::set_permissions(cli.file("data"), Permissions::from_mode(0o777)).expect("permitted");
     let mut server = cli.sandbox.serve();
-    let socket = fs::metadata(cli.file("data/control")).expect("it is there");
+    let socket = fs::metadata(cli.file("data/control")).expect("the file exists");
     assert!(socket.file_type().is_socket());
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     server.signal("-TERM");
@@ -32,43 +31,47 @@ fn socket_is_private_and_removed_at_shutdown() {
     assert!(!cli.file("data/control").exists());
 }
 
-/// Runs a command as nobody, which only root can.
-fn as_nobody(cli: &TestCli, args: &[&str]) -> Output {
-    // The checkout may be in a home that nobody can look into.
+/// Runs a command as the user `nobody`, which only root can do.
+fn run_as_nobody(cli: &TestCli, args: &[&str]) -> Output {
+    // `nobody` may have no access to the directory of the build.
     let program = cli.file("program");
     if !program.exists() {
-        // By a process of its own: a file that is open for writing anywhere can't be run.
+        // `cp` copies in another process. A program cannot run while any process has it open for writing.
         let mut copy = Command::new("cp");
         let copied = copy.args([Path::new(env!("CARGO_BIN_EXE_landing")), &program]);
-        assert!(copied.status().expect("cp").success());
+        assert!(copied.status().expect("cp runs").success());
     }
     let mut command = Command::new(program);
     command
         .args(args)
         .env_clear()
         .current_dir(cli.sandbox.path());
-    command.uid(65_534).gid(65_534).output().expect("it runs")
+    command
+        .uid(65_534)
+        .gid(65_534)
+        .output()
+        .expect("the program runs")
 }
 
 #[test]
 fn rejects_another_user() {
     for cli in [without_server(), with_server()].map(TestCli::with_three_people) {
-        fs::set_permissions(cli.sandbox.path(), Permissions::from_mode(0o777)).expect("ours");
+        fs::set_permissions(cli.sandbox.path(), Permissions::from_mode(0o777)).expect("permitted");
         for mode in [0o700, 0o777] {
-            fs::set_permissions(cli.file("data"), Permissions::from_mode(mode)).expect("ours");
+            fs::set_permissions(cli.file("data"), Permissions::from_mode(mode)).expect("permitted");
             for args in [&["count"][..], &["export"], &["erase", "ann@example.com"]] {
                 if !rustix::process::geteuid().is_root() {
-                    // Whose file it is, the test above has seen.
+                    // `socket_is_private_and_removed_at_shutdown` checks the permissions for every user.
                     return;
                 }
-                let output = as_nobody(&cli, args);
+                let output = run_as_nobody(&cli, args);
                 let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert_eq!(output.status.code(), Some(1), "{stderr}");
                 assert!(output.stdout.is_empty());
                 let why = if mode == 0o700 || cli.server.is_some() {
-                    "Permission denied (os error 13); run this as the user that the server runs as"
+                    "Permission denied (os error 13); run the command as the user that the server runs as"
                 } else {
-                    "belongs to user 0: run this as that user"
+                    "belongs to user 0; run the command as that user"
                 };
                 assert!(stderr.contains(why), "{stderr}");
             }
@@ -98,22 +101,25 @@ fn works_with_a_long_path() {
 #[test]
 fn stale_socket_of_a_killed_server_is_ignored() {
     let mut cli = with_server().with_three_people();
-    let server = cli.server.take().expect("it runs");
+    let server = cli.server.take().expect("the program runs");
     server.signal("-KILL");
     drop(server);
     assert!(cli.file("data/control").exists());
     assert_eq!(cli.stdout(&["count"]), "3\n");
     let server = cli.sandbox.serve();
-    assert_eq!(server.count(), "{\"count\":3}");
+    assert_eq!(server.count(), 3);
     assert_eq!(cli.stdout(&["count"]), "3\n");
 }
 
-/// Somebody has the list, for as long as this is there.
+/// Locks the list until the returned file is dropped.
 fn lock_list(cli: &TestCli) -> File {
-    let lock = File::open(cli.file("data/lock")).expect("there is a list");
-    lock.lock().expect("nobody has it");
+    let lock = File::open(cli.file("data/lock")).expect("a list");
+    lock.lock().expect("an unlocked list");
     lock
 }
+
+/// Longer than the store itself waits for the lock: 2 seconds.
+const LOCKED: Duration = Duration::from_millis(2_500);
 
 #[test]
 fn command_waits_for_a_server_that_starts_or_stops() {
@@ -122,8 +128,7 @@ fn command_waits_for_a_server_that_starts_or_stops() {
     thread::scope(|scope| {
         let count = scope.spawn(|| cli.stdout(&["count"]));
         let import = scope.spawn(|| cli.run_with_input(&["import"], "email\ndee@example.com\n"));
-        // Longer than the store itself would wait.
-        thread::sleep(Duration::from_secs(4));
+        thread::sleep(LOCKED);
         assert!(!count.is_finished() && !import.is_finished());
         drop(lock);
         let counted = count.join().expect("no panic");
@@ -138,10 +143,10 @@ fn server_waits_for_a_command() {
     let lock = lock_list(&cli);
     thread::scope(|scope| {
         let server = scope.spawn(|| cli.sandbox.serve());
-        thread::sleep(Duration::from_secs(4));
+        thread::sleep(LOCKED);
         assert!(!server.is_finished());
         drop(lock);
-        assert_eq!(server.join().expect("it serves").count(), "{\"count\":3}");
+        assert_eq!(server.join().expect("no panic").count(), 3);
     });
 }
 
@@ -149,30 +154,20 @@ fn server_waits_for_a_command() {
 fn creates_no_list_in_another_users_directory() {
     let cli = without_server();
     if !rustix::process::geteuid().is_root() {
-        // Who is not could not write there.
+        // Other users cannot write to such a directory.
         return;
     }
     fs::create_dir(cli.file("data")).expect("writable");
-    chown(cli.file("data"), Some(65_534), Some(65_534)).expect("root may");
+    chown(cli.file("data"), Some(65_534), Some(65_534)).expect("permitted to root");
     let stderr = stderr(
         &cli.run_with_input(&["import"], "email\nann@example.com\n")
             .code(1),
     );
     assert!(
-        stderr.contains("data belongs to user 65534: run this as that user"),
+        stderr.contains("data belongs to user 65534; run the command as that user"),
         "{stderr}"
     );
     assert_eq!(fs::read_dir(cli.file("data")).expect("readable").count(), 0);
-}
-
-#[test]
-fn second_server_reports_the_process_that_holds_the_list() {
-    let cli = with_server();
-    let mut command = cli.sandbox.command();
-    let output = command.output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("in use by process"), "{stderr}");
-    assert_eq!(cli.stdout(&["count"]), "0\n", "the first is still asked");
 }
 
 #[test]
@@ -184,16 +179,18 @@ fn version_mismatch_asks_to_restart_the_server() {
         "\n",
         "",
     ] {
-        let mut stream = UnixStream::connect(cli.file("data/control")).expect("it listens");
-        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut stream = UnixStream::connect(cli.file("data/control")).expect("the server listens");
+        stream
+            .write_all(request.as_bytes())
+            .expect("the server reads");
         stream
             .shutdown(std::net::Shutdown::Write)
-            .expect("it is open");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
+            .expect("an open connection");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("a reply");
         assert!(
-            answer.contains("of another version than this command: restart it"),
-            "{answer}"
+            reply.contains("different versions; restart the server"),
+            "{reply}"
         );
     }
     assert_eq!(cli.stdout(&["count"]), "0\n");
@@ -202,13 +199,15 @@ fn version_mismatch_asks_to_restart_the_server() {
 #[test]
 fn rejects_invalid_addresses_on_the_socket() {
     let cli = with_server();
-    let mut stream = UnixStream::connect(cli.file("data/control")).expect("it listens");
+    let mut stream = UnixStream::connect(cli.file("data/control")).expect("the server listens");
     let request =
         "{\"protocol\":1,\"ask\":{\"Join\":[[0,\"ann@example.com\"],[0,\"no\\nmail\"]]}}\n";
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    assert_eq!(answer, "{\"Err\":\"an address needs an @\"}\n");
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("a reply");
+    assert_eq!(reply, "{\"Err\":\"an address needs an @\"}\n");
     assert_eq!(cli.stdout(&["count"]), "0\n");
 }
 
@@ -227,7 +226,7 @@ fn serves_without_a_control_socket() {
         server
             .startup_log
             .iter()
-            .any(|line| line.contains("the owner's commands can't be answered"))
+            .any(|line| line.contains("cannot create the control socket"))
     );
 }
 
@@ -236,11 +235,11 @@ fn server_log_contains_no_addresses() {
     let mut cli = with_server().with_three_people();
     cli.run(&["list"]).success();
     cli.run(&["erase", "ann@example.com"]).success();
-    let bad = cli
+    let failed = cli
         .run_with_input(&["import"], "email\nann@example.com,\nno mail\n")
         .code(1);
-    assert!(!stderr(&bad).contains('@'));
-    let mut server = cli.server.take().expect("it runs");
+    assert!(!stderr(&failed).contains('@'));
+    let mut server = cli.server.take().expect("the program runs");
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();

@@ -1,4 +1,4 @@
-//! `erase`.
+//! `landing erase`.
 
 use serde_json::json;
 
@@ -16,9 +16,9 @@ fn erased_people_leave_the_count_list_and_export() {
         assert_eq!(cli.listed(), ["2026-11-01T08:00:00.000Z\tann@example.com"]);
         assert!(!cli.stdout(&["export"]).contains("ob@"));
         if let Some(server) = &cli.server {
-            // In a database it is another one's doing, which the server looks for.
-            wait_until("one is left", || server.count() == "{\"count\":1}");
-            assert_eq!(server.join("bob@example.com"), "201", "and may come back");
+            // The server reads the count of a database periodically.
+            wait_until("the server counts one entry", || server.count() == 1);
+            assert_eq!(server.join("bob@example.com"), "201", "may join again");
         }
     }
 }
@@ -26,17 +26,17 @@ fn erased_people_leave_the_count_list_and_export() {
 #[test]
 fn reports_unknown_addresses_and_erases_the_others() {
     for cli in with_three_people() {
-        let done = cli
+        let result = cli
             .run(&["erase", "ann@example.com", "amy@example.com"])
             .code(1);
         assert_eq!(
-            stdout(&done),
+            stdout(&result),
             "ann@example.com is erased\namy@example.com is not on the list\n"
         );
         assert!(
-            stderr(&done).contains("1 of 2 were not on the list"),
+            stderr(&result).contains("1 of 2 addresses not found; check the spelling"),
             "{}",
-            stderr(&done)
+            stderr(&result)
         );
         assert_eq!(cli.stdout(&["count"]), "2\n");
         let report = cli.json(&["erase", "cyd@example.com"]);
@@ -53,7 +53,10 @@ fn erases_a_repeated_address_once() {
         let stdout = cli.stdout(&["erase", " ann@example.com", "ANN@example.com"]);
         assert_eq!(stdout, "ann@example.com is erased\n");
         let stderr = stderr(&cli.run(&["erase", "bob"]).code(1));
-        assert!(stderr.contains("1 of 1 were not on the list"), "{stderr}");
+        assert!(
+            stderr.contains("1 of 1 addresses not found; check the spelling"),
+            "{stderr}"
+        );
         cli.run(&["erase"]).code(2);
     }
 }

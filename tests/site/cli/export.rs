@@ -1,24 +1,15 @@
-//! `export`.
+//! `landing export`.
 
 use std::{
     fs::{self, File},
     io::Read,
     os::unix::fs::{PermissionsExt, symlink},
-    process::Command,
     thread,
 };
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::{all_stores, stderr, stdout, with_three_people};
-
-fn sha256(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
+use super::{all_stores, sha256, stderr, stdout, with_three_people};
 
 const CSV: &str = "\u{feff}email,joined_at\n\
                    ann@example.com,2026-11-01T08:00:00.000Z\n\
@@ -74,7 +65,37 @@ fn partial_export_has_its_own_checksum() {
     }
 }
 
-/// Addresses that a spreadsheet would run, or that look as if they had been made harmless.
+/// Only the size of the whole list is known in advance, so a partial export shows no percentage.
+#[cfg(target_os = "linux")]
+#[test]
+fn partial_export_shows_a_count_instead_of_a_percentage() {
+    let count = regex::Regex::new(r"writing: [0-9,]+ entries").expect("valid");
+    for cli in all_stores() {
+        cli.run_with_input(&["import"], super::people_csv(20_000))
+            .success();
+        // The last 5,000 of them.
+        let since = "--since 2023-11-15T02:23:20Z";
+        for (period, is_partial) in [("", false), (since, true), ("--until 9999-01-01", true)] {
+            let program = env!("CARGO_BIN_EXE_landing");
+            let command = format!("'{program}' export {period} -o list.csv");
+            // `script` of util-linux runs the command on a terminal.
+            let mut script = cli.command_for("script");
+            script
+                .args(["-qec", &command, "/dev/null"])
+                .env("TERM", "xterm");
+            let output = script.output().expect("script runs");
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{period}: {shown}");
+            let entries = if period == since { 5_000 } else { 20_000 };
+            let report = format!("{entries} entries in list.csv");
+            assert!(shown.contains(&report), "{period}: {shown}");
+            assert_eq!(count.is_match(&shown), is_partial, "{period}: {shown}");
+            assert_eq!(shown.contains(" %, "), !is_partial, "{period}: {shown}");
+        }
+    }
+}
+
+/// Addresses that a spreadsheet would run as a formula, or that look as if they were escaped.
 const FORMULAS: [&str; 6] = [
     "=1+1@example.com",
     "+49@example.com",
@@ -112,20 +133,20 @@ fn file_is_private_and_replaces_an_older_one() {
         cli.run(&["export", "-o", "link.csv"]).success();
         assert!(
             cli.read("real.csv").starts_with(CSV),
-            "it went where the link leads"
+            "the export follows the link"
         );
-        let mode = fs::metadata(cli.file("real.csv")).expect("it is there");
+        let mode = fs::metadata(cli.file("real.csv")).expect("the file exists");
         assert_eq!(mode.permissions().mode() & 0o777, 0o600);
         let mut names = cli.file_names();
         names.retain(|name| name.contains("csv"));
-        assert_eq!(names, ["link.csv", "real.csv"], "and nothing else");
+        assert_eq!(names, ["link.csv", "real.csv"]);
     }
 }
 
 #[test]
 fn removes_stale_partial_files_and_follows_no_partial_link() {
     for cli in with_three_people() {
-        // What a killed one has left, and what somebody else would like to be written.
+        // A file that a killed export left behind, and a link that would redirect the export to another file.
         cli.write(".list.csv.left.partial", "left");
         cli.write("precious", "precious");
         symlink("precious", cli.file(".list.csv.link.partial")).expect("writable");
@@ -150,7 +171,7 @@ fn fails_when_the_reader_stops_early() {
         assert_eq!(output.status.code(), Some(1));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
-            stderr.contains("standard output can't be written: Broken pipe"),
+            stderr.contains("cannot write standard output: Broken pipe"),
             "{stderr}"
         );
     }
@@ -177,18 +198,20 @@ fn infers_the_format_from_the_file_name_or_json_flag() {
 fn writes_to_pipes_and_devices_without_replacing_them() {
     for cli in with_three_people() {
         cli.run(&["export", "-o", "/dev/null"]).success();
-        let pipe = cli.file("pipe");
-        let made = Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.expect("mkfifo").success());
+        let pipe = cli.make_pipe("pipe");
         let reader = thread::spawn(move || {
             let mut text = String::new();
-            let mut pipe = File::open(pipe).expect("it opens");
+            let mut pipe = File::open(pipe).expect("the pipe opens");
             pipe.read_to_string(&mut text).expect("readable");
             text
         });
         cli.run(&["export", "-o", "pipe"]).success();
         assert!(reader.join().expect("no panic").starts_with(CSV));
-        assert!(!fs::metadata("/dev/null").expect("it is there").is_file());
+        assert!(
+            !fs::metadata("/dev/null")
+                .expect("the file exists")
+                .is_file()
+        );
     }
 }
 
@@ -198,20 +221,20 @@ fn reports_an_unwritable_file_and_leaves_nothing_behind() {
         for (file, why) in [
             (
                 "nowhere/list.csv",
-                "nowhere/list.csv can't be written: No such file",
+                "cannot write nowhere/list.csv: No such file",
             ),
-            ("site", "site can't be written: Is a directory"),
-            ("/dev/full", "/dev/full can't be written: No space left"),
-            // No file can be made there, not even by root.
-            ("/proc/list.csv", "/proc/list.csv can't be written: "),
+            ("site", "cannot write site: Is a directory"),
+            ("/dev/full", "cannot write /dev/full: No space left"),
+            // Not even root can create a file there.
+            ("/proc/list.csv", "cannot write /proc/list.csv: "),
         ] {
-            let done = cli.run(&["export", "-o", file]).code(1);
-            let stderr = stderr(&done);
+            let result = cli.run(&["export", "-o", file]).code(1);
+            let stderr = stderr(&result);
             assert!(
-                stderr.contains(why) && stderr.contains("or write it elsewhere"),
+                stderr.contains(why) && stderr.contains("or write the output elsewhere"),
                 "{stderr}"
             );
-            assert_eq!(stdout(&done), "");
+            assert_eq!(stdout(&result), "");
         }
         let mut names = cli.file_names();
         names.retain(|name| name != "data" && name != "site");

@@ -5,47 +5,43 @@ use std::{
     io::Read,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink},
     path::Path,
-    process::Command,
 };
 
 use super::{TestCli, stderr, stdout, without_server};
+use crate::process::landing;
 
-/// `nobody`, on every system that the tests run on.
+/// The ID of the user `nobody` on Debian, Fedora and Alpine.
 const NOBODY: u32 = 65534;
 const O_NONBLOCK: i32 = 0o4000;
 
-/// A list of three, and a directory `shared` beside it with this mode.
+/// Returns a list of three people, with a directory `shared` of this mode beside it.
 fn with_directory(mode: u32) -> TestCli {
     let cli = without_server().with_three_people();
     let shared = cli.file("shared");
     fs::create_dir(&shared).expect("writable");
-    fs::set_permissions(&shared, Permissions::from_mode(mode)).expect("ours");
+    fs::set_permissions(&shared, Permissions::from_mode(mode)).expect("permitted");
     cli
 }
 
-fn make_pipe(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status();
-    assert!(made.expect("mkfifo").success());
-}
-
-/// Gives a file to another user. Only root can: without it, says so by `false`, and the caller checks
-/// that its own file is followed instead.
+/// Gives a file to another user, which only root can do. Returns whether it worked. If not, the caller checks
+/// instead that the export follows its own link.
 fn chown_to_nobody(path: &Path) -> bool {
-    let given = lchown(path, Some(NOBODY), Some(NOBODY));
-    let uid = fs::symlink_metadata(path).expect("it is there").uid();
-    assert_eq!(given.is_ok(), uid == NOBODY);
-    given.is_ok()
+    let is_chowned = lchown(path, Some(NOBODY), Some(NOBODY)).is_ok();
+    let uid = fs::symlink_metadata(path).expect("the file exists").uid();
+    assert_eq!(is_chowned, uid == NOBODY);
+    is_chowned
 }
 
-fn assert_refused(cli: &TestCli, file: &str, what: &str) {
-    let done = cli.run(&["export", "-o", file]).code(1);
-    let stderr = stderr(&done);
+/// Checks that an export to `file` is rejected with this message and writes nothing to standard output.
+fn assert_rejected(cli: &TestCli, file: &str, message: &str) {
+    let result = cli.run(&["export", "-o", file]).code(1);
+    let stderr = stderr(&result);
     assert!(
-        stderr.contains(what) && stderr.contains("65534"),
+        stderr.contains(message) && stderr.contains("65534"),
         "{stderr}"
     );
     assert!(stderr.contains("another directory"), "{stderr}");
-    assert_eq!(stdout(&done), "");
+    assert_eq!(stdout(&result), "");
 }
 
 #[test]
@@ -59,12 +55,12 @@ fn rejects_a_symlink_of_another_user() {
             cli.run(&["export", "-o", "shared/list.csv"]).success();
             continue;
         }
-        assert_refused(&cli, "shared/list.csv", "shared/list.csv is a link");
+        assert_rejected(&cli, "shared/list.csv", "shared/list.csv is a link");
         assert_eq!(cli.read("precious"), "precious");
 
-        // A link to nothing, too.
-        fs::remove_file(cli.file("precious")).expect("it is there");
-        assert_refused(&cli, "shared/list.csv", "shared/list.csv is a link");
+        // The same with a dangling link.
+        fs::remove_file(cli.file("precious")).expect("the file exists");
+        assert_rejected(&cli, "shared/list.csv", "shared/list.csv is a link");
         assert!(!cli.file("precious").exists());
     }
 }
@@ -84,11 +80,11 @@ fn rejects_another_users_symlink_anywhere_in_the_path() {
         "second.csv",
     ] {
         if is_chowned {
-            assert_refused(&cli, file, "shared/way is a link");
+            assert_rejected(&cli, file, "shared/way is a link");
             assert!(!cli.file("target/list.csv").exists());
         } else {
             cli.run(&["export", "-o", file]).success();
-            fs::remove_file(cli.file("target/list.csv")).expect("it was written");
+            fs::remove_file(cli.file("target/list.csv")).expect("the file exists");
         }
     }
 }
@@ -96,14 +92,13 @@ fn rejects_another_users_symlink_anywhere_in_the_path() {
 #[test]
 fn rejects_a_pipe_of_another_user() {
     let cli = with_directory(0o1777);
-    let pipe = cli.file("shared/pipe");
-    make_pipe(&pipe);
+    let pipe = cli.make_pipe("shared/pipe");
     let mut options = File::options();
     let reader = options.read(true).custom_flags(O_NONBLOCK).open(&pipe);
-    let mut reader = reader.expect("it opens");
+    let mut reader = reader.expect("the pipe opens");
     let mut read = String::new();
     if chown_to_nobody(&pipe) {
-        assert_refused(&cli, "shared/pipe", "shared/pipe is a pipe");
+        assert_rejected(&cli, "shared/pipe", "shared/pipe is a pipe");
         assert_eq!(reader.read_to_string(&mut read).expect("readable"), 0);
     } else {
         cli.run(&["export", "-o", "shared/pipe"]).success();
@@ -112,7 +107,7 @@ fn rejects_a_pipe_of_another_user() {
     }
 }
 
-/// What stands in a directory of another user is theirs to change.
+/// The owner of a directory can replace its files at any time.
 #[test]
 fn rejects_links_and_pipes_in_another_users_directory() {
     let cli = with_directory(0o1777);
@@ -120,14 +115,14 @@ fn rejects_links_and_pipes_in_another_users_directory() {
     fs::create_dir(&theirs).expect("writable");
     cli.write("precious", "precious");
     symlink("../../precious", theirs.join("link")).expect("writable");
-    make_pipe(&theirs.join("pipe"));
-    let given = ["pipe", "link"].map(|name| chown_to_nobody(&theirs.join(name)));
-    if given == [true; 2] && chown_to_nobody(&theirs) {
-        assert_refused(&cli, "shared/theirs/link", "shared/theirs/link is a link");
-        assert_refused(&cli, "shared/theirs/pipe", "shared/theirs/pipe is a pipe");
+    cli.make_pipe("shared/theirs/pipe");
+    let are_chowned = ["pipe", "link"].map(|name| chown_to_nobody(&theirs.join(name)));
+    if are_chowned == [true; 2] && chown_to_nobody(&theirs) {
+        assert_rejected(&cli, "shared/theirs/link", "shared/theirs/link is a link");
+        assert_rejected(&cli, "shared/theirs/pipe", "shared/theirs/pipe is a pipe");
         assert_eq!(cli.read("precious"), "precious");
     }
-    // A new file is the caller's alone wherever it is.
+    // A new file is safe, because it belongs to the caller.
     cli.run(&["export", "-o", "shared/theirs/new.csv"])
         .success();
 }
@@ -137,12 +132,12 @@ fn rejects_links_and_pipes_when_run_in_that_directory() {
     let cli = with_directory(0o1777);
     let inner = cli.file("shared/inner");
     fs::create_dir_all(inner.join("sub")).expect("writable");
-    make_pipe(&inner.join("list.csv"));
+    cli.make_pipe("shared/inner/list.csv");
     cli.write("precious", "precious");
     symlink("../../precious", inner.join("link.csv")).expect("writable");
-    let others =
+    let are_chowned =
         ["list.csv", "link.csv", "sub", "."].map(|name| chown_to_nobody(&inner.join(name)));
-    if others != [true; 4] {
+    if are_chowned != [true; 4] {
         return;
     }
     for (directory, file) in [
@@ -151,16 +146,13 @@ fn rejects_links_and_pipes_when_run_in_that_directory() {
         ("shared/inner/sub", "../list.csv"),
         ("shared", "inner/link.csv"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        let store = cli.file("data");
-        let command = command.args(["export", "-o", file, "--store"]).arg(store);
-        let done = command
-            .env_clear()
-            .current_dir(cli.file(directory))
-            .output();
-        let done = done.expect("it runs");
-        assert_eq!(done.status.code(), Some(1), "{directory} {file}");
-        let stderr = String::from_utf8_lossy(&done.stderr);
+        let output = landing(&cli.file(directory))
+            .args(["export", "-o", file, "--store"])
+            .arg(cli.file("data"))
+            .output()
+            .expect("the program runs");
+        assert_eq!(output.status.code(), Some(1), "{directory} {file}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains("65534"), "{stderr}");
     }
     assert_eq!(cli.read("precious"), "precious");
@@ -177,19 +169,18 @@ fn follows_links_of_the_caller_and_the_directory_owner() {
     symlink("../theirs.csv", &theirs).expect("writable");
     if chown_to_nobody(&theirs) {
         let shared = cli.file("shared");
-        lchown(&shared, Some(NOBODY), None).expect("root may");
-        fs::set_permissions(shared, Permissions::from_mode(0o1777)).expect("root may");
+        lchown(&shared, Some(NOBODY), None).expect("permitted to root");
+        fs::set_permissions(shared, Permissions::from_mode(0o1777)).expect("permitted to root");
     }
     cli.run(&["export", "-o", "shared/theirs.csv"]).success();
     assert!(cli.read("theirs.csv").contains("ann@example.com"));
 
-    let pipe = cli.file("shared/pipe");
-    make_pipe(&pipe);
+    let pipe = cli.make_pipe("shared/pipe");
     let mut options = File::options();
     let reader = options.read(true).custom_flags(O_NONBLOCK).open(&pipe);
     cli.run(&["export", "-o", "shared/pipe"]).success();
     let mut read = String::new();
-    let mut reader = reader.expect("it opens");
+    let mut reader = reader.expect("the pipe opens");
     reader.read_to_string(&mut read).expect("readable");
     assert!(read.contains("ann@example.com"));
 }
@@ -197,13 +188,13 @@ fn follows_links_of_the_caller_and_the_directory_owner() {
 #[test]
 fn keeps_another_users_partial_file() {
     let cli = with_directory(0o1777);
-    let left = cli.file("shared/.list.csv.left.partial");
-    fs::write(&left, "left").expect("writable");
-    // A pipe of that name must not stop the export either.
-    make_pipe(&cli.file("shared/.list.csv.pipe.partial"));
-    let is_chowned = chown_to_nobody(&left);
+    let partial = cli.file("shared/.list.csv.left.partial");
+    fs::write(&partial, "left").expect("writable");
+    // A pipe with such a name must not block the export.
+    cli.make_pipe("shared/.list.csv.pipe.partial");
+    let is_chowned = chown_to_nobody(&partial);
     cli.run(&["export", "-o", "shared/list.csv"]).success();
-    assert_eq!(left.exists(), is_chowned);
+    assert_eq!(partial.exists(), is_chowned);
 }
 
 #[test]

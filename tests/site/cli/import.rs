@@ -1,4 +1,4 @@
-//! `import`.
+//! `landing import`.
 
 use std::fs;
 
@@ -35,23 +35,23 @@ fn reports_invalid_lines_by_number_and_imports_the_others() {
                     ,\n\
                     ANN@example.com,2026-11-05T08:00:00Z\n\
                     eve@example.com\n";
-        let done = cli.run_with_input(&["import"], file).code(1);
-        let expected = "line 3: an address needs an @\n\
-                        line 4: the part before the @ is missing or has a character it can't have\n\
-                        line 6: its time can be read in several ways, or in none: write it as \
-                        2026-11-21T08:00:00Z, or leave its column out\n\
-                        line 7: its time is before there was e-mail\n\
-                        line 8: its time is to come\n\
-                        line 10: the address is empty\n\
+        let result = cli.run_with_input(&["import"], file).code(1);
+        let expected = "<stdin>:3: invalid address \"no address\": missing @\n\
+                        <stdin>:4: invalid address: the part before the @ is missing or has a character it can't have\n\
+                        <stdin>:6: invalid time: not a time, or ambiguous; write it as \
+                        2026-11-21T08:00:00Z, or remove the column\n\
+                        <stdin>:7: its time is before e-mail existed\n\
+                        <stdin>:8: its time is in the future\n\
+                        <stdin>:10: missing address\n\
                         2 added, 1 already there, 6 rejected\n\
-                        1 have no time there: theirs is now\n";
-        assert_eq!(stdout(&done), expected);
+                        1 has no sign-up time; the current time was used\n";
+        assert_eq!(stdout(&result), expected);
         assert_eq!(
-            stderr(&done),
-            "landing: 6 of 9 lines are wrong, see above; correct them and import standard input again\n"
+            stderr(&result),
+            "landing: <stdin>: 6 of 9 lines are invalid, see above: correct them and import the file again\n"
         );
         assert_eq!(cli.stdout(&["count"]), "2\n");
-        assert!(!stderr(&done).contains("ann@"));
+        assert!(!stderr(&result).contains("ann@"));
     }
 }
 
@@ -71,7 +71,7 @@ fn numbers_lines_as_editors_do() {
         let report: serde_json::Value = serde_json::from_str(&stdout(&report)).expect("JSON");
         let lines = report["rejected"].as_array().expect("rows").iter();
         let lines: Vec<_> = lines
-            .map(|it| it["line"].as_u64().expect("a number"))
+            .map(|row| row["line"].as_u64().expect("a number"))
             .collect();
         assert_eq!(lines, [3, 6, 8], "{file:?}");
     }
@@ -81,19 +81,23 @@ fn numbers_lines_as_editors_do() {
 fn reports_invalid_utf_8_and_invalid_json_lines() {
     for cli in all_stores() {
         let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
-        let done = cli.run_with_input(&["import"], csv).code(1);
+        let result = cli.run_with_input(&["import"], csv).code(1);
         assert!(
-            stdout(&done).contains("\nline 3: it is not UTF-8\n"),
+            stdout(&result).contains("\n<stdin>:3: invalid UTF-8: save the file as UTF-8\n"),
             "{}",
-            stdout(&done)
+            stdout(&result)
         );
         let jsonl = b"{\"email\":\"bob@example.com\",\"name\":\"Bob\"}\n\nnonsense\n\
                       {\"name\":\"Cyd\"}\n{\"email\":\"\xff\"}\n{\"email\":\"dee@example.com\"}";
-        let done = cli.run_with_input(&["import"], jsonl).code(1);
+        let result = cli.run_with_input(&["import"], jsonl).code(1);
         assert_eq!(
-            stdout(&done),
-            "column \"email\": addresses\nline 3: it is no object of JSON\nline 4: it has no \"email\"\nline 5: it is not UTF-8\n\
-             2 added, 0 already there, 3 rejected\n2 have no time there: theirs is now\n"
+            stdout(&result),
+            "column \"email\": addresses\n\
+             <stdin>:3: invalid JSON: each line must be one object\n\
+             <stdin>:4: missing \"email\"\n\
+             <stdin>:5: invalid UTF-8: save the file as UTF-8\n\
+             2 added, 0 already there, 3 rejected\n\
+             2 have no sign-up time; the current time was used\n"
         );
     }
 }
@@ -105,7 +109,7 @@ fn report_is_available_as_json() {
             "list.csv",
             "email\nann@example.com\nnone\nnew@example.com\n",
         );
-        let rejected = json!([{ "line": 3, "reason": "an address needs an @" }]);
+        let rejected = json!([{ "line": 3, "reason": "invalid address \"none\": missing @" }]);
         let report = json!({
             "columns": [{ "name": "email", "use": "email" }],
             "added": 1,
@@ -123,23 +127,23 @@ fn report_is_available_as_json() {
 fn dry_run_changes_nothing() {
     for cli in with_three_people() {
         let file = "email\nann@EXAMPLE.com\nnew@example.com\nNEW@example.com\n";
-        let done = cli.run_with_input(&["import", "--dry-run"], file).success();
+        let result = cli.run_with_input(&["import", "--dry-run"], file).success();
         assert_eq!(
-            stdout(&done),
-            "column \"email\": addresses\n1 would be added, 2 already there, 0 rejected\n3 have no time there: theirs is now\n"
+            stdout(&result),
+            "column \"email\": addresses\n1 would be added, 2 already there, 0 rejected\n3 have no sign-up time; the current time would be used\n"
         );
         assert_eq!(cli.stdout(&["count"]), "3\n");
     }
     let cli = without_server();
-    let done = cli
+    let result = cli
         .run_with_input(&["import", "--dry-run"], "email\nann@example.com\n")
         .success();
     assert_eq!(
-        stdout(&done),
+        stdout(&result),
         "column \"email\": addresses\n1 would be added, 0 already there, 0 rejected\n\
-         1 have no time there: theirs is now\n"
+         1 has no sign-up time; the current time would be used\n"
     );
-    assert_eq!(cli.file_names(), ["site"], "no list is made");
+    assert_eq!(cli.file_names(), ["site"], "no list is created");
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn rejects_a_modified_or_truncated_export() {
                 whole.replace("cyd@example.com", ""),
                 whole.replace('\n', "\r\n"),
                 whole.repeat(2),
-                // Its end is missing, in the middle of a row too, or somebody stands behind it.
+                // The trailer is missing, the last row is cut off as well, or a row follows the trailer.
                 rows.to_owned(),
                 rows[..rows.len() - 30].to_owned(),
                 format!("{whole}eve@example.com,2026-11-01\n"),
@@ -162,18 +166,22 @@ fn rejects_a_modified_or_truncated_export() {
                 let args = ["import", "--data", "other"];
                 let stderr = stderr(&cli.run_with_input(&args, broken).code(1));
                 assert!(
-                    stderr.contains("it is an export, and not as it was"),
+                    stderr.contains("this export was changed or cut off"),
                     "{stderr}"
                 );
                 assert!(stderr.contains("nothing was imported"), "{stderr}");
                 assert!(!fs::exists(cli.file("other")).expect("readable"));
             }
-            // On purpose.
+            // `--changed` accepts the modification.
             let changed = whole.replace("ann@", if name == "list.csv" { "amy@" } else { "eve@" });
-            let done = cli
+            let result = cli
                 .run_with_input(&["import", "--changed"], changed)
                 .success();
-            assert!(stdout(&done).starts_with("1 added, "), "{}", stdout(&done));
+            assert!(
+                stdout(&result).starts_with("1 added, "),
+                "{}",
+                stdout(&result)
+            );
         }
     }
 }
@@ -191,11 +199,11 @@ fn rejects_a_wrong_entry_count() {
     for cli in with_three_people() {
         cli.run(&["export", "-o", "list.csv"]).success();
         let wrong = cli.read("list.csv").replace("# 3 entries", "# 4 entries");
-        let done = cli.run_with_input(&["import"], wrong).code(1);
+        let result = cli.run_with_input(&["import"], wrong).code(1);
         assert!(
-            stderr(&done).contains("says that it has 4 entries, and has 3"),
+            stderr(&result).contains("the last line says 4 entries, but the file has 3"),
             "{}",
-            stderr(&done)
+            stderr(&result)
         );
     }
 }
@@ -204,10 +212,10 @@ fn rejects_a_wrong_entry_count() {
 fn imports_many_people_once_and_in_order() {
     for cli in all_stores() {
         let file = people_csv(3_000);
-        let done = cli.run_with_input(&["import"], file.clone()).success();
-        assert_eq!(stdout(&done), "3000 added, 0 already there, 0 rejected\n");
-        let done = cli.run_with_input(&["import"], file.clone()).success();
-        assert_eq!(stdout(&done), "0 added, 3000 already there, 0 rejected\n");
+        let result = cli.run_with_input(&["import"], file.clone()).success();
+        assert_eq!(stdout(&result), "3000 added, 0 already there, 0 rejected\n");
+        let result = cli.run_with_input(&["import"], file.clone()).success();
+        assert_eq!(stdout(&result), "0 added, 3000 already there, 0 rejected\n");
         let exported = cli.stdout(&["export"]);
         let (rows, _) = exported.trim_end().rsplit_once('\n').expect("lines");
         assert_eq!(rows.trim_start_matches('\u{feff}'), file.trim_end());
@@ -226,20 +234,20 @@ fn rejects_lines_longer_than_a_megabyte() {
                  {{\"email\":\"bob@example.com\"}}\n{long}"
             ),
         ] {
-            let done = cli.run_with_input(&["import", "--dry-run"], file).code(1);
-            let report = stdout(&done);
-            assert!(report.contains("line 2: "), "{report}");
+            let result = cli.run_with_input(&["import", "--dry-run"], file).code(1);
+            let report = stdout(&result);
+            assert!(report.contains("<stdin>:2: "), "{report}");
             assert!(
-                report.contains("it is longer than a megabyte\n"),
+                report.contains("the line is longer than 1 MiB\n"),
                 "{report}"
             );
             assert!(report.contains(" would be added"), "{report}");
         }
         let header = format!("email,{long}\nann@example.com,x\n");
-        let done = cli.run_with_input(&["import"], header).code(1);
-        let stderr = stderr(&done);
+        let result = cli.run_with_input(&["import"], header).code(1);
+        let stderr = stderr(&result);
         assert!(
-            stderr.contains("line 1: it is longer than a megabyte"),
+            stderr.contains("line 1: the line is longer than 1 MiB"),
             "{stderr}"
         );
         assert!(stderr.contains("nothing was imported"), "{stderr}");

@@ -1,4 +1,4 @@
-//! The owner's answers to the questions of `import`.
+//! `landing import`: the flags that answer its questions about status values.
 
 use super::{dry_run_counts_with, stderr, without_server};
 
@@ -13,10 +13,13 @@ const TYPES: &str = "email_address,type,creation_date\n\
 fn skip_accepts_every_value_in_the_file() {
     let cli = without_server();
     let options = ["unsubscribed", "removed", "Undeliverable", "churned"];
-    let options: Vec<_> = options.iter().flat_map(|it| ["--skip", *it]).collect();
+    let options: Vec<_> = options
+        .iter()
+        .flat_map(|status| ["--skip", *status])
+        .collect();
     let counted = dry_run_counts_with(&cli, TYPES, &options);
     assert_eq!(counted, "1 would be added, 0 already there, 4 rejected");
-    // Nothing in this column makes the program ask.
+    // A flag may also name a value about which `import` would not ask.
     let file = "email,type\nann@example.com,regular\nbob@example.com,lapsed member\n";
     let counted = dry_run_counts_with(&cli, file, &["--skip", "lapsed member"]);
     assert_eq!(counted, "1 would be added, 0 already there, 1 rejected");
@@ -32,7 +35,7 @@ fn rejects_a_status_that_matches_nothing() {
             for status in ["unsubscripted", "type=churnt", "tipe=churned", "no", ""] {
                 let args = ["import", flag, status];
                 let stderr = stderr(&cli.run_with_input(&args, file).code(1));
-                let expected = format!("no value in it is answered by {flag} {status:?}");
+                let expected = format!("no value in the file matches {flag} {status:?}");
                 assert!(stderr.contains(&expected), "{stderr}");
                 assert!(stderr.contains("nothing was imported"), "{stderr}");
             }

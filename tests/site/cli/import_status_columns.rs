@@ -1,19 +1,19 @@
-//! `import`, of columns that may say that somebody has left: the owner is asked.
+//! `landing import`: asks the owner about columns that may mark unsubscribed people.
 
 use serde_json::json;
 
 use super::{dry_run_counts, dry_run_counts_with, stderr, stdout, without_server};
 
-/// A file with two columns: two people, and what the second column says about each.
-fn file(column: &str, ann: &str, bob: &str) -> String {
+/// Returns a CSV file with two people and a second column with a quoted value for each.
+fn csv_with_column(column: &str, ann: &str, bob: &str) -> String {
     format!("email,{column}\nann@example.com,\"{ann}\"\nbob@example.com,\"{bob}\"\n")
 }
 
 #[test]
 fn asks_about_columns_that_may_mark_unsubscribed_people() {
     let cli = without_server();
-    for (column, left, stayed) in [
-        // A plain word in any column.
+    for (column, unsubscribed, subscribed) in [
+        // A single word in any column.
         ("Campaign Status", "Unsubscribed", "Sent"),
         ("Campaign Status", "Bounced", "Opened"),
         ("Message", "unsubscribed", "Hello"),
@@ -28,7 +28,7 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
         ("Lists", "news: opted-out", "news"),
         ("Notes", "She has unsubscribed.", "Likes tea"),
         ("Data", "['a', 'unsub']", "['a']"),
-        // A no.
+        // A "no" in an opt-in column.
         ("Newsletter opt-in", "No", "Yes"),
         ("GDPR consent", "false", "true"),
         ("GDPR consent", "withdrawn", "given"),
@@ -37,7 +37,7 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
         ("Receive marketing emails", "No, thanks", "Yes, please"),
         ("Receive marketing emails", "✗", "✓"),
         ("Receive marketing emails", "I don't want to", "I do"),
-        // A yes or a time.
+        // A "yes" or a time in an opt-out column.
         ("Deleted", "true", "false"),
         ("Archived", "yes", "no"),
         ("Archived", "✓", ""),
@@ -49,7 +49,7 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
         ("Bounce type", "Hard bounce", ""),
         ("Email quarantined", "true", "false"),
         ("is_excluded_from_campaigns", "true", "false"),
-        // An unknown status.
+        // An unknown value in a status or opt-in column.
         ("consent", "withdrawn", "granted"),
         ("consent", "withdrawn", ""),
         ("newsletter", "no thanks", "yes"),
@@ -60,29 +60,31 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
             "Marketing contact",
         ),
     ] {
-        let table = file(column, left, stayed);
+        let csv = csv_with_column(column, unsubscribed, subscribed);
         let object =
-            |email: &str, says: &str| format!("{}\n", json!({ "email": email, column: says }));
-        let jsonl = object("ann@example.com", left) + &object("bob@example.com", stayed);
-        // An empty name of JSON has no number that an answer could name.
-        let files = [table, jsonl]
+            |email: &str, value: &str| format!("{}\n", json!({ "email": email, column: value }));
+        let jsonl =
+            object("ann@example.com", unsubscribed) + &object("bob@example.com", subscribed);
+        // An unnamed CSV column has a number, which the flags accept. An empty JSON key has none.
+        let files = [csv, jsonl]
             .into_iter()
             .take(if column.is_empty() { 1 } else { 2 });
+        let context = format!("{column}: {unsubscribed}");
         for file in files {
-            let done = cli.run_with_input(&["import"], &*file).code(1);
-            let stderr = stderr(&done);
+            let result = cli.run_with_input(&["import"], &*file).code(1);
+            let stderr = stderr(&result);
             assert!(
                 stderr.contains("nothing was imported"),
-                "{column} {left}: {stderr}"
+                "{context}: {stderr}"
             );
             let name = if column.is_empty() { "2" } else { column };
-            let asked = format!("{name}=*");
-            let counted = dry_run_counts_with(&cli, &file, &["--skip", &asked]);
-            assert!(counted.starts_with("1 would"), "{column} {left}: {counted}");
-            let counted = dry_run_counts_with(&cli, &file, &["--keep", &asked]);
-            assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
+            let all_values = format!("{name}=*");
+            let counted = dry_run_counts_with(&cli, &file, &["--skip", &all_values]);
+            assert!(counted.starts_with("1 would"), "{context}: {counted}");
+            let counted = dry_run_counts_with(&cli, &file, &["--keep", &all_values]);
+            assert!(counted.starts_with("2 would"), "{context}: {counted}");
             let counted = dry_run_counts_with(&cli, &file, &["--ignore", name]);
-            assert!(counted.starts_with("2 would"), "{column} {left}: {counted}");
+            assert!(counted.starts_with("2 would"), "{context}: {counted}");
         }
     }
 }
@@ -114,9 +116,12 @@ fn asks_nothing_about_ordinary_columns() {
         ("Hand", "left", "right"),
         ("unsubscribe_token", "1709645000", "1709645001"),
     ] {
-        for file in [file(column, ann, bob), file(column, bob, ann)] {
-            let done = cli.run_with_input(&["import", "--dry-run"], file).success();
-            let report = stdout(&done);
+        for file in [
+            csv_with_column(column, ann, bob),
+            csv_with_column(column, bob, ann),
+        ] {
+            let result = cli.run_with_input(&["import", "--dry-run"], file).success();
+            let report = stdout(&result);
             assert!(report.contains("2 would be added"), "{column}: {report}");
         }
     }
@@ -172,7 +177,7 @@ fn asks_about_values_in_nested_json() {
             assert!(counted.starts_with(&format!("{added} would")), "{counted}");
         }
     }
-    // The address of somebody else, and objects that say nothing of the kind.
+    // The address of another person, and objects without a status.
     let file = "{\"referrer\":{\"email\":\"eve@example.com\"}}\n\
                 {\"email\":\"bob@example.com\",\"address\":{\"state\":\"Bern\",\"ok\":false},\"ids\":[1,2],\"x\":{}}\n";
     let counted = dry_run_counts(&cli, file);
@@ -204,7 +209,7 @@ fn asks_about_each_item_of_a_list_value() {
         let counted = dry_run_counts_with(&cli, file, options);
         assert!(counted.starts_with(&format!("{added} would")), "{counted}");
     }
-    // One part is not answered yet.
+    // The other item has no answer yet.
     let counted = dry_run_counts_with(&cli, file, &["--keep", "unsubscribed"]);
     assert!(counted.contains("says \"bounced\""), "{counted}");
 }
@@ -223,19 +228,6 @@ fn asks_once_about_all_times_in_a_column() {
         let counted = dry_run_counts_with(&cli, file, &["--skip", answer]);
         assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
     }
-}
-
-#[test]
-fn asks_about_an_empty_consent_cell() {
-    let cli = without_server();
-    let stderr = stderr(
-        &cli.run_with_input(&["import"], file("GDPR consent", "yes", ""))
-            .code(1),
-    );
-    assert!(
-        stderr.contains("column \"GDPR consent\" says \"\" (1 person)"),
-        "{stderr}"
-    );
 }
 
 #[test]
@@ -259,16 +251,22 @@ fn rejects_a_row_with_more_cells_than_columns() {
                 ANN@example.com,Ann,active\n";
     let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
     assert!(
-        report.contains("line 2: it has more cells than the first row"),
+        report.contains("<stdin>:2: more cells than in the first row"),
         "{report}"
     );
-    assert!(report.contains("line 6: has left the list"), "{report}");
+    assert!(
+        report.contains("<stdin>:6: skipped: unsubscribed"),
+        "{report}"
+    );
     assert!(
         report.contains("3 would be added, 0 already there, 2 rejected"),
         "{report}"
     );
     let file = "ann@example.com\nbob@example.com,unsubscribed\ncyd@example.com,\n";
     let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
-    assert!(report.contains("line 2: it has more cells"), "{report}");
+    assert!(
+        report.contains("<stdin>:2: more cells than in the first row"),
+        "{report}"
+    );
     assert!(report.contains("2 would be added"), "{report}");
 }

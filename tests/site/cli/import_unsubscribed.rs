@@ -1,11 +1,11 @@
-//! `import`, of files that say who has left the list they come from.
+//! `landing import`: files that mark unsubscribed people.
 
 use serde_json::json;
 
 use super::{all_stores, dry_run_counts, dry_run_counts_with, stderr, stdout, without_server};
 
-/// A file with two columns: two people, and what the second column says about each.
-fn file(column: &str, ann: &str, bob: &str) -> String {
+/// Returns a CSV file with two people and a second column with a value for each, unquoted.
+fn csv_with_column(column: &str, ann: &str, bob: &str) -> String {
     format!("email,{column}\nann@example.com,{ann}\nbob@example.com,{bob}\n")
 }
 
@@ -42,7 +42,7 @@ fn imports_subscribed_people() {
         ("bounce count", "3"),
     ] {
         assert_eq!(
-            dry_run_counts(&cli, &file(column, value, value)),
+            dry_run_counts(&cli, &csv_with_column(column, value, value)),
             "2 would be added, 0 already there, 0 rejected",
             "{column}: {value}"
         );
@@ -52,7 +52,11 @@ fn imports_subscribed_people() {
 #[test]
 fn skips_unsubscribed_people() {
     let cli = without_server();
-    for (column, left, stayed) in [
+    for (column, unsubscribed, subscribed) in [
+        ("Status", "Unsubscribed", "Subscribed"),
+        ("Unsubscribed on", "2024-02-29", "no"),
+        ("Unsubscribed", "true", "no"),
+        ("opt-out date", "2024-02-29 08:00", "no"),
         ("status", "inactive", "active"),
         ("status", "complained", "active"),
         ("status", "Opted out", "Opted in"),
@@ -88,12 +92,14 @@ fn skips_unsubscribed_people() {
         ("Unsubscribed", "unsubscribed", "-"),
     ] {
         let expected = "1 would be added, 0 already there, 1 rejected";
-        let csv = file(column, left, stayed);
-        assert_eq!(dry_run_counts(&cli, &csv), expected, "{column}: {left}");
+        let context = format!("{column}: {unsubscribed}");
+        let csv = csv_with_column(column, unsubscribed, subscribed);
+        assert_eq!(dry_run_counts(&cli, &csv), expected, "{context}");
         let object =
-            |email: &str, says: &str| format!("{}\n", json!({"email": email, column: says}));
-        let jsonl = object("ann@example.com", left) + &object("bob@example.com", stayed);
-        assert_eq!(dry_run_counts(&cli, &jsonl), expected, "{column}: {left}");
+            |email: &str, value: &str| format!("{}\n", json!({"email": email, column: value}));
+        let jsonl =
+            object("ann@example.com", unsubscribed) + &object("bob@example.com", subscribed);
+        assert_eq!(dry_run_counts(&cli, &jsonl), expected, "{context}");
     }
 }
 
@@ -121,8 +127,8 @@ fn asks_about_an_unknown_status_before_importing() {
     for cli in all_stores() {
         for (file, line) in [(csv, 3), (jsonl, 2)] {
             for args in [&["import"][..], &["import", "--dry-run"]] {
-                let done = cli.run_with_input(args, file).code(1);
-                let stderr = stderr(&done);
+                let result = cli.run_with_input(args, file).code(1);
+                let stderr = stderr(&result);
                 for part in [
                     "nothing was imported".to_owned(),
                     format!("line {line}: column \"status\" says \"Trialing\" (2 people)"),
@@ -137,25 +143,25 @@ fn asks_about_an_unknown_status_before_importing() {
                     assert!(stderr.contains(&part), "{part}: {stderr}");
                 }
                 assert!(!stderr.contains('@'), "{stderr}");
-                assert!(stdout(&done).contains("column \"status\""));
+                assert!(stdout(&result).contains("column \"status\""));
             }
-            let all = |answers: &[&str]| {
-                let args = [&["import", "--dry-run"], answers].concat();
-                let done = cli.run_with_input(&args, file).success();
-                let report = stdout(&done);
+            let counts_with = |flags: &[&str]| {
+                let args = [&["import", "--dry-run"], flags].concat();
+                let result = cli.run_with_input(&args, file).success();
+                let report = stdout(&result);
                 let counts = report.lines().find(|line| line.contains("added"));
                 counts.expect("a count").to_owned()
             };
             assert_eq!(
-                all(&["--keep", "trialing", "--skip", "PAUSED"]),
+                counts_with(&["--keep", "trialing", "--skip", "PAUSED"]),
                 "3 would be added, 0 already there, 1 rejected"
             );
             assert_eq!(
-                all(&["--keep", "paused", "--skip", "trialing"]),
+                counts_with(&["--keep", "paused", "--skip", "trialing"]),
                 "2 would be added, 0 already there, 2 rejected"
             );
             assert_eq!(
-                all(&["--ignore", "Status"]),
+                counts_with(&["--ignore", "Status"]),
                 "4 would be added, 0 already there, 0 rejected"
             );
         }
@@ -167,66 +173,70 @@ fn asks_about_an_unknown_status_before_importing() {
 #[test]
 fn keep_overrides_the_guessed_meaning_of_a_status() {
     let cli = without_server();
-    let csv = file("status", "inactive", "active");
-    let done = cli
+    let csv = csv_with_column("status", "inactive", "active");
+    let result = cli
         .run_with_input(&["import", "--keep", "inactive"], csv)
         .success();
-    assert!(stdout(&done).contains("2 added"), "{}", stdout(&done));
+    assert!(stdout(&result).contains("2 added"), "{}", stdout(&result));
 }
 
 #[test]
 fn asks_when_everybody_would_be_skipped() {
     for cli in all_stores() {
         let csv = "email,status\nann@example.com,unsubscribed\nno address,unsubscribed\n";
-        let done = cli.run_with_input(&["import"], csv).code(1);
-        let stderr = stderr(&done);
+        let result = cli.run_with_input(&["import"], csv).code(1);
+        let stderr = stderr(&result);
         assert!(stderr.contains("nothing was imported"), "{stderr}");
-        assert!(stderr.contains("all 2 people"), "{stderr}");
+        assert!(
+            stderr.contains(
+                "everybody in the file would be skipped because of column \"status\" (2 people)"
+            ),
+            "{stderr}"
+        );
         assert!(stderr.contains("--skip-all"), "{stderr}");
-        let done = cli.run_with_input(&["import", "--skip-all"], csv).success();
-        assert!(stdout(&done).contains("0 added, 0 already there, 2 rejected"));
-        let done = cli
+        let result = cli.run_with_input(&["import", "--skip-all"], csv).success();
+        assert!(stdout(&result).contains("0 added, 0 already there, 2 rejected"));
+        let result = cli
             .run_with_input(&["import", "--ignore", "status"], csv)
             .code(1);
-        assert!(stdout(&done).contains("1 added, 0 already there, 1 rejected"));
+        assert!(stdout(&result).contains("1 added, 0 already there, 1 rejected"));
     }
 }
 
 #[test]
 fn asks_about_an_unclear_value_in_an_unsubscribed_column() {
     let cli = without_server();
-    let csv = file("unsubscribed", "true", "perhaps");
-    let done = cli.run_with_input(&["import"], csv).code(1);
+    let csv = csv_with_column("unsubscribed", "true", "perhaps");
+    let result = cli.run_with_input(&["import"], csv).code(1);
     let expected = "line 3: column \"unsubscribed\" says \"perhaps\" (1 person)";
-    assert!(stderr(&done).contains(expected), "{}", stderr(&done));
+    assert!(stderr(&result).contains(expected), "{}", stderr(&result));
 }
 
 #[test]
 fn asks_about_an_empty_cell_in_an_opt_in_column() {
-    let cli = without_server();
-    let csv = file("newsletter", "yes", "");
-    let done = cli.run_with_input(&["import"], &*csv).code(1);
-    assert!(
-        stderr(&done).contains("says \"\" (1 person)"),
-        "{}",
-        stderr(&done)
-    );
-    let done = cli
-        .run_with_input(&["import", "--skip", ""], &*csv)
-        .success();
-    assert!(stdout(&done).contains("1 added, 0 already there, 1 rejected"));
+    for column in ["newsletter", "GDPR consent"] {
+        let cli = without_server();
+        let csv = csv_with_column(column, "yes", "");
+        let stderr = stderr(&cli.run_with_input(&["import"], &*csv).code(1));
+        let expected = format!("column {column:?} says \"\" (1 person)");
+        assert!(stderr.contains(&expected), "{stderr}");
+        let result = cli
+            .run_with_input(&["import", "--skip", ""], &*csv)
+            .success();
+        assert!(stdout(&result).contains("1 added, 0 already there, 1 rejected"));
+    }
 }
 
 #[test]
 fn question_omits_addresses_and_long_values() {
     let cli = without_server();
     let long = "long ".repeat(1000);
-    let csv = file("status", "ann@example.com", &long);
+    let csv = csv_with_column("status", "ann@example.com", &long);
     let many: String = (0..500)
-        .map(|it| format!("{it}@example.com,odd{it}\n"))
+        .map(|number| format!("{number}@example.com,odd{number}\n"))
         .collect();
-    let done = cli.run_with_input(&["import"], csv + &many).code(1);
-    let (stderr, stdout) = (stderr(&done), stdout(&done));
+    let result = cli.run_with_input(&["import"], csv + &many).code(1);
+    let (stderr, stdout) = (stderr(&result), stdout(&result));
     assert!(
         !stderr.contains('@') && !stdout.contains('@'),
         "{stderr}{stdout}"
@@ -239,14 +249,14 @@ fn question_omits_addresses_and_long_values() {
 #[test]
 fn rejects_ignore_for_a_missing_column() {
     let cli = without_server();
-    let csv = file("status", "active", "active");
-    let done = cli
+    let csv = csv_with_column("status", "active", "active");
+    let result = cli
         .run_with_input(&["import", "--ignore", "stauts"], csv)
         .code(1);
     assert!(
-        stderr(&done).contains("there is no column \"stauts\""),
+        stderr(&result).contains("there is no column \"stauts\""),
         "{}",
-        stderr(&done)
+        stderr(&result)
     );
 }
 
@@ -259,19 +269,19 @@ fn report_lists_each_column_and_its_use() {
                    cyd@example.com,2024-01-03,,Active,2024-02-01,https://example.com/3,Cyd\n";
         let report = "column \"E-mail\": addresses\n\
                       column \"Optin time\": sign-up times\n\
-                      column \"Created at\": sign-up times, where \"Optin time\" has none\n\
+                      column \"Created at\": sign-up times where \"Optin time\" is empty\n\
                       column \"Status\": skips \"Bounced\"; imports \"Active\"\n\
                       column \"unsubscribed_at\": skips people with a time\n\
-                      column \"unsubscribe\": ignored, it holds links\n\
-                      line 3: has left the list that this comes from\n\
-                      line 4: has left the list that this comes from\n\
+                      column \"unsubscribe\": ignored: contains links\n\
+                      <stdin>:3: skipped: unsubscribed\n\
+                      <stdin>:4: skipped: unsubscribed\n\
                       1 would be added, 0 already there, 2 rejected\n";
-        let done = cli.run_with_input(&["import", "--dry-run"], csv).success();
-        assert_eq!(stdout(&done), report);
-        let done = cli
+        let result = cli.run_with_input(&["import", "--dry-run"], csv).success();
+        assert_eq!(stdout(&result), report);
+        let result = cli
             .run_with_input(&["import", "--dry-run", "--json"], csv)
             .success();
-        let report: serde_json::Value = serde_json::from_str(&stdout(&done)).expect("JSON");
+        let report: serde_json::Value = serde_json::from_str(&stdout(&result)).expect("JSON");
         assert_eq!(
             report["columns"],
             json!([
@@ -290,12 +300,12 @@ fn report_lists_each_column_and_its_use() {
 fn malformed_header_row_stops_the_import() {
     let cli = without_server();
     let csv = "email,\"status\nann@example.com,unsubscribed\n";
-    let done = cli.run_with_input(&["import"], csv).code(1);
-    assert!(stderr(&done).contains("line 1: "), "{}", stderr(&done));
+    let result = cli.run_with_input(&["import"], csv).code(1);
+    assert!(stderr(&result).contains("line 1: "), "{}", stderr(&result));
     assert!(
-        stderr(&done).contains("nothing was imported"),
+        stderr(&result).contains("nothing was imported"),
         "{}",
-        stderr(&done)
+        stderr(&result)
     );
 }
 
@@ -303,13 +313,13 @@ fn malformed_header_row_stops_the_import() {
 fn asks_about_an_unsubscribed_value_in_any_column() {
     let cli = without_server();
     for file in [
-        file("type", "regular", "unsubscribed"),
-        file("Email Deliverability", "good", "Bounced"),
-        file("plan_status", "", "opted out"),
+        csv_with_column("type", "regular", "unsubscribed"),
+        csv_with_column("Email Deliverability", "good", "Bounced"),
+        csv_with_column("plan_status", "", "opted out"),
         "ann@example.com,active\nbob@example.com,unsubscribed\n".to_owned(),
     ] {
-        let done = cli.run_with_input(&["import"], file.clone()).code(1);
-        let stderr = stderr(&done);
+        let result = cli.run_with_input(&["import"], file.clone()).code(1);
+        let stderr = stderr(&result);
         assert!(stderr.contains("nothing was imported"), "{file}: {stderr}");
         assert!(stderr.contains("--skip STATUS"), "{file}: {stderr}");
         let word = file.trim_end().rsplit(',').next().expect("a cell");
@@ -319,8 +329,8 @@ fn asks_about_an_unsubscribed_value_in_any_column() {
             assert!(counted.starts_with(&expected), "{file} {flag}: {counted}");
         }
     }
-    // A phone may have other wishes.
-    let sms = file("SMS Marketing Consent", "SUBSCRIBED", "UNSUBSCRIBED");
+    // A status of text messages says nothing about e-mail.
+    let sms = csv_with_column("SMS Marketing Consent", "SUBSCRIBED", "UNSUBSCRIBED");
     assert!(dry_run_counts(&cli, &sms).starts_with("2 would be added"));
 }
 
@@ -329,8 +339,8 @@ fn asks_to_split_a_file_with_two_header_rows() {
     let cli = without_server();
     let file = "email,name\nann@example.com,Ann\n\
                 email,UNSUB_TIME\nbob@example.com,2024-03-03 03:03:03\n";
-    let done = cli.run_with_input(&["import"], file).code(1);
-    let stderr = stderr(&done);
+    let result = cli.run_with_input(&["import"], file).code(1);
+    let stderr = stderr(&result);
     assert!(stderr.contains("line 3 is a second header row"), "{stderr}");
     assert!(stderr.contains("nothing was imported"), "{stderr}");
 }

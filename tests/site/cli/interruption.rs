@@ -1,4 +1,4 @@
-//! Commands that are cut off in the middle, and run again.
+//! Interrupts commands in the middle, and runs them again.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,10 @@ use std::{
 use super::{TestCli, all_stores, people_csv, stderr, with_server};
 use crate::process::signal;
 
-const PEOPLE: usize = 100_000;
+/// Enough people that an import can be interrupted.
+const IMPORTED: usize = 100_000;
+/// Enough people that an export can be interrupted.
+const EXPORTED: usize = 30_000;
 
 impl TestCli {
     fn spawn(&self, args: &[&str]) -> Child {
@@ -20,63 +23,59 @@ impl TestCli {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("it starts")
+            .expect("the program starts")
     }
 
-    /// Files that are not complete.
+    /// The names of incomplete exports.
     fn partials(&self) -> Vec<String> {
         let mut names = self.file_names();
         names.retain(|name| name.ends_with(".partial"));
         names
     }
 
-    /// What grows with the list.
+    /// A number that grows with the list.
     fn size(&self) -> u64 {
         match &self.server {
-            Some(server) if self.database.is_some() => {
-                let count = server.count();
-                let digits = count.trim_matches(|c: char| !c.is_ascii_digit());
-                digits.parse().expect("a number")
-            }
+            Some(server) if self.database.is_some() => server.count(),
             _ => fs::metadata(self.file("data/waitlist/db")).map_or(0, |file| file.len()),
         }
     }
 
-    /// Everybody on the list, once each.
-    fn people(&self) -> BTreeSet<String> {
+    /// Returns the lines of `list`, which must differ from each other.
+    fn listed_once(&self) -> BTreeSet<String> {
         let listed = self.listed();
-        let people: BTreeSet<_> = listed.iter().cloned().collect();
-        assert_eq!(people.len(), listed.len(), "nobody twice");
-        people
+        let unique: BTreeSet<_> = listed.iter().cloned().collect();
+        assert_eq!(unique.len(), listed.len(), "an entry is listed twice");
+        unique
     }
 }
 
 #[test]
 fn killed_import_can_be_repeated_without_loss_or_duplicates() {
     for cli in all_stores() {
-        let file = people_csv(PEOPLE);
+        let file = people_csv(IMPORTED);
         cli.write("people.csv", &file);
-        // An empty list.
+        // Creates an empty list.
         cli.run_with_input(&["import"], "email\n").success();
-        let mut cut_off = 0;
+        let mut interrupted = 0;
         for _ in 0..4 {
             let before = cli.size();
             let mut import = cli.spawn(&["import", "people.csv"]);
-            // Its first people are on the way to the list.
-            let is_over = loop {
-                match import.try_wait().expect("it runs") {
+            // Wait until the list grows.
+            let is_finished = loop {
+                match import.try_wait().expect("the program runs") {
                     Some(_) => break true,
                     None if cli.size() > before => break false,
                     None => thread::yield_now(),
                 }
             };
-            import.kill().expect("it may be over");
-            import.wait().expect("it ends");
-            let there = cli.people().len();
-            cut_off += u32::from(!is_over && there < PEOPLE);
+            import.kill().expect("a child process");
+            import.wait().expect("the process ends");
+            let listed = cli.listed_once().len();
+            interrupted += u32::from(!is_finished && listed < IMPORTED);
             cli.run(&["check"]).success();
         }
-        assert!(cut_off > 0, "none was cut off in the middle");
+        assert!(interrupted > 0, "no import was interrupted");
         cli.run(&["import", "people.csv"]).success();
         let expected: BTreeSet<_> = file
             .lines()
@@ -84,62 +83,59 @@ fn killed_import_can_be_repeated_without_loss_or_duplicates() {
             .filter_map(|line| line.split_once(','))
             .map(|(email, time)| format!("{time}\t{email}"))
             .collect();
-        assert_eq!(cli.people(), expected);
+        assert_eq!(cli.listed_once(), expected);
     }
 }
 
 #[test]
 fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
     for cli in all_stores() {
-        cli.run_with_input(&["import"], people_csv(PEOPLE))
+        cli.run_with_input(&["import"], people_csv(EXPORTED))
             .success();
         cli.write("list.csv", "older");
-        let mut cut_off = 0;
-        for how in ["-KILL", "-INT", "-TERM", "-HUP", "-KILL"] {
+        let mut interrupted = 0;
+        for name in ["-KILL", "-INT", "-TERM", "-HUP", "-KILL"] {
             let before = cli.partials();
             let mut export = cli.spawn(&["export", "-o", "list.csv"]);
-            // Its first bytes are on the way.
-            let is_over = loop {
-                let is_new = |name: &String| !before.contains(name);
-                let size = |name: &String| fs::metadata(cli.file(name)).map_or(0, |it| it.len());
-                match export.try_wait().expect("it runs") {
+            // Wait until the export has written its first bytes.
+            let is_writing = || {
+                cli.partials().iter().any(|partial| {
+                    let size = fs::metadata(cli.file(partial)).map_or(0, |file| file.len());
+                    !before.contains(partial) && size > 0
+                })
+            };
+            let is_finished = loop {
+                match export.try_wait().expect("a child process") {
                     Some(_) => break true,
-                    None if cli
-                        .partials()
-                        .iter()
-                        .filter(|it| is_new(it))
-                        .any(|it| size(it) > 0) =>
-                    {
-                        break false;
-                    }
+                    None if is_writing() => break false,
                     None => thread::yield_now(),
                 }
             };
-            if !is_over {
-                signal(export.id(), how);
+            if !is_finished {
+                signal(export.id(), name);
             }
-            export.wait().expect("it ends");
+            export.wait().expect("the process ends");
             if cli.read("list.csv") != "older" {
-                // The signal came late.
+                // The export finished before the signal.
                 let report = cli.stdout(&["import", "list.csv"]);
                 assert!(
-                    report.contains(&format!(" {PEOPLE} already there")),
+                    report.contains(&format!(" {EXPORTED} already there")),
                     "{report}"
                 );
                 cli.write("list.csv", "older");
                 continue;
             }
-            cut_off += 1;
-            let left = cli.partials().len();
-            assert_eq!(left, usize::from(how == "-KILL"), "{how}");
+            interrupted += 1;
+            let partials = cli.partials().len();
+            assert_eq!(partials, usize::from(name == "-KILL"), "{name}");
         }
-        assert!(cut_off > 0, "none was cut off in the middle");
+        assert!(interrupted > 0, "no export was interrupted");
         cli.run(&["export", "-o", "list.csv"]).success();
         assert_eq!(cli.partials(), [""; 0]);
         let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
-            format!("0 added, {PEOPLE} already there, 0 rejected\n")
+            format!("0 added, {EXPORTED} already there, 0 rejected\n")
         );
     }
 }
@@ -147,47 +143,48 @@ fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
 #[test]
 fn import_reports_a_server_shutdown_and_keeps_its_progress() {
     let mut cli = with_server();
-    // The signal must not come late.
-    let people = PEOPLE * 3;
+    // Enough people that the import cannot finish before the signal.
+    let people = IMPORTED * 3;
     cli.write("people.csv", people_csv(people));
-    let mut server = cli.server.take().expect("it runs");
-    let done = thread::scope(|scope| {
+    let mut server = cli.server.take().expect("the program runs");
+    let result = thread::scope(|scope| {
         let import = scope.spawn(|| cli.run(&["import", "people.csv"]));
-        while server.count() == "{\"count\":0}" && !import.is_finished() {}
+        while server.count() == 0 && !import.is_finished() {}
         server.signal("-TERM");
         assert_eq!(server.wait_for_exit(), Some(0));
         import.join().expect("no panic")
     });
-    let stderr = stderr(&done.code(1));
+    let stderr = stderr(&result.code(1));
     assert!(
-        stderr.contains("the server does not answer; if it was stopped, run this again"),
+        stderr.contains("the server does not respond: ")
+            && stderr.contains("; if it was stopped, run the command again"),
         "{stderr}"
     );
     assert!(
         stderr.contains("were added before that: import it again"),
         "{stderr}"
     );
-    let there = cli.people().len();
-    assert!(there > 0 && there < people, "{there}");
+    let listed = cli.listed_once().len();
+    assert!(listed > 0 && listed < people, "{listed}");
     cli.run(&["import", "people.csv"]).success();
-    assert_eq!(cli.people().len(), people);
+    assert_eq!(cli.listed_once().len(), people);
 }
 
 #[test]
 fn concurrent_exports_to_one_file_do_not_mix() {
     for cli in all_stores() {
-        cli.run_with_input(&["import"], people_csv(PEOPLE))
+        cli.run_with_input(&["import"], people_csv(EXPORTED))
             .success();
         let mut exports = [(); 2].map(|()| cli.spawn(&["export", "-o", "list.csv"]));
         for export in &mut exports {
-            // Without a server, one waits for the list.
-            assert!(export.wait().expect("it ends").success());
+            // Without a server, one export waits until the other one releases the list.
+            assert!(export.wait().expect("the process ends").success());
         }
         assert_eq!(cli.partials(), [""; 0]);
         let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
-            format!("0 added, {PEOPLE} already there, 0 rejected\n")
+            format!("0 added, {EXPORTED} already there, 0 rejected\n")
         );
     }
 }

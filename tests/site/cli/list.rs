@@ -1,4 +1,4 @@
-//! `count` and `list`.
+//! `landing count` and `landing list`.
 
 use super::{all_stores, rfc3339, with_three_people, without_server};
 
@@ -45,7 +45,7 @@ fn list_filters_by_time_and_limit() {
             chosen(&["--since", "2026-11-02", "--until", "2026-11-03"]),
             "Bob"
         );
-        // Three days ago, and a moment ago.
+        // Times relative to now.
         let days = |days: u64| {
             let time = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
             rfc3339(time)
@@ -73,12 +73,12 @@ fn invalid_time_error_shows_the_expected_format() {
 fn rejects_a_time_with_a_zone_name() {
     let cli = without_server();
     for option in ["--since", "--until"] {
-        // Later than any time that is known here, in its zone.
+        // In UTC, this time is after the last supported one.
         cli.run(&["list", option, "9999-12-30T21:00:00-05:00"])
             .code(2);
         let time = "2026-11-01T08:00:00[Europe/Berlin]";
         let stderr = super::stderr(&cli.run(&["list", option, time]).code(2));
-        assert!(stderr.contains("zone in brackets"), "{stderr}");
+        assert!(stderr.contains("zones in brackets"), "{stderr}");
         assert!(stderr.contains("2026-11-21T08:00:00+01:00"), "{stderr}");
     }
 }
@@ -103,7 +103,7 @@ fn list_succeeds_when_the_reader_stops_early() {
     }
 }
 
-/// util-linux's `script` is a terminal.
+/// `script` of util-linux runs the command on a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn list_prints_a_table_on_a_terminal() {
@@ -111,7 +111,7 @@ fn list_prints_a_table_on_a_terminal() {
         let command = format!("'{}' list --limit 1", env!("CARGO_BIN_EXE_landing"));
         let mut script = cli.command_for("script");
         script.args(["-qec", &command, "/dev/null"]);
-        let output = script.output().expect("script");
+        let output = script.output().expect("script runs");
         assert_eq!(
             String::from_utf8_lossy(&output.stdout).replace('\r', ""),
             "JOINED AT                 EMAIL\n2026-11-03T08:00:00.000Z  cyd@example.com\n"
@@ -135,7 +135,7 @@ fn long_commands_show_progress_on_a_terminal() {
             script
                 .args(["-qec", &command, "/dev/null"])
                 .env("TERM", "xterm");
-            let output = script.output().expect("script");
+            let output = script.output().expect("script runs");
             let shown = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(output.status.success(), "{args}: {shown}");
             assert!(
@@ -152,7 +152,7 @@ fn reports_a_missing_list_and_creates_none() {
     for command in ["count", "list", "export", "stats", "check"] {
         let stderr = super::stderr(&cli.run(&[command]).code(1));
         assert_eq!(
-            stderr, "landing: there is no waitlist in data; name its place with --store\n",
+            stderr, "landing: there is no waitlist in data; choose its location with --store\n",
             "{command}"
         );
     }

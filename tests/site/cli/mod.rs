@@ -1,10 +1,11 @@
-//! The owner's half: each command as the shell has it, with a server that holds the list, without one, and
-//! with the list in a database.
+//! Runs the commands with a list in three places: in a directory, in a directory that a server has locked,
+//! and in a database that a server uses as well.
 
 mod blocked_stdout;
 mod check;
 mod clock_skew;
 mod control_socket;
+mod documentation_examples;
 mod erase;
 mod export;
 mod export_shared_directory;
@@ -17,7 +18,6 @@ mod import_status_columns;
 mod import_unsubscribed;
 mod interruption;
 mod list;
-mod readme_examples;
 mod stats;
 mod usage;
 
@@ -30,31 +30,33 @@ use std::{
 
 use assert_cmd::{Command, assert::Assert};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::{
     postgres_server::SHARED_SERVER,
     process::{Sandbox, ServerProcess},
 };
 
-/// A place with a list, or without one yet.
+/// A place in which a test runs commands.
 pub(super) struct TestCli {
     sandbox: Sandbox,
     server: Option<ServerProcess>,
-    /// The database that the list is in, if it is in one.
+    /// The URL of the database, if the list is in one.
     database: Option<String>,
 }
 
-/// Wherever a list can be, without one or with an empty one.
+/// Returns the three places a list can be in. The directory without a server has no list yet, the other lists
+/// are empty.
 pub(super) fn all_stores() -> [TestCli; 3] {
     [without_server(), with_server(), with_database()]
 }
 
-/// The same with three people on the list.
+/// Like [`all_stores`], with three people on each list.
 pub(super) fn with_three_people() -> [TestCli; 3] {
     all_stores().map(TestCli::with_three_people)
 }
 
-/// A directory that no server holds.
+/// Returns a directory without a server and without a list.
 pub(super) fn without_server() -> TestCli {
     TestCli {
         sandbox: Sandbox::new(),
@@ -63,7 +65,7 @@ pub(super) fn without_server() -> TestCli {
     }
 }
 
-/// A directory that a server holds.
+/// Returns a directory whose empty list a server has locked.
 pub(super) fn with_server() -> TestCli {
     let sandbox = Sandbox::new();
     TestCli {
@@ -73,7 +75,7 @@ pub(super) fn with_server() -> TestCli {
     }
 }
 
-/// A database that a server uses too.
+/// Returns an empty list in a database that a server uses as well.
 pub(super) fn with_database() -> TestCli {
     let (sandbox, database) = (Sandbox::new(), SHARED_SERVER.create_database());
     let mut command = sandbox.command();
@@ -85,12 +87,40 @@ pub(super) fn with_database() -> TestCli {
     }
 }
 
+/// Returns a directory, with or without a server, whose list has one record with this content. It is written
+/// with sled itself, because the program would reject it.
+fn with_raw_record(record: &[u8], is_served: bool) -> TestCli {
+    let sandbox = Sandbox::new();
+    write_raw_records(&sandbox, [(0, record.to_vec())]);
+    TestCli {
+        server: is_served.then(|| sandbox.serve()),
+        sandbox,
+        database: None,
+    }
+}
+
+/// Creates a list and writes records with sled itself. The first record, number 0, would otherwise hold one
+/// person.
+fn write_raw_records(sandbox: &Sandbox, records: impl IntoIterator<Item = (u64, Vec<u8>)>) {
+    sandbox.serve().join("ann@example.com");
+    let database = sled::open(sandbox.path().join("data/waitlist")).expect("sled opens");
+    let entries = database.open_tree("entries").expect("a tree");
+    for (number, record) in records {
+        let written = entries.insert(number.to_be_bytes(), record);
+        written.expect("writable");
+    }
+}
+
 impl TestCli {
     fn command(&self) -> Command {
-        self.command_for(env!("CARGO_BIN_EXE_landing")).into()
+        self.landing().into()
     }
 
-    /// Another program, that calls this one.
+    fn landing(&self) -> process::Command {
+        self.command_for(env!("CARGO_BIN_EXE_landing"))
+    }
+
+    /// Returns a command that runs another program in the sandbox, such as a shell.
     fn command_for(&self, program: &str) -> process::Command {
         let mut command = process::Command::new(program);
         let path = env::var_os("PATH").unwrap_or_default();
@@ -111,30 +141,29 @@ impl TestCli {
         self
     }
 
-    /// Runs a command.
     fn run(&self, args: &[&str]) -> Assert {
         self.command().args(args).assert()
     }
 
-    /// Runs a command that reads.
+    /// Runs a command with this standard input.
     fn run_with_input(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Assert {
         self.command().args(args).write_stdin(input).assert()
     }
 
-    /// What a command prints that succeeds.
+    /// Runs a command that must succeed without writing to standard error, and returns its output.
     fn stdout(&self, args: &[&str]) -> String {
-        let done = self.run(args).success();
-        assert_eq!(stderr(&done), "", "a pipe is told nothing else");
-        stdout(&done)
+        let result = self.run(args).success();
+        assert_eq!(stderr(&result), "", "standard error");
+        stdout(&result)
     }
 
-    /// The JSON that a command prints.
+    /// Runs a command with `--json` and returns its output.
     fn json(&self, args: &[&str]) -> Value {
         let stdout = stdout(&self.run(&[args, &["--json"]].concat()));
-        serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("no JSON: {stdout}"))
+        serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("not JSON: {stdout}"))
     }
 
-    /// The lines of the list, the oldest first.
+    /// Returns the lines of `list`, oldest first.
     fn listed(&self) -> Vec<String> {
         let list = self.stdout(&["list"]);
         list.lines().rev().map(str::to_owned).collect()
@@ -152,6 +181,15 @@ impl TestCli {
         fs::read_to_string(self.file(name)).expect("readable")
     }
 
+    /// Creates a named pipe.
+    fn make_pipe(&self, name: &str) -> PathBuf {
+        let pipe = self.file(name);
+        let status = process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(status.expect("mkfifo runs").success());
+        pipe
+    }
+
+    /// Returns the names in the sandbox, sorted.
     fn file_names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.sandbox.path())
             .expect("readable")
@@ -168,35 +206,44 @@ impl TestCli {
     }
 }
 
-fn stdout(done: &Assert) -> String {
-    String::from_utf8(done.get_output().stdout.clone()).expect("text")
+fn stdout(result: &Assert) -> String {
+    String::from_utf8(result.get_output().stdout.clone()).expect("text")
 }
 
-/// The count that a dry run prints, or everything it prints if there is no count.
+/// Returns the line with the counts that a dry run prints, or its whole output if it prints none.
 fn dry_run_counts(cli: &TestCli, file: &str) -> String {
     dry_run_counts_with(cli, file, &[])
 }
 
-/// The same with more options.
+/// Like [`dry_run_counts`], with more options.
 fn dry_run_counts_with(cli: &TestCli, file: &str, options: &[&str]) -> String {
     let args = [&["import", "--dry-run"], options].concat();
-    let done = cli.run_with_input(&args, file);
-    let report = stdout(&done);
+    let result = cli.run_with_input(&args, file);
+    let report = stdout(&result);
     let counts = report.lines().find(|line| line.contains(" would be added"));
-    counts.map_or_else(|| report.clone() + &stderr(&done), str::to_owned)
+    counts.map_or_else(|| report.clone() + &stderr(&result), str::to_owned)
 }
 
-fn stderr(done: &Assert) -> String {
-    String::from_utf8(done.get_output().stderr.clone()).expect("text")
+fn stderr(result: &Assert) -> String {
+    String::from_utf8(result.get_output().stderr.clone()).expect("text")
 }
 
-/// A file of another program.
+/// Returns the path of an export of another program.
 fn fixture(name: &str) -> PathBuf {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/site/cli/fixtures");
     files.join(name)
 }
 
-/// A file of so many people, as `export` has it but for its end.
+/// Returns the SHA-256 of a text, in hexadecimal.
+fn sha256(text: &str) -> String {
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark and the
+/// trailer.
 fn people_csv(people: usize) -> String {
     let mut file = String::from("email,joined_at\n");
     for number in 0..people {
@@ -207,6 +254,6 @@ fn people_csv(people: usize) -> String {
 }
 
 fn rfc3339(time: SystemTime) -> String {
-    let time = jiff::Timestamp::try_from(time).expect("a time of this age");
+    let time = jiff::Timestamp::try_from(time).expect("a supported time");
     format!("{time:.3}")
 }

@@ -1,4 +1,4 @@
-//! `stats`.
+//! `landing stats`.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,11 +8,11 @@ use super::{all_stores, rfc3339, with_server, without_server};
 
 const HOUR: u64 = 3600;
 
-/// Imports people who joined so many hours ago.
+/// Imports one person for each number of hours. The person joined that long and half an hour ago.
 fn import_joined(cli: &super::TestCli, hours: &[u64]) {
     let now = SystemTime::now();
     let person = |(number, hours): (usize, &u64)| {
-        // Not on the minute, so that the test may take one.
+        // The half hour leaves the test time to run.
         let time = now - Duration::from_secs(hours * HOUR + 1800);
         format!("{number}@example.com,{}\n", rfc3339(time))
     };
@@ -62,7 +62,7 @@ fn longer_lists_are_grouped_by_week_month_or_year() {
             .iter()
             .map(|bar| bar["count"].as_u64().expect("a count"))
             .collect();
-        // Whoever joined half an hour ago may have done so in the one before.
+        // Half an hour ago may have been in the period before the last one.
         let last = counts.iter().rposition(|count| *count > 0);
         assert!(counts[0] == 1 && last >= Some(counts.len() - 2), "{stats}");
         assert_eq!(counts.iter().sum::<u64>(), 2);

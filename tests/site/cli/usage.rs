@@ -1,4 +1,4 @@
-//! What the command line says of itself.
+//! The help of the command line, its errors, its man pages and its completions.
 
 use clap_complete::Shell;
 
@@ -13,7 +13,7 @@ fn help_lists_eight_commands_each_with_an_example() {
     let cli = without_server();
     let help = cli.stdout(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("a list");
-    let (commands, _) = commands.split_once("\n\n").expect("its end");
+    let (commands, _) = commands.split_once("\n\n").expect("an end");
     let names: Vec<_> = commands
         .lines()
         .filter_map(|line| line.split_whitespace().next())
@@ -39,9 +39,9 @@ fn invalid_command_lines_exit_2_and_suggest_help() {
             &["list", "--limit", "few"],
             &["export", "--format", "xls"],
         ] {
-            let done = cli.run(args).code(2);
-            assert!(stderr(&done).contains("--help"), "{}", stderr(&done));
-            assert_eq!(stdout(&done), "");
+            let result = cli.run(args).code(2);
+            assert!(stderr(&result).contains("--help"), "{}", stderr(&result));
+            assert_eq!(stdout(&result), "");
         }
     }
 }
@@ -52,12 +52,12 @@ fn commands_read_the_store_from_the_environment() {
         cli.run_with_input(&["import", "--data", "data"], "email\nann@example.com\n")
             .success();
         let mut command = cli.command();
-        let done = command
+        let result = command
             .env("LANDING_DATA", cli.file("data"))
             .arg("count")
             .assert()
             .success();
-        assert_eq!(stdout(&done), "1\n");
+        assert_eq!(stdout(&result), "1\n");
     }
 }
 
@@ -83,4 +83,43 @@ fn generates_man_pages_and_completions() {
             "{shell}"
         );
     }
+}
+
+#[test]
+fn commands_ignore_the_environment_of_the_server() {
+    let cli = without_server();
+    cli.run_with_input(&["import"], "email\nann@example.com\n")
+        .success();
+    let server = landing::cli::command();
+    let variables = server.get_arguments().filter_map(|arg| arg.get_env());
+    let mut invalid: Vec<_> = variables.map(|name| (name, "%")).collect();
+    assert!(invalid.len() > 10, "{invalid:?}");
+    for args in [&[][..], &["serve"]] {
+        let result = cli.command().envs(invalid.clone()).args(args).assert();
+        let error = stderr(&result.code(2));
+        assert!(error.contains("'%' for '--"), "{error}");
+    }
+
+    invalid.retain(|(name, _)| *name != "LANDING_STORE");
+    for args in [
+        &["count"][..],
+        &["list"],
+        &["export"],
+        &["import", "--dry-run"],
+        &["erase", "ann@example.com"],
+        &["stats"],
+        &["check"],
+    ] {
+        let mut command = cli.command();
+        let command = command.envs(invalid.clone()).args(args);
+        let result = command.write_stdin("email\n").assert().success();
+        assert_eq!(stderr(&result), "", "{args:?}");
+    }
+    let mut command = cli.command();
+    let result = command
+        .env("LANDING_STORE", "elsewhere")
+        .arg("count")
+        .assert();
+    let error = stderr(&result.code(1));
+    assert!(error.contains("elsewhere"), "{error}");
 }

@@ -1,10 +1,14 @@
-//! What a disk may hold after a power cut: what was synced, and any parts of what was not.
+//! A model of the disk that a power cut leaves behind: all synced data, and any part of the unsynced data.
 //!
-//! The rules are those that POSIX leaves: a write survives for sure when an fsync or fdatasync of its
-//! file was begun after the write had returned, and has returned; a name when its folder was synced
-//! so. What is not synced may be lost, by whole writes or by single sectors, and later writes may
-//! survive earlier ones; the changes of names in one folder survive in their order, as every
-//! journalling file system has it. `sync_file_range` promises nothing.
+//! The model assumes only what POSIX guarantees:
+//!
+//! - A write survives if an fsync or fdatasync of its file started after the write had returned, and has
+//!   returned itself. A name survives if its directory was synced in the same way.
+//! - Unsynced writes may be lost, whole or by single sectors. Later writes may survive earlier ones.
+//! - `sync_file_range` guarantees nothing.
+//!
+//! In one respect the model assumes more, because every journalling file system guarantees it: the name
+//! changes in one directory survive in their order.
 
 use std::{
     collections::BTreeMap,
@@ -16,43 +20,44 @@ use rand::{RngExt, rngs::StdRng};
 
 use super::strace::{Call, Operation};
 
-/// The unit that disks write whole.
+/// The unit that disks write atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// What became of what was not synced.
+/// The fate of the unsynced changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unsynced {
     Lost,
     Kept,
-    /// Some of it, in pieces.
+    /// Random parts survive.
     Torn,
 }
 
-/// The files below a folder, through all that was done to them.
+/// The files below a directory, with their synced contents and their unsynced changes.
 pub(super) struct DiskModel {
     root: PathBuf,
-    /// The folder itself comes first.
+    /// The first one is the root directory.
     nodes: Vec<Node>,
-    /// fdatasync does what it says.
+    /// Whether fdatasync has an effect.
     syncs_data: bool,
 }
 
-/// Changes that are not synced stand with the line when they were done.
+/// A file or a directory. Each unsynced change has the line of the recording at which it returned.
 enum Node {
     File {
         synced: Vec<u8>,
         changes: Vec<(usize, Change)>,
-        /// With all changes.
+        /// The length after all changes.
         len: u64,
     },
-    Folder {
+    Directory {
         synced: Names,
         changes: Vec<(usize, NameChange)>,
-        /// With all changes.
-        now: Names,
+        /// The names after all changes.
+        current: Names,
     },
 }
 
+/// The names in a directory, each with the index of its node.
 type Names = BTreeMap<String, usize>;
 
 #[derive(Clone)]
@@ -69,37 +74,40 @@ enum NameChange {
 }
 
 impl DiskModel {
-    /// An empty folder.
+    /// Creates the model of an empty directory.
     pub(super) fn new(root: &Path, syncs_data: bool) -> Self {
         Self {
             root: root.to_owned(),
-            nodes: vec![Node::folder()],
+            nodes: vec![Node::empty_directory()],
             syncs_data,
         }
     }
 
-    /// Does what the program did, a sync at its end and the rest at its begin.
+    /// Applies a recorded call.
     pub(super) fn apply(&mut self, call: &Call) {
         match &call.operation {
             Operation::Create(path) if self.find(path).is_none() => {
-                self.add(path, call, Node::file())
+                self.add(path, call, Node::empty_file())
             }
-            Operation::MakeFolder(path) => self.add(path, call, Node::folder()),
+            Operation::MakeDirectory(path) => self.add(path, call, Node::empty_directory()),
             Operation::Rename(from, to) => {
-                if let (Some((folder, from)), Some((other, to))) =
+                if let (Some((directory, from)), Some((other, to))) =
                     (self.parent_and_name(from), self.parent_and_name(to))
                 {
-                    assert_eq!(folder, other, "the rules know no rename between folders");
-                    self.change_names(folder, call, NameChange::Rename(from, to));
+                    assert_eq!(
+                        directory, other,
+                        "a rename between directories is not modelled"
+                    );
+                    self.change_names(directory, call, NameChange::Rename(from, to));
                 }
             }
             Operation::Remove(path) => {
-                if let Some((folder, name)) = self.parent_and_name(path) {
-                    self.change_names(folder, call, NameChange::Remove(name));
+                if let Some((directory, name)) = self.parent_and_name(path) {
+                    self.change_names(directory, call, NameChange::Remove(name));
                 }
             }
-            Operation::Write(path, at, bytes) => {
-                let change = |len| Change::Write(at.unwrap_or(len), bytes.clone());
+            Operation::Write(path, offset, bytes) => {
+                let change = |len| Change::Write(offset.unwrap_or(len), bytes.clone());
                 self.change_file(path, call, change);
             }
             Operation::SetLen(path, len) => self.change_file(path, call, |_| Change::SetLen(*len)),
@@ -112,7 +120,7 @@ impl DiskModel {
         }
     }
 
-    /// Writes a disk that a power cut may leave now.
+    /// Writes a disk that a power cut can leave behind at this point.
     pub(super) fn write_out(&self, to: &Path, unsynced: Unsynced, random: &mut StdRng) {
         self.write_node(0, to, unsynced, random);
     }
@@ -132,7 +140,7 @@ impl DiskModel {
                 }
                 fs::write(to, bytes).expect("writable");
             }
-            Node::Folder {
+            Node::Directory {
                 synced, changes, ..
             } => {
                 let kept = match unsynced {
@@ -152,35 +160,39 @@ impl DiskModel {
         }
     }
 
-    /// The file or folder at a path, when it is below the root.
+    /// Returns the node at a path, if it exists below the root.
     fn find(&self, path: &Path) -> Option<usize> {
         let mut node = 0;
         for name in path.strip_prefix(&self.root).ok()? {
-            let Node::Folder { now, .. } = &self.nodes[node] else {
+            let Node::Directory { current, .. } = &self.nodes[node] else {
                 return None;
             };
-            node = *now.get(name.to_str()?)?;
+            node = *current.get(name.to_str()?)?;
         }
         Some(node)
     }
 
-    /// The folder and the name of a path.
+    /// Returns the directory and the name of a path, if the directory exists below the root.
     fn parent_and_name(&self, path: &Path) -> Option<(usize, String)> {
         let name = path.file_name()?.to_str()?.to_owned();
         Some((self.find(path.parent()?)?, name))
     }
 
     fn add(&mut self, path: &Path, call: &Call, node: Node) {
-        if let Some((folder, name)) = self.parent_and_name(path) {
+        if let Some((directory, name)) = self.parent_and_name(path) {
             let change = NameChange::Add(name, self.nodes.len());
             self.nodes.push(node);
-            self.change_names(folder, call, change);
+            self.change_names(directory, call, change);
         }
     }
 
-    fn change_names(&mut self, folder: usize, call: &Call, change: NameChange) {
-        if let Node::Folder { changes, now, .. } = &mut self.nodes[folder] {
-            change.apply(now);
+    fn change_names(&mut self, directory: usize, call: &Call, change: NameChange) {
+        let node = &mut self.nodes[directory];
+        if let Node::Directory {
+            changes, current, ..
+        } = node
+        {
+            change.apply(current);
             changes.push((call.finished, change));
         }
     }
@@ -191,28 +203,28 @@ impl DiskModel {
         {
             let change = change(*len);
             *len = match &change {
-                Change::Write(at, bytes) => (*len).max(at + bytes.len() as u64),
+                Change::Write(offset, bytes) => (*len).max(offset + bytes.len() as u64),
                 Change::SetLen(len) => *len,
             };
             changes.push((call.finished, change));
         }
     }
 
-    /// What was done before this line is durable.
+    /// Makes the changes durable that returned before `line`, the line at which the sync started.
     fn sync(&mut self, path: &Path, line: usize) {
         let Some(node) = self.find(path) else { return };
         match &mut self.nodes[node] {
             Node::File {
                 synced, changes, ..
             } => {
-                for (_, change) in changes.extract_if(.., |(done, _)| *done < line) {
+                for (_, change) in changes.extract_if(.., |(finished, _)| *finished < line) {
                     change.apply(synced);
                 }
             }
-            Node::Folder {
+            Node::Directory {
                 synced, changes, ..
             } => {
-                for (_, change) in changes.extract_if(.., |(done, _)| *done < line) {
+                for (_, change) in changes.extract_if(.., |(finished, _)| *finished < line) {
                     change.apply(synced);
                 }
             }
@@ -221,7 +233,7 @@ impl DiskModel {
 }
 
 impl Node {
-    fn file() -> Self {
+    fn empty_file() -> Self {
         Self::File {
             synced: Vec::new(),
             changes: Vec::new(),
@@ -229,11 +241,11 @@ impl Node {
         }
     }
 
-    fn folder() -> Self {
-        Self::Folder {
+    fn empty_directory() -> Self {
+        Self::Directory {
             synced: Names::new(),
             changes: Vec::new(),
-            now: Names::new(),
+            current: Names::new(),
         }
     }
 }
@@ -242,33 +254,33 @@ impl Change {
     fn apply(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::SetLen(len) => bytes.resize(*len as usize, 0),
-            Self::Write(at, new) => put(bytes, *at as usize, new),
+            Self::Write(offset, new) => write_at(bytes, *offset as usize, new),
         }
     }
 
-    /// Wholly, not at all, up to somewhere, or in single sectors.
+    /// Applies the change whole, not at all, up to the end of a random sector, or in random sectors.
     fn apply_torn(&self, bytes: &mut Vec<u8>, random: &mut StdRng) {
-        let Self::Write(at, new) = self else {
+        let Self::Write(offset, new) = self else {
             if random.random() {
                 self.apply(bytes);
             }
             return;
         };
-        let (at, end) = (*at as usize, *at as usize + new.len());
-        let end_of_sector = |at: usize| (at / SECTOR + 1) * SECTOR;
+        let (start, end) = (*offset as usize, *offset as usize + new.len());
+        let end_of_sector = |offset: usize| (offset / SECTOR + 1) * SECTOR;
         match random.random_range(0..4) {
             0 => {}
-            1 => put(bytes, at, new),
+            1 => write_at(bytes, start, new),
             2 => {
-                let end = end_of_sector(random.random_range(at..=end)).min(end);
-                put(bytes, at, &new[..end - at]);
+                let end = end_of_sector(random.random_range(start..=end)).min(end);
+                write_at(bytes, start, &new[..end - start]);
             }
             _ => {
-                let mut from = at;
+                let mut from = start;
                 while from < end {
                     let to = end_of_sector(from).min(end);
                     if random.random() {
-                        put(bytes, from, &new[from - at..to - at]);
+                        write_at(bytes, from, &new[from - start..to - start]);
                     }
                     from = to;
                 }
@@ -291,11 +303,11 @@ impl NameChange {
     }
 }
 
-/// Puts bytes at a place; what lies between is zero.
-fn put(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
-    let end = at + new.len();
+/// Writes bytes at an offset, and fills a gap before it with zeros.
+fn write_at(bytes: &mut Vec<u8>, offset: usize, new: &[u8]) {
+    let end = offset + new.len();
     if bytes.len() < end {
         bytes.resize(end, 0);
     }
-    bytes[at..end].copy_from_slice(new);
+    bytes[offset..end].copy_from_slice(new);
 }

@@ -1,13 +1,19 @@
-//! Other programs and people remove, replace and share the files of a list that is served.
+//! Removes, replaces, overwrites and links the files of a list while it is served.
+//!
+//! The server must keep the list locked. If its files change, it must exit instead of acknowledging sign-ups
+//! that the next start would not find.
 
 use std::{
     fs,
     os::unix::fs::symlink,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
+    thread,
 };
 
-use crate::process::{Sandbox, ServerProcess, wait_for_exit};
+use super::strace::landing_with_fault;
+use crate::process::{Sandbox, ServerProcess, landing, landing_after, wait_for_exit};
 
+/// Starts a server and signs up 20 people.
 fn serve_with_entries() -> (Sandbox, ServerProcess) {
     let sandbox = Sandbox::new();
     let server = sandbox.serve();
@@ -18,34 +24,46 @@ fn serve_with_entries() -> (Sandbox, ServerProcess) {
 }
 
 fn run_landing(sandbox: &Sandbox, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.env_clear().current_dir(sandbox.path()).args(args);
-    command.output().expect("it runs")
+    let mut command = landing(sandbox.path());
+    command.args(args).output().expect("the program runs")
 }
 
-fn assert_in_use(done: &Output) {
-    let stderr = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{stderr}");
+/// Imports people, whose addresses begin with `prefix` and a number.
+fn import(sandbox: &Sandbox, prefix: &str, people: usize) {
+    let people: Vec<_> = (0..people)
+        .map(|number| format!("{prefix}{number}@example.com"))
+        .collect();
+    fs::write(sandbox.path().join("people.txt"), people.join("\n")).expect("writable");
+    let output = run_landing(sandbox, &["import", "people.txt"]);
+    assert!(output.status.success());
+}
+
+fn assert_in_use(output: &Output) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("is in use by"), "{stderr}");
 }
 
-/// Everybody is there, also after the next start.
-fn assert_whole(sandbox: &Sandbox, server: ServerProcess) {
+/// Checks that the list of [`serve_with_entries`] is complete, now and after the next start.
+fn assert_complete(sandbox: &Sandbox, server: ServerProcess) {
     assert_eq!(server.join("after@example.com"), "201");
-    assert_eq!(server.count(), r#"{"count":21}"#);
+    assert_eq!(server.count(), 21);
     drop(server);
-    assert_eq!(sandbox.serve().count(), r#"{"count":21}"#);
+    assert_eq!(sandbox.serve().count(), 21);
 }
 
 #[test]
 fn served_list_stays_locked_without_its_lock_file() {
     let (sandbox, server) = serve_with_entries();
-    fs::remove_file(sandbox.path().join("data/lock")).expect("ours");
-    // Else the command would ask the server.
-    fs::remove_file(sandbox.path().join("data/control")).expect("ours");
-    assert_in_use(&run_landing(&sandbox, &["count"]));
-    assert_in_use(&sandbox.command().output().expect("it runs"));
-    assert_whole(&sandbox, server);
+    fs::remove_file(sandbox.path().join("data/lock")).expect("permitted");
+    // With the control socket, the command would ask the server.
+    fs::remove_file(sandbox.path().join("data/control")).expect("permitted");
+    // Each of the two waits 15 seconds for the lock.
+    thread::scope(|scope| {
+        scope.spawn(|| assert_in_use(&run_landing(&sandbox, &["count"])));
+        assert_in_use(&sandbox.command().output().expect("the program runs"));
+    });
+    assert_complete(&sandbox, server);
 }
 
 #[test]
@@ -54,19 +72,22 @@ fn list_is_locked_for_a_second_directory_that_links_to_it() {
     let other = sandbox.path().join("other");
     fs::create_dir(&other).expect("writable");
     symlink("../data/waitlist", other.join("waitlist")).expect("writable");
-    let done = run_landing(&sandbox, &["count", "--store", "other"]);
-    assert_in_use(&done);
-    let stderr = String::from_utf8_lossy(&done.stderr);
+    let output = run_landing(&sandbox, &["count", "--store", "other"]);
+    assert_in_use(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let holder = format!("process {}", server.child.id());
-    assert!(stderr.contains(&holder), "it names the holder: {stderr}");
-    assert_whole(&sandbox, server);
+    assert!(
+        stderr.contains(&holder),
+        "the holder is not named: {stderr}"
+    );
+    assert_complete(&sandbox, server);
 }
 
 #[test]
 fn stops_when_its_files_are_removed() {
     for request in ["sign-up", "readiness"] {
         let (sandbox, mut server) = serve_with_entries();
-        fs::remove_dir_all(sandbox.path().join("data")).expect("ours");
+        fs::remove_dir_all(sandbox.path().join("data")).expect("permitted");
         let response = if request == "sign-up" {
             server.join("lost@example.com")
         } else {
@@ -86,11 +107,11 @@ fn stops_when_its_log_is_replaced() {
     fs::rename(&copy, &log).expect("writable");
     assert_eq!(server.join("lost@example.com"), "");
     assert_stopped(&mut server);
-    // The copy has everybody who was told so.
-    assert_eq!(sandbox.serve().count(), r#"{"count":20}"#);
+    // The copy has all acknowledged sign-ups.
+    assert_eq!(sandbox.serve().count(), 20);
 }
 
-/// As `cp -r backup/. data/` does it, or `truncate`: the same files with other contents.
+/// The files stay the same and get other contents, as with `cp -r backup/. data/` or `truncate`.
 #[test]
 fn stops_when_its_log_is_overwritten() {
     let (sandbox, server) = serve_with_entries();
@@ -99,17 +120,9 @@ fn stops_when_its_log_is_overwritten() {
     let backup = fs::read(&log).expect("readable");
     for contents in [&backup[..], b""] {
         let mut server = sandbox.serve();
-        // Enough for a longer file.
-        for number in 0..6_000 {
-            let people: Vec<_> = (0..500)
-                .map(|one| format!("{number}-{one}@example.com"))
-                .collect();
-            fs::write(sandbox.path().join("people.txt"), people.join("\n")).expect("writable");
-            assert!(
-                run_landing(&sandbox, &["import", "people.txt"])
-                    .status
-                    .success()
-            );
+        // Import people until the file is longer than its backup.
+        for batch in 0..6_000 {
+            import(&sandbox, &format!("{batch}-"), 500);
             if fs::metadata(&log).expect("readable").len() > backup.len() as u64 + (600 << 10) {
                 break;
             }
@@ -117,7 +130,7 @@ fn stops_when_its_log_is_overwritten() {
         fs::write(&log, contents).expect("writable");
         assert_eq!(server.join("lost@example.com"), "");
         assert_stopped(&mut server);
-        fs::remove_dir_all(sandbox.path().join("data")).expect("ours");
+        fs::remove_dir_all(sandbox.path().join("data")).expect("permitted");
     }
 }
 
@@ -126,15 +139,7 @@ fn stops_when_its_log_is_overwritten() {
 fn stops_when_a_backup_of_any_size_overwrites_its_files() {
     for people in [10, 8_000] {
         let backup = Sandbox::new();
-        let list: Vec<_> = (0..people)
-            .map(|one| format!("old-{one}@example.com"))
-            .collect();
-        fs::write(backup.path().join("people.txt"), list.join("\n")).expect("writable");
-        assert!(
-            run_landing(&backup, &["import", "people.txt"])
-                .status
-                .success()
-        );
+        import(&backup, "old-", people);
 
         let (sandbox, mut server) = serve_with_entries();
         for name in ["conf", "db", "mark"] {
@@ -144,29 +149,28 @@ fn stops_when_a_backup_of_any_size_overwrites_its_files() {
         }
         assert_eq!(server.join("lost@example.com"), "", "{people}");
         assert_stopped(&mut server);
-        // The server has left the backup alone. Its own snapshot belongs to the other list.
+        // The server has not written to the backup. The snapshot beside it belongs to the server's own list.
         for entry in fs::read_dir(sandbox.path().join("data/waitlist")).expect("readable") {
             let path = entry.expect("readable").path();
             if path.display().to_string().contains("/snap.") {
-                fs::remove_file(path).expect("ours");
+                fs::remove_file(path).expect("permitted");
             }
         }
-        let count = format!(r#"{{"count":{people}}}"#);
-        assert_eq!(sandbox.serve().count(), count);
+        assert_eq!(sandbox.serve().count(), people as u64);
     }
 }
 
 #[test]
 fn stops_when_its_mark_is_renamed_or_replaced() {
-    for link in [false, true] {
+    for is_linked in [false, true] {
         let (sandbox, mut server) = serve_with_entries();
         let mark = sandbox.path().join("data/waitlist/mark");
         let other = mark.with_extension("other");
-        if link {
+        if is_linked {
             fs::hard_link(&mark, &other).expect("writable");
-            fs::remove_file(&mark).expect("ours");
+            fs::remove_file(&mark).expect("permitted");
         } else {
-            fs::rename(&mark, &other).expect("ours");
+            fs::rename(&mark, &other).expect("permitted");
         }
         assert_eq!(server.join("lost@example.com"), "");
         assert_stopped(&mut server);
@@ -176,36 +180,26 @@ fn stops_when_its_mark_is_renamed_or_replaced() {
 #[test]
 fn stops_when_its_mark_is_removed() {
     let (sandbox, mut server) = serve_with_entries();
-    fs::remove_file(sandbox.path().join("data/waitlist/mark")).expect("ours");
+    fs::remove_file(sandbox.path().join("data/waitlist/mark")).expect("permitted");
     assert_eq!(server.join("lost@example.com"), "");
     assert_stopped(&mut server);
 }
 
-/// A process limit of a container, for example. The list must not stay locked.
+/// A container may limit the number of processes, for example. The list must not stay locked.
 #[test]
 fn command_without_threads_exits_and_releases_the_list() {
     let (sandbox, server) = serve_with_entries();
     drop(server);
     for thread in 1..=8 {
-        let mut strace = Command::new("strace");
-        let inject = format!("inject=clone,clone3:error=EAGAIN:when={thread}");
-        strace.args([
-            "-D",
-            "-f",
-            "-q",
-            "-o",
-            "/dev/null",
-            "-e",
-            "trace=clone,clone3",
-            "-e",
-        ]);
-        strace.args([&inject, env!("CARGO_BIN_EXE_landing"), "count"]);
-        let count = strace.env_clear().current_dir(sandbox.path());
+        let mut count = landing_with_fault(&format!("clone,clone3:error=EAGAIN:when={thread}"));
         let mut count = count
+            .arg("count")
+            .env_clear()
+            .current_dir(sandbox.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("it starts");
+            .expect("the program starts");
         wait_for_exit(&mut count);
         assert!(
             run_landing(&sandbox, &["count"]).status.success(),
@@ -218,28 +212,29 @@ fn command_without_threads_exits_and_releases_the_list() {
 fn reports_a_file_size_limit_as_an_error() {
     let sandbox = Sandbox::new();
     let people: Vec<_> = (0..30_000)
-        .map(|one| format!("{one}@example.com"))
+        .map(|number| format!("{number}@example.com"))
         .collect();
     fs::write(sandbox.path().join("people.txt"), people.join("\n")).expect("writable");
-    let limited = r#"ulimit -f 2048; exec "$0" import people.txt"#;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", limited, env!("CARGO_BIN_EXE_landing")]);
-    let done = shell
+    let output = landing_after("ulimit -f 2048")
+        .args(["import", "people.txt"])
         .env_clear()
         .current_dir(sandbox.path())
         .output()
-        .expect("it runs");
-    let stderr = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("can't be read or written"), "{stderr}");
+        .expect("the program runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot read or write the waitlist"),
+        "{stderr}"
+    );
     assert!(run_landing(&sandbox, &["count"]).status.success());
 }
 
 fn assert_stopped(server: &mut ServerProcess) {
     assert_eq!(server.wait_for_exit(), Some(3));
-    let words = server.log_without_requests();
-    let is_logged = words
+    let log = server.log_without_requests();
+    let is_logged = log
         .iter()
         .any(|line| line.contains("were removed, replaced or overwritten"));
-    assert!(is_logged, "{words:?}");
+    assert!(is_logged, "{log:?}");
 }

@@ -1,14 +1,17 @@
-//! The disk fails, or is full, or may not be written: calls of the running program are made to fail.
+//! Makes the disk fail, fill up and hang while the program runs, and takes file descriptors away.
+//!
+//! The program must exit with an error instead of acknowledging a sign-up that it cannot store. The next
+//! start on a working disk must find every acknowledged sign-up.
 
-use std::{collections::BTreeSet, fs, process::Command, time::Duration};
+use std::{collections::BTreeSet, fs, thread, time::Duration};
 
-use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use tokio::{runtime::Runtime, time::timeout};
 
-use super::{acknowledged, sign_up, strace::with_fault};
-use crate::process::{Sandbox, ServerProcess, signal, wait_until};
+use super::{acknowledged_in, listed_keys, sign_up, strace::with_fault};
+use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing_after, signal, wait_until};
 
-/// Failures of sled's log under load, as strace lets them happen: from some call on, each one fails.
+/// Failures of sled's log under load, in strace's syntax. `when=20` fails call number 20, `when=20+` that call
+/// and all later ones.
 const FAILURES: [&str; 6] = [
     "fdatasync:error=EIO:when=20+",
     "fdatasync:error=EIO:when=1",
@@ -22,7 +25,7 @@ const FAILURES: [&str; 6] = [
 fn failed_write_or_sync_exits_and_loses_no_acknowledged_sign_up() {
     for failure in FAILURES {
         let sandbox = Sandbox::new();
-        // Makes the list, so that the failure comes while it is used.
+        // Creates the list, so that the failure hits a running server.
         sandbox.serve().signal("-TERM");
         let mut server = ServerProcess::start(with_fault(&sandbox, failure));
         let addresses = (0..100_000).map(|number| format!("{number}@example.com"));
@@ -30,57 +33,43 @@ fn failed_write_or_sync_exits_and_loses_no_acknowledged_sign_up() {
         let responses = runtime.block_on(sign_up(&server.addr, 8, addresses));
 
         assert_eq!(server.wait_for_exit(), Some(1), "{failure}");
-        let words = server.log_without_requests();
-        let stderr: Vec<_> = words
-            .iter()
-            .filter(|line| !line.starts_with("strace: "))
-            .collect();
+        let mut stderr = server.log_without_requests();
+        stderr.retain(|line| !line.starts_with("strace: "));
         let is_one_line =
-            stderr.len() == 1 && stderr[0].contains("the waitlist can't be read or written");
+            stderr.len() == 1 && stderr[0].contains("cannot read or write the waitlist");
         assert!(is_one_line, "{failure}: {stderr:?}");
 
-        // There is space again, or another disk: what was promised is there, and more can come.
-        let promised: BTreeSet<_> = acknowledged(&responses).map(str::to_owned).collect();
+        // On a working disk, sign-ups succeed again, and no acknowledged one is missing.
+        let acknowledged: BTreeSet<_> = acknowledged_in(&responses).map(str::to_owned).collect();
         let server = sandbox.serve();
         assert_eq!(server.join("after@example.com"), "201", "{failure}");
         drop(server);
-        let list = SledWaitlist::open(&sandbox.path().join("data")).expect("the list opens");
-        let entries = list.entries(Selection::default()).expect("readable");
-        let listed: BTreeSet<_> = entries
-            .map(|entry| entry.expect("readable").email.key())
-            .collect();
-        assert_eq!(listed.len() as u64, list.count());
-        assert!(promised.is_subset(&listed), "{failure}");
+        let listed = listed_keys(&sandbox.path().join("data"));
+        assert!(acknowledged.is_subset(&listed), "{failure}");
     }
 }
 
-/// Here the last write is cut short, as a disk that gets full does it: no file may grow beyond 1 MiB.
+/// A file size limit of 1 MiB cuts the last write short, as a disk does when it fills up.
 #[test]
 fn short_write_exits_and_loses_no_acknowledged_sign_up() {
     let sandbox = Sandbox::new();
     sandbox.serve().signal("-TERM");
-    let mut command = Command::new("sh");
-    let program = env!("CARGO_BIN_EXE_landing");
-    command.args([
-        "-c",
-        "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"",
-        program,
-    ]);
+    let command = landing_after("trap '' XFSZ; ulimit -f 1024");
     let mut server = ServerProcess::start(sandbox.wrapped_command(command));
     let addresses = (0..100_000).map(|number| format!("{number}-{}@example.com", "a".repeat(50)));
     let runtime = Runtime::new().expect("a runtime");
     let responses = runtime.block_on(sign_up(&server.addr, 8, addresses));
     assert_eq!(server.wait_for_exit(), Some(1));
-    let promised: Vec<_> = acknowledged(&responses).collect();
-    assert!(promised.len() > 100);
+    let acknowledged: Vec<_> = acknowledged_in(&responses).collect();
+    assert!(acknowledged.len() > 100);
 
     let server = sandbox.serve();
-    for address in promised.iter().step_by(50).chain(promised.last()) {
+    for address in acknowledged.iter().step_by(50).chain(acknowledged.last()) {
         assert_eq!(server.join(address), "409");
     }
 }
 
-/// A list that is there, and a disk that is still full or does not work.
+/// The list exists, and the disk is full or fails.
 #[test]
 fn reports_a_failed_open_and_the_next_start_succeeds() {
     for (failure, reason) in [
@@ -93,7 +82,9 @@ fn reports_a_failed_open_and_the_next_start_succeeds() {
     ] {
         let sandbox = Sandbox::new();
         assert_eq!(sandbox.serve().join("ann@example.com"), "201");
-        let output = with_fault(&sandbox, failure).output().expect("it runs");
+        let output = with_fault(&sandbox, failure)
+            .output()
+            .expect("the program runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
         assert!(stderr.contains(reason), "{failure}: {stderr}");
@@ -101,13 +92,13 @@ fn reports_a_failed_open_and_the_next_start_succeeds() {
             !stderr.contains("Restore"),
             "the list is not lost: {stderr}"
         );
-        let left = fs::exists(sandbox.path().join("data/waitlist.trial")).expect("readable");
-        assert!(!left, "{failure}: a full disk needs the space");
+        let trial = fs::exists(sandbox.path().join("data/waitlist.trial")).expect("readable");
+        assert!(!trial, "{failure}: the trial copy still takes up space");
         assert_eq!(sandbox.serve().join("ann@example.com"), "409", "{failure}");
     }
 }
 
-/// What can go wrong at the first start.
+/// The list does not exist yet.
 #[test]
 fn reports_a_failed_creation_and_the_next_start_succeeds() {
     for (failure, reason) in [
@@ -118,31 +109,35 @@ fn reports_a_failed_creation_and_the_next_start_succeeds() {
         ("rename:error=EIO:when=1", "Input/output error"),
     ] {
         let sandbox = Sandbox::new();
-        let output = with_fault(&sandbox, failure).output().expect("it runs");
+        let output = with_fault(&sandbox, failure)
+            .output()
+            .expect("the program runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
         assert!(stderr.contains(reason), "{failure}: {stderr}");
-        assert!(stderr.contains("--store"), "it says what to do: {stderr}");
+        assert!(stderr.contains("--store"), "no advice: {stderr}");
         assert_eq!(sandbox.serve().join("ann@example.com"), "201", "{failure}");
     }
 }
 
+/// The first sync takes 11 seconds, one more than the server waits for the store.
 #[test]
 fn hanging_disk_returns_503() {
     let sandbox = Sandbox::new();
     sandbox.serve().signal("-TERM");
     let server = ServerProcess::start(with_fault(
         &sandbox,
-        "fdatasync:delay_enter=15000000:when=1",
+        "fdatasync:delay_enter=11000000:when=1",
     ));
     let response = server.request("POST", "/api/waitlist", r#"{"email":"ann@example.com"}"#);
     assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
     assert!(response.contains("retry-after: 1"), "{response}");
-    // It was being written, and asking again tells when it is.
+    // The entry is stored in the end. The next response for the address waits for that.
     assert_eq!(server.join("ann@example.com"), "409");
 }
 
-/// The first one lets requests under way finish, and the second one waits no longer for them.
+/// The first signal lets open requests finish, the second one drops them, and the third one does not wait for
+/// the disk.
 #[test]
 fn third_signal_exits_while_the_disk_hangs() {
     let sandbox = Sandbox::new();
@@ -151,49 +146,41 @@ fn third_signal_exits_while_the_disk_hangs() {
         &sandbox,
         "fdatasync:delay_enter=90000000:when=1",
     ));
-    let addr = server.addr.clone();
-    let waiting = std::thread::spawn(move || {
-        let mut stream = std::net::TcpStream::connect(addr).expect("it listens");
-        let body = r#"{"email":"ann@example.com"}"#;
-        let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json";
-        let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("it reads");
-        std::io::read_to_string(stream).unwrap_or_default()
+    thread::scope(|scope| {
+        scope.spawn(|| server.join("ann@example.com"));
+        let status_field = |name: &str| {
+            let status = fs::read_to_string(format!("/proc/{}/status", server.child.id()));
+            let status = status.expect("a process or a zombie");
+            let value = status.lines().find_map(|line| line.strip_prefix(name));
+            value.expect("a field of Linux").trim().to_owned()
+        };
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(500));
+            server.signal("-TERM");
+        }
+        wait_until("the process is a zombie", || {
+            status_field("State:").starts_with('Z')
+        });
+        // strace holds back the exit code until the thread that syncs continues.
+        signal(status_field("TracerPid:").parse().expect("an id"), "-KILL");
     });
-    let status_field = |what: &str| {
-        let status = fs::read_to_string(format!("/proc/{}/status", server.child.id()));
-        let status = status.expect("it is not waited for yet");
-        let line = status.lines().find_map(|line| line.strip_prefix(what));
-        line.expect("Linux has it").trim().to_owned()
-    };
-    for _ in 0..3 {
-        std::thread::sleep(Duration::from_millis(500));
-        server.signal("-TERM");
-    }
-    wait_until("it ends", || status_field("State:").starts_with('Z'));
-    // Until the disk goes on strace keeps the thread that syncs, and with it the exit code.
-    signal(status_field("TracerPid:").parse().expect("an id"), "-KILL");
     assert_eq!(server.wait_for_exit(), Some(1));
-    waiting.join().expect("no panic");
 }
 
-/// The program may open so many files, and clients come on more connections.
+/// The program may open 40 files, and 100 clients connect.
 #[test]
 fn serves_all_clients_despite_too_few_file_descriptors() {
     let sandbox = Sandbox::new();
-    let mut command = Command::new("sh");
-    let program = env!("CARGO_BIN_EXE_landing");
-    command.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\"", program]);
-    let server = ServerProcess::start(sandbox.wrapped_command(command));
+    let command = sandbox.wrapped_command(landing_after("ulimit -n 40"));
+    let server = ServerProcess::start(command);
     let runtime = Runtime::new().expect("a runtime");
     let addresses = (0..200).map(|number| format!("{number}@example.com"));
-    let crowd = Duration::from_secs(60);
-    let crowd =
-        runtime.block_on(async { timeout(crowd, sign_up(&server.addr, 100, addresses)).await });
-    let responses = crowd.expect("who got no connection gets one later");
-    assert_eq!(acknowledged(&responses).count(), 200);
+    let sign_ups = async { timeout(TEST_TIMEOUT, sign_up(&server.addr, 100, addresses)).await };
+    let responses = runtime.block_on(sign_ups);
+    let responses = responses.expect("clients without a connection get one later");
+    assert_eq!(acknowledged_in(&responses).count(), 200);
     assert_eq!(server.join("after@example.com"), "201");
-    for address in acknowledged(&responses) {
+    for address in acknowledged_in(&responses) {
         assert_eq!(server.join(address), "409");
     }
 }
@@ -201,15 +188,8 @@ fn serves_all_clients_despite_too_few_file_descriptors() {
 #[test]
 fn does_not_start_without_a_file_descriptor_for_the_list() {
     let sandbox = Sandbox::new();
-    let output = Command::new("sh")
-        .args([
-            "-c",
-            "ulimit -n 4; exec \"$0\" \"$@\"",
-            env!("CARGO_BIN_EXE_landing"),
-        ])
-        .current_dir(sandbox.path())
-        .output()
-        .expect("it runs");
+    let mut command = sandbox.wrapped_command(landing_after("ulimit -n 4"));
+    let output = command.output().expect("the program runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("Too many open files"), "{stderr}");

@@ -1,4 +1,6 @@
-//! The program is killed while people sign up, and while it starts.
+//! Kills the program while people sign up, while entries are erased, and while it starts.
+//!
+//! After each kill the list must open, and it must hold every acknowledged address once, and no erased one.
 
 use std::{
     collections::BTreeSet,
@@ -8,19 +10,18 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 
 use super::{
-    acknowledged, env_number,
+    acknowledged_in, env_number, listed_keys,
     recording::{DISK_FAILURES, REJECTED_CHANGES, contents, restore},
     sign_up,
     strace::with_fault,
 };
-use crate::process::{Sandbox, signal};
+use crate::process::{Sandbox, landing, signal};
 
-/// `make kill` has more.
+/// `make kill` runs 200 rounds.
 const ROUNDS: u64 = 10;
 const CLIENTS: u64 = 16;
 
@@ -29,62 +30,60 @@ fn sigkill_loses_no_acknowledged_sign_up() {
     let mut random = StdRng::seed_from_u64(env_number("KILL_SEED", 1));
     let runtime = Runtime::new().expect("a runtime");
     let sandbox = Sandbox::new();
-    let (mut promised, mut gone) = (BTreeSet::new(), BTreeSet::new());
+    let data = sandbox.path().join("data");
+    let (mut acknowledged, mut erased) = (BTreeSet::new(), BTreeSet::new());
     let mut unanswered = 0;
     for round in 0..env_number("KILL_ROUNDS", ROUNDS) {
+        // 1. The server is killed under load.
         let server = sandbox.serve();
         let process = server.child.id();
-        let moment = random.random_range(0..1000);
-        let addresses = people(round, process, moment, "-KILL");
+        let kill_at = random.random_range(0..1000);
+        let addresses = addresses_with_signal(round, process, kill_at, "-KILL");
         let responses = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
         unanswered += responses
             .iter()
             .filter(|(_, status)| status.is_none())
             .count();
-        promised.extend(acknowledged(&responses).map(str::to_owned));
+        acknowledged.extend(acknowledged_in(&responses).map(str::to_owned));
         drop(server);
-        let data = sandbox.path().join("data");
-        assert_list(&data, &promised, &gone);
+        assert_list(&data, &acknowledged, &erased);
 
-        // Some are erased, and that is interrupted too. Of those nothing is promised until it is done.
-        let victims: Vec<_> = promised.iter().step_by(7).take(40).cloned().collect();
-        promised.retain(|one| !victims.contains(one));
-        let done = run_and_kill(
-            &sandbox,
-            &["erase"],
-            &victims,
-            random.random_range(0..60_000),
-        );
-        if done {
-            gone.extend(victims);
+        // 2. An erasure is killed. Until it succeeds, its addresses may be listed or not.
+        let to_erase: Vec<_> = acknowledged.iter().step_by(7).take(40).cloned().collect();
+        acknowledged.retain(|address| !to_erase.contains(address));
+        if erase_and_kill(&sandbox, &to_erase, random.random_range(0..60_000)) {
+            erased.extend(to_erase);
         }
-        assert_list(&data, &promised, &gone);
+        assert_list(&data, &acknowledged, &erased);
+
+        // 3. Starts that fail are interrupted.
         interrupt_rejected_start(&sandbox, &mut random);
         interrupt_failing_start(&sandbox, &mut random);
-        assert_list(&data, &promised, &gone);
+        assert_list(&data, &acknowledged, &erased);
 
-        // Every third time the start that is killed is the first one of a list.
+        // 4. A start is killed: in every third round, one that creates its list.
         let new = Sandbox::new();
         let sandbox = if round % 3 == 0 { &new } else { &sandbox };
         let mut starting = sandbox
             .command()
             .stderr(Stdio::null())
             .spawn()
-            .expect("it starts");
+            .expect("the program starts");
         sleep(Duration::from_micros(random.random_range(0..40_000)));
-        starting.kill().expect("ours to kill");
-        starting.wait().expect("it ends");
+        starting.kill().expect("a child process");
+        starting.wait().expect("the process ends");
         assert_eq!(
             sandbox.serve().join(&format!("start-{round}@example.com")),
             "201"
         );
     }
-    assert!(promised.len() > 100, "{} were acknowledged", promised.len());
+    let count = acknowledged.len();
+    assert!(count > 100, "only {count} sign-ups were acknowledged");
     assert!(
         unanswered > 10,
-        "{unanswered} had no response: it was killed while it served"
+        "only {unanswered} sign-ups had no response; the kills did not hit a serving program"
     );
-    assert_list(&sandbox.path().join("data"), &promised, &gone);
+    assert_list(&data, &acknowledged, &erased);
 }
 
 #[test]
@@ -94,44 +93,47 @@ fn sigterm_under_load_commits_accepted_sign_ups_and_exits_0() {
         let sandbox = Sandbox::new();
         let mut server = sandbox.serve();
         let process = server.child.id();
-        let addresses = people(round, process, 200 * (round + 1), "-TERM");
+        let addresses = addresses_with_signal(round, process, 200 * (round + 1), "-TERM");
         let responses = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
         assert_eq!(server.wait_for_exit(), Some(0));
-        let promised: BTreeSet<_> = acknowledged(&responses).map(str::to_owned).collect();
-        assert!(promised.len() > 100, "{} were acknowledged", promised.len());
-        assert_list(&sandbox.path().join("data"), &promised, &BTreeSet::new());
+        let acknowledged: BTreeSet<_> = acknowledged_in(&responses).map(str::to_owned).collect();
+        let count = acknowledged.len();
+        assert!(count > 100, "only {count} sign-ups were acknowledged");
+        assert_list(
+            &sandbox.path().join("data"),
+            &acknowledged,
+            &BTreeSet::new(),
+        );
     }
 }
 
-/// People without end. When the one of a number comes, the process gets a signal, and the others go on.
-fn people(
+/// Returns addresses without end. Taking the address number `signal_at` sends the process a signal.
+fn addresses_with_signal(
     round: u64,
     process: u32,
-    moment: u64,
+    signal_at: u64,
     name: &'static str,
 ) -> impl Iterator<Item = String> + Send + 'static {
     (0..).map(move |number| {
-        if number == moment {
+        if number == signal_at {
             spawn(move || signal(process, name));
         }
         format!("{round}-{number}@example.com")
     })
 }
 
-/// A command of the owner's that is killed after so many microseconds, if it has not ended: whether it
-/// did what it was asked.
-fn run_and_kill(sandbox: &Sandbox, args: &[&str], more: &[String], moment: u64) -> bool {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.env_clear().current_dir(sandbox.path());
-    let command = command.args(args).args(more);
-    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut running = command.spawn().expect("it starts");
-    sleep(Duration::from_micros(moment));
-    running.kill().expect("ours to kill");
-    running.wait().expect("it ends").success()
+/// Runs `landing erase` and kills it after `micros` microseconds. Returns whether it succeeded before that.
+fn erase_and_kill(sandbox: &Sandbox, addresses: &[String], micros: u64) -> bool {
+    let mut erase = landing(sandbox.path());
+    let erase = erase.arg("erase").args(addresses);
+    let erase = erase.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut erase = erase.spawn().expect("the program starts");
+    sleep(Duration::from_micros(micros));
+    erase.kill().expect("a child process");
+    erase.wait().expect("the process ends").success()
 }
 
-/// A start of a list that is refused, killed or told to stop meanwhile: its files stay as they are.
+/// Interrupts a start that rejects the list. The list's files must stay unchanged.
 fn interrupt_rejected_start(sandbox: &Sandbox, random: &mut StdRng) {
     let store = sandbox.path().join("data/waitlist");
     let before = contents(&store);
@@ -140,38 +142,38 @@ fn interrupt_rejected_start(sandbox: &Sandbox, random: &mut StdRng) {
     let mut start = sandbox.command();
     let code = interrupt(&mut start, random.random_range(0..60_000), random);
     assert_ne!(code, Some(0));
-    assert!(contents(&store) == changed, "a refused start has written");
+    assert!(
+        contents(&store) == changed,
+        "a rejected start wrote to the list"
+    );
     restore(&store, &before);
 }
 
-/// A start while the disk fails or is full, killed or told to stop meanwhile.
+/// Interrupts a start on a disk that fails or is full.
 fn interrupt_failing_start(sandbox: &Sandbox, random: &mut StdRng) {
     let failure = DISK_FAILURES[random.random_range(0..DISK_FAILURES.len())];
     let mut start = with_fault(sandbox, failure);
     interrupt(&mut start, random.random_range(0..300_000), random);
 }
 
-/// Ends a program after so many microseconds, if it has not ended, and returns its exit code.
-fn interrupt(program: &mut Command, moment: u64, random: &mut StdRng) -> Option<i32> {
-    let mut running = program.stderr(Stdio::null()).spawn().expect("it starts");
-    sleep(Duration::from_micros(moment));
+/// Runs a program, sends it SIGKILL or SIGTERM after `micros` microseconds, and returns its exit code.
+fn interrupt(program: &mut Command, micros: u64, random: &mut StdRng) -> Option<i32> {
+    let mut running = program
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    sleep(Duration::from_micros(micros));
     let name = ["-KILL", "-TERM"][random.random_range(0..2)];
     signal(running.id(), name);
-    running.wait().expect("it ends").code()
+    running.wait().expect("the process ends").code()
 }
 
-/// Opens the list: everybody who was promised is there once, and counted, and nobody who was erased.
-fn assert_list(data: &Path, promised: &BTreeSet<String>, gone: &BTreeSet<String>) {
-    let list = SledWaitlist::open(data).expect("the list opens");
-    let entries = list.entries(Selection::default()).expect("readable");
-    let listed: Vec<_> = entries
-        .map(|entry| entry.expect("readable").email.key())
-        .collect();
-    assert_eq!(listed.len() as u64, list.count());
-    let listed: BTreeSet<_> = listed.into_iter().collect();
-    assert_eq!(listed.len() as u64, list.count(), "nobody is there twice");
-    let missing: Vec<_> = promised.difference(&listed).collect();
+/// Checks that the list holds every acknowledged address once, counts its entries correctly, and holds no
+/// erased address.
+fn assert_list(data: &Path, acknowledged: &BTreeSet<String>, erased: &BTreeSet<String>) {
+    let listed = listed_keys(data);
+    let missing: Vec<_> = acknowledged.difference(&listed).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
-    let back: Vec<_> = gone.intersection(&listed).collect();
-    assert!(back.is_empty(), "back: {back:?}");
+    let back: Vec<_> = erased.intersection(&listed).collect();
+    assert!(back.is_empty(), "erased but still listed: {back:?}");
 }

@@ -1,6 +1,16 @@
-//! What a response promises, whatever happens to the program and its machine.
+//! Durability: a sign-up that the server has acknowledged is never lost.
 //!
-//! strace records what the running program does to its files, and makes calls of it fail.
+//! A response with status 201 or 409 says that the address is on the list. The tests break the program and its
+//! machine in every way they can, then open the list and compare it with the responses:
+//!
+//! - [`kill`] kills the program while it serves, starts and erases.
+//! - [`power_cut`] rebuilds the disks that a power cut can leave behind, and opens the list on each.
+//! - [`io_errors`] makes the disk fail, fill up and hang, and takes file descriptors away.
+//! - [`interrupted_start`] interrupts the opening of a list at each system call.
+//! - [`external_changes`] removes, replaces and overwrites the files of a served list.
+//! - [`watchdog`] checks that a server whose store hangs stops its keep-alives, so that it is restarted.
+//!
+//! strace records what the running program does to its files, and makes its system calls fail.
 
 mod disk_model;
 mod external_changes;
@@ -10,19 +20,25 @@ mod kill;
 mod power_cut;
 mod recording;
 mod strace;
+mod watchdog;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
+use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 use reqwest::Client;
 use tokio::task::JoinSet;
 
-/// A number for a longer run than the usual one, given in the environment.
-fn env_number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
+/// Returns a number from the environment, which sets the length of a run.
+fn env_number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// As many clients sign up, each as soon as it has its last response. Returns each address with the
-/// status of its response, or nothing where there was none.
+/// Signs up the addresses from concurrent clients. Each client sends its next request as soon as it has a
+/// response, and stops when a request gets none. Returns each address with the status of its response.
 async fn sign_up(
     addr: &str,
     clients: u64,
@@ -51,11 +67,30 @@ async fn sign_up(
     tasks.join_all().await.concat()
 }
 
-/// The addresses whose sign-up was acknowledged: with 201, or with 409 as there already.
-fn acknowledged(responses: &[(String, Option<u16>)]) -> impl Iterator<Item = &str> {
-    let is_promise = |status| matches!(status, Some(201 | 409));
-    let promises = responses
+/// Returns the addresses whose sign-up was acknowledged: with 201, or with 409 if they were already listed.
+fn acknowledged_in(responses: &[(String, Option<u16>)]) -> impl Iterator<Item = &str> {
+    let acknowledged = responses
         .iter()
-        .filter(move |(_, status)| is_promise(*status));
-    promises.map(|(email, _)| email.as_str())
+        .filter(|(_, status)| matches!(status, Some(201 | 409)));
+    acknowledged.map(|(email, _)| email.as_str())
+}
+
+/// Opens the list in a data directory and returns the keys of its entries.
+///
+/// # Panics
+/// If the list does not open, holds an address twice, or has another count than entries.
+fn listed_keys(data: &Path) -> BTreeSet<String> {
+    let list = SledWaitlist::open(data).expect("the list opens");
+    let entries = list.entries(Selection::default()).expect("readable");
+    let keys: Vec<_> = entries
+        .map(|entry| entry.expect("readable").email.key())
+        .collect();
+    assert_eq!(keys.len() as u64, list.count(), "entries and count");
+    let keys: BTreeSet<_> = keys.into_iter().collect();
+    assert_eq!(
+        keys.len() as u64,
+        list.count(),
+        "an address is listed twice"
+    );
+    keys
 }

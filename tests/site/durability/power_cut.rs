@@ -1,7 +1,14 @@
-//! The power goes off: what the program does to its files while people sign up is recorded, disks
-//! are rebuilt as a cut may have left them, and the list is opened on each.
+//! Simulates power cuts: no acknowledged sign-up may be lost, and no erased address may come back.
+//!
+//! 1. [`Recording`] runs the program under strace while people sign up. It keeps every call that changes a
+//!    file, syncs it, or acknowledges a sign-up.
+//! 2. For each cut, [`DiskModel`] replays the calls up to a random moment. It then writes a disk that a power
+//!    cut at that moment can leave behind.
+//! 3. The list is opened on that disk and compared with the acknowledgements before that moment.
+//!
+//! As a cross-check, the same cuts on a disk whose fdatasync does nothing must lose sign-ups.
 
-use std::{collections::BTreeSet, path::Path, sync::LazyLock, thread, time::UNIX_EPOCH};
+use std::{collections::BTreeSet, path::Path, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{
     Email, JoinOutcome, Selection, SledWaitlist, StoreError, Waitlist, WaitlistEntry,
@@ -17,106 +24,89 @@ use super::{
     strace::{Call, Operation},
 };
 
-/// Disks that are rebuilt. `make powercut` has more of everything.
+/// Number of disks to rebuild. `make powercut` runs with larger numbers.
 const CUTS: u64 = 240;
-/// In each of the program's three lives.
+/// Sign-ups in each of the program's three runs.
 const SIGN_UPS: u64 = 600;
-/// Clients at once.
+/// Concurrent clients.
 const CLIENTS: u64 = 6;
-
-static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
-    let sign_ups = env_number("POWER_CUT_SIGN_UPS", SIGN_UPS);
-    Recording::record(sign_ups, env_number("POWER_CUT_CLIENTS", CLIENTS))
-});
 
 #[test]
 fn acknowledged_sign_ups_survive_a_power_cut() {
+    let sign_ups = env_number("POWER_CUT_SIGN_UPS", SIGN_UPS);
+    let recording = Recording::record(sign_ups, env_number("POWER_CUT_CLIENTS", CLIENTS));
+    recording.assert_has_import_and_erasure();
+
     let cuts = env_number("POWER_CUTS", CUTS);
-    let failures = RECORDING.cut(cuts, true);
+    let failures = recording.simulate_cuts(cuts, true);
     println!(
         "{cuts} power cuts in {} calls, {} sign-ups, {} segments of the log: {} failures",
-        RECORDING.calls.len(),
-        RECORDING.sent.len(),
-        RECORDING.segments(),
+        recording.calls.len(),
+        recording.sent.len(),
+        recording.segments(),
         failures.len()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
 
-/// Else the test above would prove nothing.
-#[test]
-fn detects_lost_sign_ups_without_fdatasync() {
-    let failures = RECORDING.cut(40, false);
+    // Without fdatasync, sign-ups must get lost. Otherwise the check above would prove nothing.
+    let failures = recording.simulate_cuts(40, false);
     let lost = failures.iter().filter(|error| error.contains("missing"));
     assert!(lost.count() > 10, "{failures:?}");
 }
 
-#[test]
-fn recording_includes_an_import_and_an_erasure() {
-    let erased_count = |operation: &Operation| match operation {
-        Operation::Erase(addresses) => addresses.len(),
-        _ => 0,
-    };
-    let erased: usize = RECORDING
-        .calls
-        .iter()
-        .map(|call| erased_count(&call.operation))
-        .sum();
-    assert_eq!(erased, IMPORTED as usize / 20);
-    assert!(RECORDING.calls.iter().any(
-        |call| matches!(&call.operation, Operation::Acknowledge(addresses) if addresses.len() > 100)
-    ));
-}
-
 impl Recording {
-    /// Rebuilds as many disks as cuts at random moments may have left, opens each, and returns what is
-    /// wrong with some.
-    fn cut(&self, cuts: u64, syncs_data: bool) -> Vec<String> {
+    /// Checks that the program imported and erased people while it was recorded.
+    fn assert_has_import_and_erasure(&self) {
+        let erased_count = |operation: &Operation| match operation {
+            Operation::Erase(addresses) => addresses.len(),
+            _ => 0,
+        };
+        let operations = || self.calls.iter().map(|call| &call.operation);
+        let erased: usize = operations().map(erased_count).sum();
+        assert_eq!(erased, IMPORTED as usize / 20);
+        assert!(operations().any(
+            |operation| matches!(operation, Operation::Acknowledge(addresses) if addresses.len() > 100)
+        ));
+    }
+
+    /// Rebuilds disks as power cuts at random moments leave them, opens the list on each, and returns the
+    /// failures. With `syncs_data` unset, fdatasync has no effect.
+    fn simulate_cuts(&self, cuts: u64, syncs_data: bool) -> Vec<String> {
         let workers = thread::available_parallelism().map_or(2, |cores| cores.get().min(4) as u64);
         thread::scope(|scope| {
-            let cut = |worker| {
-                scope.spawn(move || self.cut_in_worker(worker, cuts / workers, syncs_data))
+            let spawn = |worker| {
+                scope.spawn(move || self.simulate_in_worker(worker, cuts / workers, syncs_data))
             };
-            let workers: Vec<_> = (0..workers).map(cut).collect();
-            let failures = workers.into_iter().map(|it| it.join().expect("no panic"));
+            let workers: Vec<_> = (0..workers).map(spawn).collect();
+            let failures = workers
+                .into_iter()
+                .map(|worker| worker.join().expect("no panic"));
             failures.flatten().collect()
         })
     }
 
-    fn cut_in_worker(&self, worker: u64, cuts: u64, syncs_data: bool) -> Vec<String> {
+    fn simulate_in_worker(&self, worker: u64, cuts: u64, syncs_data: bool) -> Vec<String> {
         let seed = env_number("POWER_CUT_SEED", 1) * 1000 + worker;
         let mut random = StdRng::seed_from_u64(seed);
         let calls = in_order_of_effect(&self.calls);
-        // A third of them at starts and stops, where the calls are few and different.
-        let is_usual = |operation: &Operation| {
-            matches!(
-                operation,
-                Operation::Write(..) | Operation::SyncData(_) | Operation::Acknowledge(_)
-            )
-        };
-        let (usual, special): (Vec<_>, Vec<_>) =
-            (0..calls.len()).partition(|moment| is_usual(&calls[*moment].operation));
-        let mut moment = |cut| {
-            let moments = if cut % 3 == 0 { &special } else { &usual };
-            moments[random.random_range(0..moments.len())]
-        };
-        let mut moments: Vec<_> = (0..cuts).map(&mut moment).collect();
-        moments.sort_unstable();
-        let mut moments = moments.into_iter().peekable();
+        let mut moments = random_moments(&calls, cuts, &mut random)
+            .into_iter()
+            .peekable();
 
         let mut disk = DiskModel::new(&self.root, syncs_data);
-        let (mut acknowledged, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        let (mut acknowledged, mut erased) = (BTreeSet::new(), BTreeSet::new());
         let mut failures = Vec::new();
         for (moment, call) in calls.into_iter().enumerate() {
             disk.apply(call);
             match &call.operation {
                 Operation::Acknowledge(addresses) => {
                     let keys = addresses.iter().map(|address| key(address));
-                    // Of one that is being erased nothing is promised until it is.
+                    // An address that the recording erases may be listed or not until the erasure is
+                    // acknowledged.
                     acknowledged.extend(keys.filter(|key| !self.erased.contains(key)));
                 }
                 Operation::Erase(addresses) => {
-                    gone.extend(addresses.iter().map(|address| key(address)))
+                    erased.extend(addresses.iter().map(|address| key(address)))
                 }
                 _ => {}
             }
@@ -126,17 +116,14 @@ impl Recording {
                     1 => Unsynced::Kept,
                     _ => Unsynced::Torn,
                 };
-                let left = folder();
-                disk.write_out(left.path(), unsynced, &mut random);
-                let at = call.started;
-                for it in self
-                    .rejected_periods
-                    .iter()
-                    .filter(|it| it.lines.contains(&at))
-                {
-                    it.restore(&left.path().join("data/waitlist"));
+                let rebuilt = in_memory_directory();
+                disk.write_out(rebuilt.path(), unsynced, &mut random);
+                for period in &self.rejected_periods {
+                    if period.lines.contains(&call.started) {
+                        period.restore(&rebuilt.path().join("data/waitlist"));
+                    }
                 }
-                if let Err(error) = self.open(left.path(), &acknowledged, &gone) {
+                if let Err(error) = self.check_disk(rebuilt.path(), &acknowledged, &erased) {
                     failures.push(format!("after call {moment}, seed {seed}: {error}"));
                 }
             }
@@ -144,16 +131,17 @@ impl Recording {
         failures
     }
 
-    /// Opens the list on a disk, signs one more up, and opens it again: everybody is there.
-    fn open(
+    /// Opens the list on a disk and verifies it, adds an entry, opens the list again, and verifies it once
+    /// more.
+    fn check_disk(
         &self,
         root: &Path,
         acknowledged: &BTreeSet<String>,
-        gone: &BTreeSet<String>,
+        erased: &BTreeSet<String>,
     ) -> Result<(), String> {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
-        let before = self.verify(&list, acknowledged, gone)?;
+        let before = self.verify(&list, acknowledged, erased)?;
         let last = WaitlistEntry {
             email: Email::parse(LAST).expect("valid"),
             joined_at: UNIX_EPOCH,
@@ -161,22 +149,23 @@ impl Recording {
         let runtime = Runtime::new().expect("a runtime");
         let joined = runtime.block_on(list.join(last));
         if joined != Ok(JoinOutcome::New) {
-            return Err(format!("nobody can join: {joined:?}"));
+            return Err(format!("a sign-up after the cut fails: {joined:?}"));
         }
         drop(list);
-        let after = self.verify(&open()?, acknowledged, gone)?;
+        let after = self.verify(&open()?, acknowledged, erased)?;
         if after != before + 1 {
-            return Err(format!("of {before} and one more are left {after}"));
+            return Err(format!("{before} entries and one more became {after}"));
         }
         Ok(())
     }
 
-    /// Looks whether everybody is on the list, once and counted, and nobody who was erased.
+    /// Verifies that the list holds every acknowledged address once, no erased address and no unknown one,
+    /// and that its count is right. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,
-        promised: &BTreeSet<String>,
-        gone: &BTreeSet<String>,
+        acknowledged: &BTreeSet<String>,
+        erased: &BTreeSet<String>,
     ) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
         let entries = list.entries(Selection::default()).map_err(unreadable)?;
@@ -187,10 +176,10 @@ impl Recording {
         if (keys.len(), listed.len() as u64) != (listed.len(), count) {
             return Err(format!("{} entries are counted as {count}", keys.len()));
         }
-        if let Some(missing) = promised.difference(&listed).next() {
+        if let Some(missing) = acknowledged.difference(&listed).next() {
             return Err(format!("{missing} was acknowledged and is missing"));
         }
-        if let Some(back) = gone.intersection(&listed).next() {
+        if let Some(back) = erased.intersection(&listed).next() {
             return Err(format!("{back} was erased and is back"));
         }
         let is_unknown = |key: &&String| !self.sent.contains(*key) && *key != LAST;
@@ -201,10 +190,32 @@ impl Recording {
     }
 }
 
-/// Signs up when the power is there again.
+/// Signs up after the power cut.
 const LAST: &str = "last@example.com";
 
-/// A sync counts when it has returned, all else as soon as it is begun.
+/// Returns `cuts` indices into `calls`, sorted. A third of them is at starts and stops, where the calls are
+/// few and of other kinds.
+fn random_moments(calls: &[&Call], cuts: u64, random: &mut StdRng) -> Vec<usize> {
+    let is_usual = |operation: &Operation| {
+        matches!(
+            operation,
+            Operation::Write(..) | Operation::SyncData(_) | Operation::Acknowledge(_)
+        )
+    };
+    let (usual, special): (Vec<_>, Vec<_>) =
+        (0..calls.len()).partition(|moment| is_usual(&calls[*moment].operation));
+    let mut moments: Vec<_> = (0..cuts)
+        .map(|cut| {
+            let moments = if cut % 3 == 0 { &special } else { &usual };
+            moments[random.random_range(0..moments.len())]
+        })
+        .collect();
+    moments.sort_unstable();
+    moments
+}
+
+/// Sorts the calls by the moment they take effect: a sync when it returns, any other call when it starts. Drops
+/// calls that never take effect.
 fn in_order_of_effect(calls: &[Call]) -> Vec<&Call> {
     let effect = |call: &Call| match call.operation {
         Operation::Sync(_) | Operation::SyncData(_) => call.finished,
@@ -216,8 +227,8 @@ fn in_order_of_effect(calls: &[Call]) -> Vec<&Call> {
     calls
 }
 
-/// In memory where there is such a place: a rebuilt disk is needed for a moment only.
-fn folder() -> TempDir {
+/// Creates a temporary directory, in memory if possible, because a rebuilt disk is needed only for a moment.
+fn in_memory_directory() -> TempDir {
     let in_memory = TempDir::new_in("/dev/shm");
     in_memory.or_else(|_| TempDir::new()).expect("a directory")
 }

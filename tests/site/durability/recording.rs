@@ -1,4 +1,4 @@
-//! Records what the program does to its files: starts that fail, and three lives in which people sign up.
+//! Records what the program does to its files: three runs in which people sign up, and starts that fail.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,32 +16,31 @@ use super::{
     sign_up,
     strace::{self, Call, Operation},
 };
-use crate::process::{Sandbox, ServerProcess, signal};
+use crate::process::{Sandbox, ServerProcess, landing, signal};
 
-/// People whom the owner imports.
+/// Number of people that the recorded import adds.
 pub(super) const IMPORTED: u64 = 800;
 
-/// What a program did to its files, from its first start on.
+/// The calls of a program since its first start, with everything needed to judge the list afterwards.
 pub(super) struct Recording {
     pub(super) root: PathBuf,
     pub(super) calls: Vec<Call>,
-    /// Every address that was sent, by its key.
+    /// The keys of all addresses that were sent.
     pub(super) sent: BTreeSet<String>,
-    /// Those that were to be erased.
+    /// The keys of all addresses that the program was asked to erase.
     pub(super) erased: BTreeSet<String>,
-    /// When the list was one that is refused, and what makes it whole again.
     pub(super) rejected_periods: Vec<RejectedPeriod>,
 }
 
-/// A time in which some files of the list had other contents.
+/// A period in which files of the list were changed in such a way that a start rejects the list.
 pub(super) struct RejectedPeriod {
     pub(super) lines: Range<usize>,
-    /// These files before it, or that one was not there.
+    /// The files before the change. `None` if a file did not exist.
     pub(super) before: BTreeMap<String, Option<Vec<u8>>>,
 }
 
 impl RejectedPeriod {
-    /// Makes the list one that is accepted.
+    /// Undoes the change.
     pub(super) fn restore(&self, store: &Path) {
         for (name, bytes) in &self.before {
             let file = store.join(name);
@@ -54,9 +53,11 @@ impl RejectedPeriod {
 }
 
 impl Recording {
-    /// Some starts that fail, and three lives in each of which people sign up: at the end of
-    /// the first one the program is told to stop, and near the end of the second one it is killed. In
-    /// the third one the owner imports and erases meanwhile.
+    /// Records three runs in which people sign up, and starts that fail before each of them.
+    ///
+    /// 1. The first run ends with SIGTERM.
+    /// 2. The second run is killed near its end.
+    /// 3. During the third run, the owner imports and erases people. It ends with SIGTERM.
     pub(super) fn record(sign_ups: u64, clients: u64) -> Self {
         let sandbox = Sandbox::new();
         let mut recording = Self {
@@ -70,43 +71,43 @@ impl Recording {
         recording.record_failed_start(&sandbox, "fsync:error=EIO:when=3");
         recording.record_failed_start(&sandbox, "rename:error=EIO");
         recording.record_failed_start(&sandbox, "fadvise64:error=EIO");
-        for life in 0..3 {
-            if life > 0 {
+        for run in 0..3 {
+            if run > 0 {
                 recording.record_failed_starts(&sandbox);
             }
-            let log = sandbox.path().join(format!("log{life}"));
+            let log = sandbox.path().join(format!("log{run}"));
             let server = ServerProcess::start(traced(&sandbox, &log, &[]));
             let process = server.child.id();
 
-            let addresses: Vec<_> = (0..sign_ups).map(|one| address(life, one)).collect();
+            let addresses: Vec<_> = (0..sign_ups).map(|number| address(run, number)).collect();
             let keys = addresses.iter().map(|address| key(address));
             recording.sent.extend(keys);
             let addresses = (0..sign_ups).zip(addresses).map(move |(number, address)| {
-                if life == 1 && number == sign_ups * 9 / 10 {
+                if run == 1 && number == sign_ups * 9 / 10 {
                     thread::spawn(move || signal(process, "-KILL"));
                 }
                 address
             });
             let runtime = Runtime::new().expect("a runtime");
             thread::scope(|scope| {
-                if life == 2 {
+                if run == 2 {
                     scope.spawn(|| recording.import_and_erase(&sandbox));
                 }
                 runtime.block_on(sign_up(&server.addr, clients, addresses));
             });
-            if life != 1 {
+            if run != 1 {
                 signal(process, "-TERM");
             }
             strace::wait_for_end(&log, process);
             strace::read(&log, &mut recording.calls);
-            if life == 1 {
+            if run == 1 {
                 recording.add_unrecorded_writes(&sandbox);
             }
         }
         recording
     }
 
-    /// What the killed program has written is in its files, also a write that strace missed at the kill.
+    /// Adds the contents of the files as writes, because strace can miss a write of a program that is killed.
     fn add_unrecorded_writes(&mut self, sandbox: &Sandbox) {
         for name in ["db", "mark"] {
             let path = sandbox.path().join("data/waitlist").join(name);
@@ -120,8 +121,8 @@ impl Recording {
         }
     }
 
-    /// Starts that fail on a list that is there: the disk fails or is full at some step, or the files
-    /// are of another format, damaged, or older than the mark.
+    /// Records starts that fail on an existing list: the disk fails or is full at some step, or the files
+    /// have another format, are damaged, or are older than the high-water mark.
     fn record_failed_starts(&mut self, sandbox: &Sandbox) {
         for failure in DISK_FAILURES {
             self.record_failed_start(sandbox, failure);
@@ -131,8 +132,7 @@ impl Recording {
         }
     }
 
-    /// A start on a list with a change for which it is refused: it writes nothing. Then the change is
-    /// taken back.
+    /// Records a start that rejects a changed list, checks that it writes nothing, and undoes the change.
     fn record_rejected_start(&mut self, sandbox: &Sandbox, change: fn(&Path)) {
         let store = sandbox.path().join("data/waitlist");
         let before = contents(&store);
@@ -141,7 +141,10 @@ impl Recording {
         let from = self.next_line();
         self.write(&store, &before, &changed);
         self.record_failed_start(sandbox, "");
-        assert!(contents(&store) == changed, "a refused start has written");
+        assert!(
+            contents(&store) == changed,
+            "a rejected start wrote to the list"
+        );
         restore(&store, &before);
         self.write(&store, &changed, &before);
         let names = before.keys().chain(changed.keys());
@@ -154,31 +157,35 @@ impl Recording {
         });
     }
 
-    /// A start that fails: as told, or in the end because the site's files are not there.
+    /// Records a start that fails: with this failure, or without one because the site files are missing.
     fn record_failed_start(&mut self, sandbox: &Sandbox, failure: &str) {
-        let log = sandbox.path().join(format!("refused{}", self.calls.len()));
+        let log = sandbox.path().join(format!("rejected{}", self.calls.len()));
         let inject = format!("inject={failure}");
         let options: &[&str] = match failure {
             "" => &[],
             _ => &["-e", &inject],
         };
         let [site, away] = ["site", "away"].map(|name| sandbox.path().join(name));
-        fs::rename(&site, &away).expect("ours");
+        fs::rename(&site, &away).expect("permitted");
         let mut start = traced(sandbox, &log, options)
             .stderr(Stdio::null())
             .spawn()
-            .expect("it starts");
+            .expect("the program starts");
         strace::wait_for_end(&log, start.id());
-        assert_eq!(start.wait().expect("it ends").code(), Some(1), "{failure}");
-        fs::rename(&away, &site).expect("ours");
+        assert_eq!(
+            start.wait().expect("the process ends").code(),
+            Some(1),
+            "{failure}"
+        );
+        fs::rename(&away, &site).expect("permitted");
         strace::read(&log, &mut self.calls);
     }
 
-    /// Records that somebody else writes the files of a folder, synced.
-    fn write(&mut self, folder: &Path, before: &Files, after: &Files) {
+    /// Adds the change from `before` to `after` to the recording, as synced writes of another program.
+    fn write(&mut self, directory: &Path, before: &Files, after: &Files) {
         let mut operations = Vec::new();
         for (name, bytes) in after {
-            let path = folder.join(name);
+            let path = directory.join(name);
             match before.get(name) {
                 Some(former) if former == bytes => continue,
                 Some(_) => {}
@@ -189,8 +196,8 @@ impl Recording {
             operations.push(Operation::Sync(path));
         }
         let gone = before.keys().filter(|name| !after.contains_key(*name));
-        operations.extend(gone.map(|name| Operation::Remove(folder.join(name))));
-        operations.push(Operation::Sync(folder.to_owned()));
+        operations.extend(gone.map(|name| Operation::Remove(directory.join(name))));
+        operations.push(Operation::Sync(directory.to_owned()));
         let first = self.next_line();
         let calls = (first..).zip(operations).map(|(line, operation)| Call {
             started: line,
@@ -208,7 +215,7 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, and erases some who are in many records.
+    /// Imports people, and erases some of them, spread over many records.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));
@@ -225,14 +232,12 @@ impl Recording {
             vec!["import".into(), file.display().to_string()],
             [vec!["erase".into()], erased].concat(),
         ] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-            let data = sandbox.path().join("data");
-            let done = command.args(args).arg("--data").arg(data).output();
-            assert!(done.expect("it runs").status.success());
+            let output = landing(sandbox.path()).args(args).output();
+            assert!(output.expect("the program runs").status.success());
         }
     }
 
-    /// Segments of sled's log that were begun: each is 512 KiB.
+    /// Returns how many segments of sled's log were started. Each has 512 KiB.
     pub(super) fn segments(&self) -> usize {
         let begins = |call: &&Call| {
             matches!(&call.operation, Operation::Write(path, Some(at), _)
@@ -242,15 +247,17 @@ impl Recording {
     }
 }
 
-/// The program, recorded, on the list of this place.
+/// Returns the program under strace, on the list of the sandbox.
 fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
     let mut command = strace::traced(sandbox, log, options);
     command.arg("--data").arg(sandbox.path().join("data"));
     command
 }
 
-/// How a disk fails while a list is opened. strace counts the calls of each thread: the copy is made by
-/// the first one, the second one opens the copy, and a third one the list itself, with more calls.
+/// Failures of the disk while a list is opened, in strace's syntax.
+///
+/// strace counts the calls of each thread. The first thread makes a trial copy, the second one opens the
+/// copy, and a third one, with more calls, opens the list itself.
 pub(super) const DISK_FAILURES: [&str; 8] = [
     "mkdir:error=ENOSPC:when=2+",
     "copy_file_range:error=ENOSPC:when=1+",
@@ -262,8 +269,8 @@ pub(super) const DISK_FAILURES: [&str; 8] = [
     "fsync:error=EIO:when=6",
 ];
 
-/// Changes of a store for which a start refuses it: another format, files of another program, and marks
-/// that are ahead of the list, by its last number and by its erasures.
+/// Changes of a store for which a start rejects it: another format, files of another program, and a
+/// high-water mark that is ahead of the list, by its last number or by its erasures.
 pub(super) const REJECTED_CHANGES: [fn(&Path); 4] = [
     |store| {
         let database = ::sled::open(store).expect("sled opens");
@@ -277,13 +284,13 @@ pub(super) const REJECTED_CHANGES: [fn(&Path); 4] = [
 
 const AHEAD: u64 = u64::MAX / 2;
 
-/// Each number stands with its complement.
+/// Writes a high-water mark. Each number is followed by its complement.
 fn set_mark(store: &Path, numbers: [u64; 2]) {
     let numbers = numbers.map(|number| [number.to_be_bytes(), (!number).to_be_bytes()]);
     fs::write(store.join("mark"), numbers.as_flattened().as_flattened()).expect("writable");
 }
 
-/// The files of a store by their names.
+/// The files of a store, by name.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 pub(super) fn contents(store: &Path) -> Files {
@@ -292,17 +299,17 @@ pub(super) fn contents(store: &Path) -> Files {
         .map(|entry| entry.expect("readable").path())
         .filter(|path| path.is_file())
         .map(|path| {
-            let name = path.file_name().expect("it has one").to_string_lossy();
+            let name = path.file_name().expect("a name").to_string_lossy();
             (name.into_owned(), fs::read(&path).expect("readable"))
         })
         .collect()
 }
 
-/// Makes the files of a store what they were.
+/// Restores the files of a store, and removes files that were added.
 pub(super) fn restore(store: &Path, files: &Files) {
     for name in contents(store).keys() {
         if !files.contains_key(name) {
-            fs::remove_file(store.join(name)).expect("ours");
+            fs::remove_file(store.join(name)).expect("permitted");
         }
     }
     for (name, bytes) in files {
@@ -310,14 +317,15 @@ pub(super) fn restore(store: &Path, files: &Files) {
     }
 }
 
-/// Of many lengths; each tenth is one before it in another spelling.
-fn address(life: u64, number: u64) -> String {
+/// Returns an address. The addresses have many lengths, and each tenth repeats an earlier one in another
+/// spelling.
+fn address(run: u64, number: u64) -> String {
     if number % 10 == 9 {
-        return address(life, number - 9).to_uppercase();
+        return address(run, number - 9).to_uppercase();
     }
-    let filling = "x".repeat(number as usize * 7 % 50);
+    let padding = "x".repeat(number as usize * 7 % 50);
     let domain = "twenty-letters-long.".repeat(number as usize % 9);
-    format!("{life}-{number}{filling}@{domain}example.com")
+    format!("{run}-{number}{padding}@{domain}example.com")
 }
 
 pub(super) fn key(address: &str) -> String {

@@ -1,4 +1,4 @@
-//! The program under strace: what it did to its files and told its clients, in the order it did.
+//! Runs the program under strace: records its calls in order, and injects faults into them.
 
 use std::{
     collections::HashMap,
@@ -14,93 +14,95 @@ use regex::Regex;
 
 use crate::process::{Sandbox, signal};
 
-/// Calls that change files, make them durable, or speak with clients.
+/// The calls that change files, sync them, or exchange data with clients.
 const CALLS: &str = "open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
     truncate,ftruncate,write,writev,pwrite64,pwritev,fsync,fdatasync,link,linkat,symlink,symlinkat,sendmsg,recvfrom,sendto,fadvise64";
 
-/// What the program did. Lines count the begins and ends of all calls.
+/// A recorded call. Its times are line numbers of the recording, in which calls start and return.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) started: usize,
-    /// Never, when the program was killed meanwhile.
+    /// `usize::MAX` if the program was killed during the call.
     pub(super) finished: usize,
     pub(super) operation: Operation,
 }
 
-/// A operation that matters after a power cut.
+/// An operation that matters after a power cut.
 #[derive(Debug)]
 pub(super) enum Operation {
     Create(PathBuf),
-    MakeFolder(PathBuf),
+    MakeDirectory(PathBuf),
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
-    /// At an offset, or after what is there.
+    /// A write at an offset, or at the end of the file.
     Write(PathBuf, Option<u64>, Vec<u8>),
     SetLen(PathBuf, u64),
-    /// fsync of a file or a folder.
+    /// fsync of a file or a directory.
     Sync(PathBuf),
     /// fdatasync of a file.
     SyncData(PathBuf),
-    /// Somebody was told that these addresses are on the list.
+    /// A response that says that these addresses are on the list.
     Acknowledge(Vec<String>),
-    /// The owner was told that these are not any more.
+    /// A response that says that these addresses are erased.
     Erase(Vec<String>),
 }
 
-/// The program, with all that it does written to `log`, and more options for strace. The process that
-/// is started is the program itself.
+/// Returns the program under strace, which records its calls in `log`. `options` are further options of
+/// strace. The process that starts is the program itself, not strace.
 pub(super) fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
     let trace = format!("trace={CALLS}");
     let record = ["--seccomp-bpf", "-y", "-xx", "-s", "1000000", "-e", &trace];
-    strace(sandbox, log, &[&record, options].concat())
+    let options = [&record, options].concat();
+    sandbox.wrapped_command(landing_under_strace(log, &options))
 }
 
-/// The program with calls that fail, as `strace -e inject` has it: `fsync:error=EIO:when=3`; or at which it
-/// gets a signal: `fsync:signal=KILL:when=3`.
-pub(super) fn with_fault(sandbox: &Sandbox, failure: &str) -> Command {
-    let (call, _) = failure.split_once(':').expect("a call and how it fails");
-    let [trace, inject] = [format!("trace={call}"), format!("inject={failure}")];
-    strace(
-        sandbox,
-        Path::new("/dev/null"),
-        // With --seccomp-bpf a signal at any but the first call is lost.
-        &["-e", &trace, "-e", &inject],
-    )
+/// Returns the program with a fault in strace's syntax. A call fails (`fsync:error=EIO:when=3`), or the
+/// program gets a signal at a call (`fsync:signal=KILL:when=3`).
+pub(super) fn with_fault(sandbox: &Sandbox, fault: &str) -> Command {
+    sandbox.wrapped_command(landing_with_fault(fault))
 }
 
-fn strace(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
+/// Like [`with_fault`], without arguments, directory and environment.
+pub(super) fn landing_with_fault(fault: &str) -> Command {
+    let (calls, _) = fault.split_once(':').expect("a call and its fault");
+    let [trace, inject] = [format!("trace={calls}"), format!("inject={fault}")];
+    // With --seccomp-bpf, strace loses a signal at any call except the first one.
+    landing_under_strace(Path::new("/dev/null"), &["-e", &trace, "-e", &inject])
+}
+
+fn landing_under_strace(log: &Path, options: &[&str]) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-q"]).args(options);
     strace
         .arg("-o")
         .args([log.as_os_str(), env!("CARGO_BIN_EXE_landing").as_ref()]);
-    sandbox.wrapped_command(strace)
+    strace
 }
 
-/// Reads a log of a process that has ended, and appends what it did to the recording.
+/// Reads the log of a process that has exited, and appends its calls to the recording.
 pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
     let first = recording
         .iter()
         .map(|call| call.started + 1)
         .max()
         .unwrap_or(0);
-    let text = fs::read_to_string(log).expect("strace writes it");
-    let mut under_way: HashMap<&str, (usize, String)> = HashMap::new();
+    let text = fs::read_to_string(log).expect("readable");
+    let mut unfinished: HashMap<&str, (usize, String)> = HashMap::new();
     let mut requests = HashMap::new();
     for (line, text) in (first..).zip(text.lines()) {
         let (thread, text) = text.split_once(' ').expect("a thread's id");
         let text = text.trim_start();
-        if let Some(begin) = text.strip_suffix("<unfinished ...>") {
-            under_way.insert(thread, (line, begin.trim_end().to_owned()));
+        if let Some(start) = text.strip_suffix("<unfinished ...>") {
+            unfinished.insert(thread, (line, start.trim_end().to_owned()));
             continue;
         }
         let (started, call) = match text
             .strip_prefix("<... ")
-            .and_then(|it| it.split_once("resumed>"))
+            .and_then(|text| text.split_once("resumed>"))
         {
             Some((_, end)) => {
-                let (started, begin) = under_way.remove(thread).expect("it was begun");
-                (started, begin + end)
+                let (started, start) = unfinished.remove(thread).expect("a started call");
+                (started, start + end)
             }
             None => (line, text.to_owned()),
         };
@@ -111,19 +113,19 @@ pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
             operation,
         }));
     }
-    // The process was killed in the middle of these. What a write has done by then is in the file, and
-    // a later life builds upon it.
+    // The process was killed during these calls. The file shows which part of a write has happened. The next
+    // run continues from there.
     let end = first + text.lines().count();
-    for (started, call) in under_way.into_values() {
+    for (started, call) in unfinished.into_values() {
         let operation = parse_call(&format!("{call}) = 0"), &mut requests);
         recording.extend(operation.map(|operation| match operation {
-            Operation::Write(path, Some(at), meant) => Call {
+            Operation::Write(path, Some(offset), intended) => Call {
                 started,
                 finished: end,
                 operation: Operation::Write(
                     path.clone(),
-                    Some(at),
-                    read_range(&path, at, meant.len()),
+                    Some(offset),
+                    read_range(&path, offset, intended.len()),
                 ),
             },
             operation => Call {
@@ -136,15 +138,15 @@ pub(super) fn read(log: &Path, recording: &mut Vec<Call>) {
     recording.sort_by_key(|call| call.started);
 }
 
-/// What stands in a file now, of so many bytes from an offset.
-fn read_range(path: &Path, at: u64, length: usize) -> Vec<u8> {
+/// Reads up to `length` bytes of a file from an offset.
+fn read_range(path: &Path, offset: u64, length: usize) -> Vec<u8> {
     let content = fs::read(path).unwrap_or_default();
-    let from = content.len().min(at as usize);
-    let to = content.len().min(at as usize + length);
+    let from = content.len().min(offset as usize);
+    let to = content.len().min(offset as usize + length);
     content[from..to].to_owned()
 }
 
-/// Waits until strace has written down the end of a process.
+/// Waits until strace has recorded the exit of a process.
 pub(super) fn wait_for_end(log: &Path, process: u32) {
     let is_the_end = |line: &str| {
         line.strip_prefix(&process.to_string())
@@ -158,72 +160,74 @@ pub(super) fn wait_for_end(log: &Path, process: u32) {
         sleep(Duration::from_millis(20));
     }
     signal(process, "-KILL");
-    panic!("process {process} does not end");
+    panic!("process {process} does not exit");
 }
 
 static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+)"));
-static TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
+static HEX_STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
 
 fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern")
+    Regex::new(pattern).expect("valid")
 }
 
-/// What a call did, if it did and it matters. Remembers what each connection asked for last.
+/// Returns the operation of a call, if the call succeeded and matters. Remembers the last request of each
+/// connection.
 fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Operation> {
     let [name, arguments, result] = CALL.captures(call)?.extract().1;
     if result.starts_with('-') {
         return None;
     }
-    let opened = OPENED.captures(arguments).map(|it| path(&bytes(&it[1])));
-    let texts: Vec<_> = TEXT
+    let opened = OPENED
+        .captures(arguments)
+        .map(|found| path(&decode_hex(&found[1])));
+    let strings: Vec<_> = HEX_STRING
         .captures_iter(arguments)
-        .map(|it| bytes(&it[1]))
+        .map(|found| decode_hex(&found[1]))
         .collect();
-    // A path as it is given, against the folder that is named before it.
-    let named = |at: usize| {
-        Some(
-            opened
-                .clone()
-                .unwrap_or_default()
-                .join(path(texts.get(at)?)),
-        )
+    // A path argument, relative to the directory argument before it.
+    let path_argument = |index: usize| {
+        let directory = opened.clone().unwrap_or_default();
+        Some(directory.join(path(strings.get(index)?)))
     };
     let last_number = || arguments.rsplit(", ").next()?.parse().ok();
     Some(match name {
         "open" | "openat" | "creat" if arguments.contains("O_CREAT") => {
-            Operation::Create(named(0)?)
+            Operation::Create(path_argument(0)?)
         }
-        // To a log in memory, which a power cut takes with it.
-        "symlink" => Operation::Create(named(1)?),
-        "mkdir" | "mkdirat" => Operation::MakeFolder(named(0)?),
-        "rename" | "renameat" | "renameat2" => Operation::Rename(named(0)?, named(1)?),
-        "unlink" | "unlinkat" | "rmdir" => Operation::Remove(named(0)?),
+        // A link to a log in memory, whose contents do not survive a power cut.
+        "symlink" => Operation::Create(path_argument(1)?),
+        "mkdir" | "mkdirat" => Operation::MakeDirectory(path_argument(0)?),
+        "rename" | "renameat" | "renameat2" => {
+            Operation::Rename(path_argument(0)?, path_argument(1)?)
+        }
+        "unlink" | "unlinkat" | "rmdir" => Operation::Remove(path_argument(0)?),
         "ftruncate" => Operation::SetLen(opened?, last_number()?),
         "fsync" => Operation::Sync(opened?),
         "fdatasync" => Operation::SyncData(opened?),
-        "pwrite64" => Operation::Write(opened?, Some(last_number()?), texts.concat()),
+        "pwrite64" => Operation::Write(opened?, Some(last_number()?), strings.concat()),
         "recvfrom" => {
-            let received = String::from_utf8_lossy(&texts.concat()).into_owned();
-            let so_far = requests.entry(opened?).or_default();
-            so_far.push_str(&received);
-            if let Some(email) = EMAIL.captures_iter(so_far).last() {
-                *so_far = email[0].to_owned();
+            let received = String::from_utf8_lossy(&strings.concat()).into_owned();
+            let request = requests.entry(opened?).or_default();
+            request.push_str(&received);
+            if let Some(email) = EMAIL.captures_iter(request).last() {
+                *request = email[0].to_owned();
             }
             return None;
         }
         "write" | "writev" | "sendto" => {
-            let (to, written) = (opened?, texts.concat());
-            let asked = || requests.get(&to).expect("a request comes first");
+            let (to, written) = (opened?, strings.concat());
+            let request = || requests.get(&to).expect("a request before the response");
             if written.starts_with(b"HTTP/1.1 201 ") || written.starts_with(b"HTTP/1.1 409 ") {
-                let email = &EMAIL.captures(asked()).expect("a sign-up")[1];
+                let email = &EMAIL.captures(request()).expect("a sign-up")[1];
                 Operation::Acknowledge(vec![email.to_owned()])
             } else if written.starts_with(br#"{"Ok":["#) {
-                let emails = QUOTED.captures_iter(asked()).map(|it| it[1].to_owned());
-                let emails = emails.filter(|word| word.contains('@')).collect();
-                if asked().contains(r#""ask":{"Erase""#) {
+                let strings = QUOTED.captures_iter(request());
+                let emails = strings.map(|found| found[1].to_owned());
+                let emails = emails.filter(|string| string.contains('@')).collect();
+                if request().contains(r#""ask":{"Erase""#) {
                     Operation::Erase(emails)
                 } else {
                     Operation::Acknowledge(emails)
@@ -232,15 +236,14 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 Operation::Write(to, None, written)
             }
         }
-        // The last one is there so that it can be made to fail.
+        // fadvise64 is traced only because a test makes it fail.
         "open" | "openat" | "creat" | "fadvise64" => return None,
-        // A call that is recorded, and that the disk of the tests would not know.
-        other => panic!("the program calls {other}: {call}"),
+        other => panic!("the disk model does not know the call {other}: {call}"),
     })
 }
 
-/// Texts are written as `\x61\x62…`.
-fn bytes(text: &str) -> Vec<u8> {
+/// Decodes `\x61\x62…`, strace's notation of strings.
+fn decode_hex(text: &str) -> Vec<u8> {
     let digits = text.split("\\x").skip(1);
     digits
         .map(|digits| u8::from_str_radix(digits, 16).expect("two digits"))

@@ -1,12 +1,12 @@
-//! What others think is an address: every case where we do not, with the reason.
+//! Published test vectors for e-mail addresses, with every case in which this parser differs, and the reason.
 
 use std::collections::BTreeSet;
 
 use landing::waitlist::Email;
 
-/// The test set of is_email 3.05 by Dominic Sayers and Michael Rushton
-/// (github.com/dominicsayers/isemail, `test/tests.xml`; © 2014 Dominic Sayers, BSD licence): number,
-/// category, diagnosis, address. Control characters are written as their pictures (␀ to ␡).
+/// The test set of is_email 3.05 by Dominic Sayers and Michael Rushton (github.com/dominicsayers/isemail,
+/// `test/tests.xml`; © 2014 Dominic Sayers, BSD licence). Each line has a number, a category, a diagnosis and
+/// an address. Control characters are written as their pictures (␀ to ␡).
 const ISEMAIL: &str = include_str!("isemail.tsv");
 
 /// The categories below is_email's own threshold for "valid": usable with SMTP.
@@ -16,15 +16,15 @@ const VALID: [&str; 3] = [
     "ISEMAIL_RFC5321",
 ];
 
-/// Where we differ, by reason: whether it is an address for us, and the numbers.
+/// The differences by reason: whether this parser accepts the addresses, and their numbers.
 const DIFFERENCES: [(&str, bool, &[u16]); 4] = [
-    // A dot at either end of the local part: WHATWG's rule, "a willful violation of RFC 5322".
+    // A dot at either end of the local part. WHATWG allows it, "a willful violation of RFC 5322".
     ("dots", true, &[15, 16]),
-    // No browser and no mail provider lets anybody have one.
+    // Browsers reject quoted local parts, and mail providers do not offer them.
     ("quoted local parts", false, &[42, 43, 45, 46, 48, 55]),
-    // An address without a domain is nobody's for long.
+    // Nobody keeps an address without a domain for long.
     ("address literals", false, &[61, 68, 72, 75, 77, 79, 81]),
-    // White space around the address is no part of it: browsers strip it from an email field too.
+    // White space around the address is removed, as browsers do in an email field.
     (
         "white space around it",
         true,
@@ -37,10 +37,10 @@ const DIFFERENCES: [(&str, bool, &[u16]); 4] = [
 
 #[test]
 fn agrees_with_is_email_except_in_39_known_cases() {
-    let (mut cases, mut ours, mut theirs) = (0, BTreeSet::new(), BTreeSet::new());
+    let (mut cases, mut only_ours, mut only_theirs) = (0, BTreeSet::new(), BTreeSet::new());
     for line in ISEMAIL.lines() {
         let [number, category, _, address] = line.split('\t').collect::<Vec<_>>()[..] else {
-            panic!("four columns: {line}");
+            panic!("not four columns: {line}");
         };
         cases += 1;
         let number: u16 = number.parse().expect("a number");
@@ -49,10 +49,10 @@ fn agrees_with_is_email_except_in_39_known_cases() {
             VALID.contains(&category),
         );
         if is_ours && !is_theirs {
-            ours.insert(number);
+            only_ours.insert(number);
         }
         if is_theirs && !is_ours {
-            theirs.insert(number);
+            only_theirs.insert(number);
         }
     }
     assert_eq!(cases, 164);
@@ -65,11 +65,11 @@ fn agrees_with_is_email_except_in_39_known_cases() {
             .copied()
             .collect::<BTreeSet<_>>()
     };
-    assert_eq!(ours, known(true), "addresses for us alone");
-    assert_eq!(theirs, known(false), "addresses for is_email alone");
+    assert_eq!(only_ours, known(true), "accepted only here");
+    assert_eq!(only_theirs, known(false), "accepted only by is_email");
 }
 
-/// The control characters that pictures stand for.
+/// Replaces the pictures of control characters by the characters.
 fn decode_control_pictures(address: &str) -> String {
     let character = |c: char| match c {
         '\u{2400}'..='\u{241f}' => char::from(c as u8),
@@ -79,8 +79,9 @@ fn decode_control_pictures(address: &str) -> String {
     address.chars().map(character).collect()
 }
 
-/// WebKit's cases for one address (`LayoutTests/fast/forms/resources/
-/// ValidityState-typeMismatch-email.js`), and whether it is one there and here.
+/// WebKit's cases for a single address
+/// (`LayoutTests/fast/forms/resources/ValidityState-typeMismatch-email.js`): whether it is valid there, and
+/// whether it is valid here.
 const WEBKIT: [(&str, bool, bool); 33] = [
     ("something@something.com", true, true),
     ("someone@localhost.localdomain", true, true),
@@ -96,7 +97,7 @@ const WEBKIT: [(&str, bool, bool); 33] = [
     ("wo..oly@example.com", true, true),
     ("someone@do-ma-in.com", true, true),
     ("somebody@example", true, true),
-    // WHATWG has refused hyphens at the ends of a label since 2013; these cases are older.
+    // WHATWG has rejected hyphens at the ends of a label since 2013. These cases are older.
     ("ddjk-s-jk@asl-.com", true, false),
     ("someone@do-.com", true, false),
     ("somebody@-.com", true, false),

@@ -1,5 +1,7 @@
-//! Faults of the database, while people sign up by three instances and some are erased. The tests have each fault
-//! once, in a fixed order; `make faults MINUTES=20` has them in random order, and a full disk too.
+//! Faults of the database while people sign up through three instances and some are erased.
+//!
+//! The test injects each fault once, in a fixed order. `make faults MINUTES=20` injects them in random order, and
+//! also fills the disk.
 
 use std::{
     env, fmt, fs,
@@ -11,44 +13,46 @@ use std::{
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
-use super::{Clients, Instance, pausable_proxy::PausableProxy};
+use super::{Clients, Instance};
 use crate::{
+    fault_proxy::FaultProxy,
     postgres_server::{PostgresServer, free_port},
     process::{signal, wait_until},
 };
 
 const LIST: &str = "list0";
 
-/// What happens to the database.
+/// A fault of the database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Fault {
-    /// All connections are cut.
-    Cut,
-    /// Nothing arrives any more, and nothing is closed.
+    /// All connections are closed.
+    Disconnected,
+    /// Connections stay open, but no byte arrives.
     BlackHole,
-    /// A process of the database hangs that serves an instance.
+    /// The backend of one connection hangs.
     HungBackend,
-    /// All of them hang.
+    /// All processes of the database hang.
     HungServer,
-    /// Somebody has locked the entries, or the count.
+    /// A transaction has locked this table.
     Locked(&'static str),
-    /// There is no room left.
+    /// The disk is full.
     FullDisk,
-    /// The right to sign people up is gone.
+    /// The instances may not insert entries.
     Revoked,
-    /// An administrator cancels whatever runs.
+    /// An administrator cancels all running statements.
     Cancelled,
-    /// The standby is gone that each commit waits for, and an administrator ends the waits.
+    /// The standby that each commit waits for is down. An administrator ends the waits with this function.
     LostStandby(&'static str),
-    /// It starts anew.
+    /// The database restarts, stopped in this mode.
     Restarted(&'static str),
     /// The standby takes over.
     Failover,
 }
 
 const FAULTS: [Fault; 14] = [
-    Fault::Cut,
+    Fault::Disconnected,
     Fault::BlackHole,
     Fault::HungBackend,
     Fault::HungServer,
@@ -70,7 +74,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A small disk in memory, so that it can be full. Only root may make one.
+/// A small tmpfs, which the test can fill. Only root may mount one.
 struct SmallDisk(TempDir);
 
 const MOUNT_OPTIONS: &str = "size=400m,mode=755";
@@ -78,7 +82,7 @@ const MOUNT_OPTIONS: &str = "size=400m,mode=755";
 impl SmallDisk {
     fn new() -> Self {
         let folder = TempDir::new().expect("a directory");
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permitted");
         let disk = Self(folder);
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", MOUNT_OPTIONS, "tmpfs"])
@@ -95,16 +99,18 @@ impl Drop for SmallDisk {
     }
 }
 
-/// The database with its standby, each behind a line, and the instances.
+/// The database and its standby, each behind a proxy, and the instances.
 struct Cluster {
     primary: PostgresServer,
     standby: PostgresServer,
-    /// After the servers, which are on them.
+    /// Dropped after the servers, whose data they hold.
     _disks: Vec<SmallDisk>,
-    proxies: [PausableProxy; 2],
+    proxies: [FaultProxy; 2],
+    /// Runs the proxies.
+    _runtime: Runtime,
     instances: [Instance; 3],
     random: SmallRng,
-    /// In milliseconds.
+    /// Longest pause, in milliseconds.
     pause_max: u64,
 }
 
@@ -114,9 +120,9 @@ impl Cluster {
             .filter(|_| has_small_disks)
             .map(|_| SmallDisk::new())
             .collect();
-        let disk = |at: usize| {
+        let disk = |index: usize| {
             disks
-                .get(at)
+                .get(index)
                 .map_or(env::temp_dir(), |disk| disk.0.path().to_owned())
         };
         let settings = [
@@ -129,10 +135,9 @@ impl Cluster {
         primary.sql("postgres", &format!("CREATE DATABASE {LIST} OWNER site"));
         let standby = PostgresServer::standby_in(&disk(1), free_port(), &primary);
         enable_synchronous_replication(&primary);
-        let proxies = [
-            PausableProxy::to(primary.port),
-            PausableProxy::to(standby.port),
-        ];
+        let runtime = Runtime::new().expect("a runtime");
+        let proxies =
+            [primary.port, standby.port].map(|port| runtime.block_on(FaultProxy::start(port, "")));
         let url = format!(
             "postgres://site:secret@127.0.0.1:{},127.0.0.1:{}/{LIST}",
             proxies[0].port, proxies[1].port
@@ -143,13 +148,14 @@ impl Cluster {
             standby,
             _disks: disks,
             proxies,
+            _runtime: runtime,
             instances,
             random: SmallRng::seed_from_u64(seed),
             pause_max: if has_small_disks { 14_000 } else { 5_000 },
         }
     }
 
-    /// For longer than an attempt, at times for longer than a visitor waits.
+    /// Waits for a random time: longer than the timeout of an attempt, and sometimes than the timeout of a request.
     fn pause(&mut self) {
         let millis = self.random.random_range(500..self.pause_max);
         thread::sleep(Duration::from_millis(millis));
@@ -159,16 +165,16 @@ impl Cluster {
         self.primary.sql(LIST, statement)
     }
 
-    fn call_for_all_backends(&self, what: &str) {
+    fn call_for_all_backends(&self, function: &str) {
         self.sql(&format!(
-            "SELECT count({what}(pid)) FROM pg_stat_activity WHERE usename = 'site'"
+            "SELECT count({function}(pid)) FROM pg_stat_activity WHERE usename = 'site'"
         ));
     }
 
-    /// Does it, and undoes it.
+    /// Injects a fault, and ends it.
     fn inject(&mut self, fault: Fault) {
         match fault {
-            Fault::Cut => self.call_for_all_backends("pg_terminate_backend"),
+            Fault::Disconnected => self.call_for_all_backends("pg_terminate_backend"),
             Fault::BlackHole => {
                 self.proxies.iter().for_each(|proxy| proxy.set_paused(true));
                 self.pause();
@@ -182,7 +188,7 @@ impl Cluster {
                     .lines()
                     .map(|pid| pid.parse().expect("a pid"))
                     .collect();
-                let pid = *pids.choose(&mut self.random).expect("there are some");
+                let pid = *pids.choose(&mut self.random).expect("a backend");
                 signal(pid, "-STOP");
                 self.pause();
                 signal(pid, "-CONT");
@@ -211,10 +217,10 @@ impl Cluster {
                     thread::sleep(Duration::from_millis(50));
                 }
             }
-            Fault::LostStandby(end) => {
+            Fault::LostStandby(function) => {
                 self.standby.down("fast");
                 for _ in 0..20 {
-                    self.call_for_all_backends(end);
+                    self.call_for_all_backends(function);
                     thread::sleep(Duration::from_millis(100));
                 }
                 self.pause();
@@ -231,11 +237,11 @@ impl Cluster {
 
     fn fill_disk(&mut self) {
         let ballast = self.primary.folder().with_file_name("ballast");
-        let mut file = fs::File::create(&ballast).expect("there is room");
+        let mut file = fs::File::create(&ballast).expect("writable");
         while std::io::Write::write_all(&mut file, &[0; 1 << 16]).is_ok() {}
         self.pause();
-        fs::remove_file(&ballast).expect("ours");
-        // It stops itself when there is no room for its log.
+        fs::remove_file(&ballast).expect("removable");
+        // PostgreSQL shuts down when it cannot write its WAL.
         if !self.primary.is_up() {
             self.primary.up();
         }
@@ -246,41 +252,32 @@ impl Cluster {
         self.standby.promote();
         std::mem::swap(&mut self.primary, &mut self.standby);
         self.pause();
-        // The old one comes back as the standby of the new one, without what only it had.
+        // The old primary is rebuilt as a standby of the new one.
         let port = self.standby.port;
-        let disk = self
-            .standby
-            .folder()
-            .parent()
-            .expect("it has one")
-            .to_owned();
+        let disk = self.standby.folder().parent().expect("a parent").to_owned();
         self.standby = PostgresServer::standby_in(&disk, port, &self.primary);
         enable_synchronous_replication(&self.primary);
     }
 }
 
-/// From now on nobody is answered before the standby has it.
+/// Makes each commit wait for the standby, and waits until the setting applies.
 fn enable_synchronous_replication(primary: &PostgresServer) {
-    primary.sql(
-        "postgres",
-        "ALTER SYSTEM SET synchronous_standby_names = '*'",
-    );
-    primary.sql("postgres", "SELECT pg_reload_conf()");
-    wait_until("the standby is waited for", || {
+    primary.set_synchronous_standby("*");
+    wait_until("the standby is synchronous", || {
         let standbys = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
         primary.sql("postgres", standbys) != "0"
     });
 }
 
-/// Erases somebody as the owner does, and says whether that is certain.
+/// Runs `landing erase`, and returns whether it succeeds.
 fn erase(url: &str, address: &str) -> bool {
-    let erased = Command::new(env!("CARGO_BIN_EXE_landing"))
+    let erase = Command::new(env!("CARGO_BIN_EXE_landing"))
         .env_clear()
         .env("DATABASE_URL", url)
         .args(["erase", address])
         .output()
-        .expect("it runs");
-    erased.status.success()
+        .expect("the program runs");
+    erase.status.success()
 }
 
 #[test]
@@ -300,22 +297,21 @@ fn no_database_fault_loses_duplicates_or_restores_an_entry() {
         .iter()
         .map(|instance| format!("http://{}", instance.addr));
     let clients = Clients::start_for_all(origins.collect());
-    clients.wait_for_sign_ups("all is well");
-    let (mut injected, mut erased, mut turn) = (0, Vec::new(), 0);
+    clients.wait_for_sign_ups("without a fault");
+    let (mut injected, mut erased, mut round) = (0, Vec::new(), 0);
     loop {
         let fault = match end {
             Some(end) if Instant::now() > end => break,
-            Some(_) => *FAULTS.choose(&mut cluster.random).expect("there are some"),
-            // In the tests each once, but for the disk.
-            None if turn == FAULTS.len() => break,
-            None => FAULTS[turn],
+            Some(_) => *FAULTS.choose(&mut cluster.random).expect("a fault"),
+            None if round == FAULTS.len() => break,
+            None => FAULTS[round],
         };
-        turn += 1;
+        round += 1;
         if fault == Fault::FullDisk && end.is_none() {
             continue;
         }
         let before = cluster.instances.each_ref().map(Instance::outages);
-        let erased_address = clients.any_acknowledged().expect("somebody is on the list");
+        let erased_address = clients.any_acknowledged().expect("an acknowledged address");
         clients.note_erased(erased_address.clone());
         let url = cluster.instances[0].database.clone();
         let erasing = thread::spawn({
@@ -332,13 +328,13 @@ fn no_database_fault_loses_duplicates_or_restores_an_entry() {
         }
         for (instance, before) in cluster.instances.iter().zip(before) {
             let after = instance.outages();
-            let (lost, back) = (after.0 - before.0, after.1 - before.1);
-            println!("{fault}: {lost} lost, {back} back");
+            let (starts, ends) = (after.0 - before.0, after.1 - before.1);
+            println!("{fault}: outages: {starts} started, {ends} ended");
             assert!(
-                lost <= 1,
-                "{fault}: an outage is told of once, and not {lost} times"
+                starts <= 1,
+                "{fault}: an outage is logged once, not {starts} times"
             );
-            assert_eq!(lost, back, "{fault}");
+            assert_eq!(starts, ends, "{fault}");
         }
         injected += 1;
     }
@@ -358,13 +354,16 @@ fn no_database_fault_loses_duplicates_or_restores_an_entry() {
         instance.wait_for("/readyz", "200");
     }
     let listed = outcomes.assert_stored_in(&cluster.primary, LIST);
-    let people = cluster.sql("SELECT email FROM waitlist_entries");
+    let emails = cluster.sql("SELECT email FROM waitlist_entries");
     for address in &erased {
-        assert!(!people.lines().any(|it| it == address), "{address} is back");
+        assert!(
+            !emails.lines().any(|it| it == address),
+            "{address} is listed again"
+        );
     }
-    assert!(!erased.is_empty(), "erasures were put to the test");
+    assert!(!erased.is_empty(), "no erasure succeeded");
     for instance in &cluster.instances {
-        wait_until("an instance counts everybody", || {
+        wait_until("the instance's count is exact", || {
             instance.count() == listed
         });
     }

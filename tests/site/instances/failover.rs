@@ -1,4 +1,4 @@
-//! A database with a standby, of which the first is lost for good.
+//! A database with a synchronous standby, whose primary is lost.
 
 use super::{Clients, Instance};
 use crate::postgres_server::PostgresServer;
@@ -9,23 +9,18 @@ fn failover_to_a_synchronous_standby_loses_no_sign_up() {
     let name = "list0";
     let both = primary.create_database();
     let standby = PostgresServer::standby_of(&primary);
-    // From now on nobody is answered before the standby has it.
-    primary.sql(
-        "postgres",
-        "ALTER SYSTEM SET synchronous_standby_names = '*'",
-    );
-    primary.sql("postgres", "SELECT pg_reload_conf()");
+    primary.set_synchronous_standby("*");
     let both = both.replace(
         &format!(":{}/", primary.port),
         &format!(":{},127.0.0.1:{}/", primary.port, standby.port),
     );
     let instances = [(); 2].map(|()| Instance::start(&both));
     let clients = Clients::start(format!("http://{}", instances[0].addr));
-    clients.wait_for_sign_ups("both are there");
+    clients.wait_for_sign_ups("with the primary");
 
     primary.down("immediate");
     standby.promote();
-    clients.wait_for_sign_ups("the standby is the first now");
+    clients.wait_for_sign_ups("with the promoted standby");
     instances[1].wait_for("/readyz", "200");
 
     let outcomes = clients.finish();

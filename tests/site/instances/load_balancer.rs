@@ -1,4 +1,4 @@
-//! Whatever breaks, behind the balancer of the README.
+//! Failures of instances and of the database, behind the load balancer of the documentation.
 
 use std::{
     thread,
@@ -14,10 +14,10 @@ use crate::{
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 
-/// Longer than an answer may take.
+/// Longer than the response timeout.
 const HANG_DURATION: Duration = Duration::from_secs(13);
 
-/// The recipe over three instances, without its certificate, on a port.
+/// Starts HAProxy on a port, with the documented configuration, three instances and no TLS.
 fn balancer(folder: &TempDir, instances: &[Instance; 3], port: u16) -> ProxyProcess {
     let recipe = recipe("haproxy")
         .replace(
@@ -37,33 +37,33 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     let (folder, port) = (TempDir::new().expect("a directory"), free_port());
     let _balancer = balancer(&folder, &instances, port);
     let clients = Clients::start(format!("http://127.0.0.1:{port}"));
-    clients.wait_for_sign_ups("all is well");
+    clients.wait_for_sign_ups("without a failure");
 
-    // An instance is killed, in the middle of what it does, and comes back.
+    // An instance is killed and starts again.
     instances[1].running().signal("-KILL");
-    clients.wait_for_sign_ups("an instance is gone");
+    clients.wait_for_sign_ups("with a killed instance");
     instances[1].restart();
-    clients.wait_for_sign_ups("it is back");
+    clients.wait_for_sign_ups("after the restart of the killed instance");
 
-    // One hangs, and goes on.
+    // An instance hangs and continues.
     instances[0].running().signal("-STOP");
-    clients.wait_for_sign_ups("an instance hangs");
+    clients.wait_for_sign_ups("with a hanging instance");
     instances[0].running().signal("-CONT");
 
-    // Another one is replaced by a new version.
+    // An instance is restarted, as for an update.
     instances[2].running().signal("-TERM");
     assert_eq!(instances[2].wait_for_exit(), Some(0));
     instances[2].restart();
-    clients.wait_for_sign_ups("it is new");
+    clients.wait_for_sign_ups("with a restarted instance");
 
-    // The database starts anew.
+    // The database restarts.
     for mode in ["fast", "immediate"] {
         server.down(mode);
         server.up();
         clients.wait_for_sign_ups(mode);
     }
 
-    // It hangs.
+    // The database hangs.
     let before = instances.each_ref().map(|instance| instance.count());
     let stopped = server.processes();
     let paused = Instant::now();
@@ -76,11 +76,14 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     thread::sleep(HANG_DURATION.saturating_sub(paused.elapsed()));
     let known = instances.each_ref().map(|instance| instance.count());
     stopped.iter().for_each(|process| signal(*process, "-CONT"));
-    assert!(page.contains("already on the list"), "the page is there");
+    assert!(
+        page.contains("already on the list"),
+        "the page is served during the outage"
+    );
     for (known, before) in known.iter().zip(before) {
-        assert!(*known >= before, "with the last count that was known");
+        assert!(*known >= before, "the last known count is served");
     }
-    clients.wait_for_sign_ups("it has hung");
+    clients.wait_for_sign_ups("after the database hung");
     for instance in &instances {
         instance.wait_for("/readyz", "200");
     }
@@ -94,11 +97,11 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     );
     assert!(
         outcomes.statuses.contains_key(&503),
-        "nothing was put to the test"
+        "no client noticed the outage"
     );
     let listed = outcomes.assert_stored_in(&server, "list0");
     for instance in &instances {
-        wait_until("an instance counts everybody", || {
+        wait_until("the instance's count is exact", || {
             instance.count() == listed
         });
     }

@@ -1,11 +1,11 @@
-//! A list is moved while people sign up, step by step as the README has it.
+//! A list moves to a database while people sign up, with the documented steps.
 
 use std::process::{Command, Stdio};
 
 use super::{Clients, Instance};
 use crate::{postgres_server::PostgresServer, process::Sandbox};
 
-/// `landing export | landing import`
+/// Runs `landing export | landing import`.
 fn export_and_import(from: &str, to: &str) {
     let landing = |store: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
@@ -13,11 +13,11 @@ fn export_and_import(from: &str, to: &str) {
         command
     };
     let export = landing(from).arg("export").stdout(Stdio::piped()).spawn();
-    let mut export = export.expect("it starts");
-    let out = export.stdout.take().expect("it is piped");
+    let mut export = export.expect("the program starts");
+    let out = export.stdout.take().expect("standard output is piped");
     let imported = landing(to).arg("import").stdin(out).output();
-    assert!(export.wait().expect("it ends").success());
-    let imported = imported.expect("it runs");
+    assert!(export.wait().expect("the program ends").success());
+    let imported = imported.expect("the program runs");
     assert!(
         imported.status.success(),
         "{}",
@@ -29,26 +29,26 @@ fn export_and_import(from: &str, to: &str) {
 fn live_migration_to_a_database_loses_no_sign_up() {
     let sandbox = Sandbox::new();
     let mut old = sandbox.serve();
-    let here = format!("sled:{}", sandbox.path().join("data").display());
+    let directory = format!("sled:{}", sandbox.path().join("data").display());
     let clients = Clients::start(format!("http://{}", old.addr));
     clients.wait_for_sign_ups("in the directory");
 
     let server = PostgresServer::start();
     let database = server.create_database();
     let instance = Instance::start(&database);
-    export_and_import(&here, &database);
+    export_and_import(&directory, &database);
     clients.wait_for_sign_ups("still in the directory");
     clients.switch_to(format!("http://{}", instance.addr));
     clients.wait_for_sign_ups("in the database");
     old.signal("-TERM");
     assert_eq!(old.wait_for_exit(), Some(0));
-    export_and_import(&here, &database);
+    export_and_import(&directory, &database);
 
     let outcomes = clients.finish();
     assert_eq!(
         outcomes.statuses.keys().collect::<Vec<_>>(),
         [&201],
-        "nobody notices"
+        "no client notices the migration"
     );
     assert_eq!(
         outcomes.assert_stored_in(&server, "list0"),

@@ -1,11 +1,9 @@
-//! Several instances of the program over one database: what visitors and the owner notice when something
-//! breaks, or is moved.
+//! Several instances of the server with one database, during failures and a migration.
 
 mod database_faults;
 mod failover;
 mod load_balancer;
 mod migration;
-mod pausable_proxy;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,11 +23,12 @@ use crate::{
     process::{Sandbox, ServerProcess, wait_until},
 };
 
-/// Who signs up all the while.
+/// Clients that sign up during the test.
 const CLIENTS: usize = 16;
-/// Sign-ups that must come through before the next thing breaks.
+/// Sign-ups that must succeed before the next step.
 const SIGN_UPS_PER_STEP: usize = 200;
-/// An instance, in a place of its own.
+
+/// An instance of the server, in its own directory.
 struct Instance {
     sandbox: Sandbox,
     database: String,
@@ -68,31 +67,30 @@ impl Instance {
         self.running = Some(ServerProcess::start_with_log_file(command, &log));
     }
 
-    /// How often its log says that the database is lost, and that it is back.
+    /// Returns how often the log reports the start and the end of an outage.
     fn outages(&self) -> (usize, usize) {
         let log = fs::read_to_string(self.sandbox.path().join("log")).expect("readable");
-        let count = |words| log.lines().filter(|line| line.contains(words)).count();
+        let count = |text| log.lines().filter(|line| line.contains(text)).count();
         (
-            count("Nobody can sign up until it is back"),
-            count("the database is back"),
+            count("nobody can sign up until it is back"),
+            count("the database is available again"),
         )
     }
 
     fn running(&self) -> &ServerProcess {
-        self.running.as_ref().expect("it runs")
+        self.running.as_ref().expect("the instance runs")
     }
 
     fn wait_for_exit(&mut self) -> Option<i32> {
-        self.running.as_mut().expect("it runs").wait_for_exit()
+        let running = self.running.as_mut();
+        running.expect("the instance runs").wait_for_exit()
     }
 
     fn count(&self) -> u64 {
-        let count = self.running().count();
-        let digits = count.trim_matches(|c: char| !c.is_ascii_digit());
-        digits.parse().expect("a number")
+        self.running().count()
     }
 
-    /// Waits until it answers so.
+    /// Waits until a path responds with a status.
     fn wait_for(&self, path: &str, status: &str) {
         wait_until(&format!("{path} is {status}"), || {
             self.status(path) == status
@@ -105,63 +103,63 @@ impl Instance {
     }
 }
 
-/// People who sign up all the while, one after the other in each of them, and again when they are told to
-/// come again.
+/// Clients that sign up in the background, one address after another, and retry failed sign-ups.
 struct Clients {
     runtime: Runtime,
-    signing_up: JoinSet<()>,
+    tasks: JoinSet<()>,
     state: Arc<ClientState>,
 }
 
-/// What they share.
+/// The state that all clients share.
 struct ClientState {
-    /// The sites they ask, in turns.
+    /// The sites, which the requests go to in turn.
     origins: Mutex<Vec<String>>,
-    turn: AtomicUsize,
+    /// Requests so far.
+    requests: AtomicUsize,
     outcomes: Mutex<Outcomes>,
     is_over: AtomicBool,
 }
 
-/// What they were told.
+/// The outcomes of the sign-ups.
 #[derive(Clone, Default)]
 struct Outcomes {
-    /// Every status, and how often.
+    /// The number of responses with each status. 0 means no response.
     statuses: BTreeMap<u16, u64>,
     requested: BTreeSet<String>,
-    /// Who was told to be on the list.
+    /// Addresses with a response of 201 or 409.
     acknowledged: BTreeSet<String>,
-    /// Who was erased since, or perhaps was.
+    /// Addresses that an erasure may have removed.
     erased: BTreeSet<String>,
 }
 
 impl Clients {
-    /// Begins to ask a site.
+    /// Starts clients of one site.
     fn start(origin: String) -> Self {
         Self::start_for_all(vec![origin])
     }
 
-    /// Begins to ask several.
+    /// Starts clients of several sites.
     fn start_for_all(origins: Vec<String>) -> Self {
         let state = Arc::new(ClientState {
             origins: Mutex::new(origins),
-            turn: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
             outcomes: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
         let runtime = Runtime::new().expect("a runtime");
-        let mut signing_up = JoinSet::new();
+        let mut tasks = JoinSet::new();
         for client in 0..CLIENTS {
             let state = Arc::clone(&state);
-            signing_up.spawn_on(async move { state.sign_up(client).await }, runtime.handle());
+            tasks.spawn_on(async move { state.sign_up(client).await }, runtime.handle());
         }
         Self {
             runtime,
-            signing_up,
+            tasks,
             state,
         }
     }
 
-    /// From now on they ask another one.
+    /// Sends all later requests to another site.
     fn switch_to(&self, origin: String) {
         *self.state.origins.lock().expect("no panic") = vec![origin];
     }
@@ -172,8 +170,8 @@ impl Clients {
         self.runtime.block_on(page).expect("a page")
     }
 
-    /// Waits until a number of them have come through.
-    fn wait_for_sign_ups(&self, what: &str) {
+    /// Waits until [`SIGN_UPS_PER_STEP`] more sign-ups are acknowledged.
+    fn wait_for_sign_ups(&self, step: &str) {
         let acknowledged_count = || {
             self.state
                 .outcomes
@@ -182,13 +180,13 @@ impl Clients {
                 .acknowledged
                 .len()
         };
-        let enough = acknowledged_count() + SIGN_UPS_PER_STEP;
-        wait_until(&format!("people come through: {what}"), || {
-            acknowledged_count() >= enough
+        let target = acknowledged_count() + SIGN_UPS_PER_STEP;
+        wait_until(&format!("sign-ups succeed: {step}"), || {
+            acknowledged_count() >= target
         });
     }
 
-    /// Somebody who is on the list.
+    /// Returns an address that must be listed.
     fn any_acknowledged(&self) -> Option<String> {
         let outcomes = self.state.outcomes.lock().expect("no panic");
         outcomes
@@ -205,7 +203,7 @@ impl Clients {
 
     fn finish(self) -> Outcomes {
         self.state.is_over.store(true, Ordering::SeqCst);
-        self.runtime.block_on(self.signing_up.join_all());
+        self.runtime.block_on(self.tasks.join_all());
         self.state.outcomes.lock().expect("no panic").clone()
     }
 }
@@ -213,8 +211,8 @@ impl Clients {
 impl ClientState {
     fn url(&self, path: &str) -> String {
         let origins = self.origins.lock().expect("no panic");
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        origins[turn % origins.len()].clone() + path
+        let request = self.requests.fetch_add(1, Ordering::Relaxed);
+        origins[request % origins.len()].clone() + path
     }
 
     async fn sign_up(&self, client: usize) {
@@ -233,7 +231,6 @@ impl ClientState {
                     .json(&body)
                     .send()
                     .await;
-                // 0: none.
                 let status = response.map_or(0, |response| response.status().as_u16());
                 *outcomes().statuses.entry(status).or_default() += 1;
                 if matches!(status, 201 | 409) {
@@ -247,18 +244,18 @@ impl ClientState {
 }
 
 impl Outcomes {
-    /// Everybody who was told to be on the list is on it, once, and nobody else but who asked. Returns how
-    /// many that are, which are counted right.
+    /// Checks that the database lists every acknowledged address that was not erased, each once, no address that
+    /// nobody requested, and the right count. Returns that count.
     fn assert_stored_in(&self, server: &PostgresServer, database: &str) -> u64 {
-        let listed = server.sql(database, "SELECT email FROM waitlist_entries");
-        let people: BTreeSet<_> = listed.lines().map(str::to_owned).collect();
-        assert_eq!(listed.lines().count(), people.len(), "nobody is doubled");
-        let lost = self.acknowledged.difference(&people);
+        let emails = server.sql(database, "SELECT email FROM waitlist_entries");
+        let listed: BTreeSet<_> = emails.lines().map(str::to_owned).collect();
+        assert_eq!(emails.lines().count(), listed.len(), "a duplicate entry");
+        let lost = self.acknowledged.difference(&listed);
         let lost: Vec<_> = lost.filter(|it| !self.erased.contains(*it)).collect();
         assert!(lost.is_empty(), "lost: {lost:?}");
-        assert!(people.is_subset(&self.requested));
-        let counted = server.sql(database, "SELECT sum(entries) FROM waitlist_count");
-        assert_eq!(counted, people.len().to_string());
-        people.len() as u64
+        assert!(listed.is_subset(&self.requested));
+        let count = server.sql(database, "SELECT sum(entries) FROM waitlist_count");
+        assert_eq!(count, listed.len().to_string());
+        listed.len() as u64
     }
 }

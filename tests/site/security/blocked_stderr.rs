@@ -1,4 +1,4 @@
-//! Standard error is a full pipe that nobody reads, as when a log collector hangs.
+//! Standard error is a full pipe that nobody reads, as when a log collector hangs, or a file on a full disk.
 
 use std::{
     fs::{self, File},
@@ -17,47 +17,50 @@ use crate::process::{Sandbox, ServerProcess, signal, wait_for_exit, wait_until};
 
 /// Sends requests until the server's standard error is full.
 fn fill_stderr(server: &ServerProcess, log: impl AsFd) {
-    let mut waiting = 0;
+    let mut unread = 0;
     loop {
         for _ in 0..300 {
             server.request("GET", "/healthz", "");
         }
-        let now = ioctl_fionread(&log).expect("a pipe");
-        if now > 0 && now == waiting {
+        let before = std::mem::replace(&mut unread, ioctl_fionread(&log).expect("a pipe"));
+        if unread > 0 && unread == before {
             return;
         }
-        waiting = now;
     }
 }
 
-/// More lines than the pipe and the queue in front of it hold.
+/// More lines than the pipe and the log queue hold.
 const REQUESTS: usize = 15_000;
 
-/// Makes the server log more lines than it can keep.
+/// Sends [`REQUESTS`] requests, which make the server log more lines than it can keep.
 fn flood(server: &ServerProcess) {
     let requests = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
-    let mut stream = TcpStream::connect(&server.addr).expect("it listens");
+    let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
     let mut responses = stream.try_clone().expect("a second handle");
-    let reading = thread::spawn(move || {
-        let mut all = Vec::new();
-        responses.read_to_end(&mut all).map(|_| all)
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        responses.read_to_end(&mut bytes).map(|_| bytes)
     });
-    stream.write_all(requests.as_bytes()).expect("it reads");
-    stream.shutdown(Shutdown::Write).expect("it is open");
-    let responses = reading.join().expect("no panic").expect("responses");
-    let answered = String::from_utf8_lossy(&responses)
+    stream
+        .write_all(requests.as_bytes())
+        .expect("the server reads");
+    stream
+        .shutdown(Shutdown::Write)
+        .expect("the connection is open");
+    let responses = reader.join().expect("no panic").expect("responses");
+    let count = String::from_utf8_lossy(&responses)
         .matches("200 OK")
         .count();
-    assert_eq!(answered, REQUESTS);
+    assert_eq!(count, REQUESTS);
 }
 
-/// A full pipe, as the standard error of a program.
+/// Returns a full pipe for the standard error of a program, and its reading end.
 fn full_pipe() -> (PipeReader, Stdio) {
     let (reader, mut writer) = io::pipe().expect("a pipe");
-    ioctl_fionbio(&writer, true).expect("it can be changed");
+    ioctl_fionbio(&writer, true).expect("the pipe can be changed");
     while writer.write(&[b'.'; 512]).is_ok() {}
     while writer.write(b".").is_ok() {}
-    ioctl_fionbio(&writer, false).expect("it can be changed");
+    ioctl_fionbio(&writer, false).expect("the pipe can be changed");
     (reader, writer.into())
 }
 
@@ -75,7 +78,11 @@ fn store_failure_exits() {
     let (mut server, log) =
         ServerProcess::start_with_unread_stderr(sandbox.wrapped_command(strace));
     fill_stderr(&server, log.get_ref());
-    assert_eq!(server.join("ann@example.com"), "", "it promises nothing");
+    assert_eq!(
+        server.join("ann@example.com"),
+        "",
+        "the sign-up is not acknowledged"
+    );
     assert_eq!(server.wait_for_exit(), Some(1));
 }
 
@@ -102,12 +109,12 @@ fn failed_start_exits() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         let command = command.args(arguments).env_clear();
         let command = command.current_dir(sandbox.path()).stderr(full);
-        let mut command = command.spawn().expect("it starts");
+        let mut command = command.spawn().expect("the program starts");
         assert_eq!(wait_for_exit(&mut command), Some(code), "{arguments:?}");
     }
 }
 
-/// Whether a process has a handler for SIGTERM, number 15.
+/// Returns whether a process has a handler for SIGTERM, number 15.
 fn handles_sigterm(process: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -124,12 +131,16 @@ fn interrupted_export_exits() {
     let mut export = Command::new(env!("CARGO_BIN_EXE_landing"));
     let export = export.args(["export", "-o", "list.csv"]).env_clear();
     let export = export.current_dir(sandbox.path()).stderr(full);
-    let mut export = export.spawn().expect("it starts");
-    // The first connection finds the server, the second asks it.
-    drop(server.accept().expect("it connects"));
-    let (mut asked, _) = server.accept().expect("it asks");
-    asked.write_all(b"{\"Ok\":3}\n").expect("it reads");
-    wait_until("it handles SIGTERM", || handles_sigterm(export.id()));
+    let mut export = export.spawn().expect("the program starts");
+    // The first connection checks that the server runs, the second sends the request.
+    drop(server.accept().expect("the command connects"));
+    let (mut connection, _) = server.accept().expect("the command connects again");
+    connection
+        .write_all(b"{\"Ok\":3}\n")
+        .expect("the command reads");
+    wait_until("the command handles SIGTERM", || {
+        handles_sigterm(export.id())
+    });
     signal(export.id(), "-TERM");
     assert_eq!(wait_for_exit(&mut export), Some(1));
 }
@@ -146,14 +157,14 @@ fn reports_dropped_log_lines_when_reading_resumes() {
 
         let (mut lines, mut dropped) = (0, 0);
         for line in log.lines().map_while(Result::ok) {
-            if let Some((before, _)) = line.split_once(" lines of the log were dropped") {
+            if let Some((before, _)) = line.split_once(" log lines were dropped") {
                 let number = before.rsplit(|c: char| !c.is_ascii_digit()).next();
                 dropped += number.and_then(|it| it.parse().ok()).unwrap_or(0);
                 assert!(line.contains("WARN"), "{line}");
                 if format == "json" {
                     serde_json::from_str::<serde_json::Value>(&line).expect("JSON");
                 }
-                // Only now: the warning must not depend on the end of the program.
+                // The server is stopped only now, because the warning must not wait for its end.
                 server.signal("-TERM");
             } else if line.contains("answered") {
                 lines += 1;
@@ -161,21 +172,21 @@ fn reports_dropped_log_lines_when_reading_resumes() {
         }
         assert_eq!(server.wait_for_exit(), Some(0));
         assert!(dropped > 0);
-        // With those that filled it, 300 at a time, each request is a line or counted.
-        let asked = lines + dropped;
-        assert!(asked > REQUESTS, "{format}: {lines} and {dropped}");
+        // Each request is a line or counted as dropped, also those that filled the pipe, 300 at a time.
+        let requests = lines + dropped;
+        assert!(requests > REQUESTS, "{format}: {lines} and {dropped}");
         assert_eq!(
-            (asked - REQUESTS) % 300,
+            (requests - REQUESTS) % 300,
             0,
             "{format}: {lines} and {dropped}"
         );
     }
 }
 
-/// The log is a file on a full disk: here it is the largest file that the process may write.
+/// Instead of a full disk, `ulimit -f` limits the size of the log file.
 #[test]
 fn reports_log_lines_lost_to_a_full_disk() {
-    const REPORT: &str = " lines of the log were dropped";
+    const REPORT: &str = " log lines were dropped";
     let sandbox = Sandbox::new();
     let log = sandbox.path().join("log");
     let mut shell = Command::new("sh");
@@ -183,14 +194,16 @@ fn reports_log_lines_lost_to_a_full_disk() {
     shell.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_landing")]);
     let server = ServerProcess::start_with_log_file(sandbox.wrapped_command(shell), &log);
     flood(&server);
-    wait_until_it_writes_nothing(&server);
-    let kept = number_of(" answered ", &log);
+    wait_until_writing_stops(&server);
+    let kept = count_in(&log, " answered ");
     assert!(kept < REQUESTS, "{kept}");
 
-    let file = File::options().write(true).open(&log).expect("ours");
-    file.set_len(0).expect("ours");
+    let file = File::options().write(true).open(&log).expect("writable");
+    file.set_len(0).expect("writable");
     server.request("GET", "/healthz", "");
-    wait_until("it reports", || number_of(REPORT, &log) > 0);
+    wait_until("the log reports the lost lines", || {
+        count_in(&log, REPORT) > 0
+    });
     let log_text = fs::read_to_string(&log).expect("readable");
     let report = log_text.split(REPORT).next().expect("a number");
     let number = report.rsplit(|c: char| !c.is_ascii_digit()).next();
@@ -198,26 +211,26 @@ fn reports_log_lines_lost_to_a_full_disk() {
     assert_eq!(kept + dropped, REQUESTS);
 }
 
-fn number_of(words: &str, log: &Path) -> usize {
-    let text = fs::read_to_string(log).expect("readable");
-    // The last line may be cut.
-    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    whole.matches(words).count()
+/// Counts a text in the complete lines of a log.
+fn count_in(log: &Path, text: &str) -> usize {
+    let content = fs::read_to_string(log).expect("readable");
+    let (complete, _) = content.rsplit_once('\n').unwrap_or_default();
+    complete.matches(text).count()
 }
 
-/// It does not try for ever to write what it can't.
-fn wait_until_it_writes_nothing(server: &ServerProcess) {
-    let calls = || {
+/// Waits until the server makes no more write system calls: it must not retry for ever.
+fn wait_until_writing_stops(server: &ServerProcess) {
+    let write_calls = || {
         let io = fs::read_to_string(format!("/proc/{}/io", server.child.id())).expect("Linux");
         let calls = io.lines().find(|line| line.starts_with("syscw: "));
         calls.expect("a number").to_owned()
     };
     for _ in 0..100 {
-        let before = calls();
+        let before = write_calls();
         thread::sleep(Duration::from_millis(300));
-        if calls() == before {
+        if write_calls() == before {
             return;
         }
     }
-    panic!("it writes without end");
+    panic!("the server writes without end");
 }

@@ -1,4 +1,4 @@
-//! Who a request comes from, when proxies say so and when others do.
+//! The client address of a request, with and without trusted proxies.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use landing::server::{ClientKey, TrustedProxies};
 
 use crate::fixtures::parse_config;
 
-/// Who the client is, by the lines of a header in a request from `peer`.
+/// Returns the client address of a request from `peer` with these lines of a header.
 fn client(options: &[&str], peer: &str, header: &str, lines: &[&str]) -> String {
     let proxies = TrustedProxies::from_config(&parse_config(options).expect("valid options"));
     let mut headers = HeaderMap::new();
@@ -44,7 +44,7 @@ fn uses_the_right_most_untrusted_address() {
         (&["203.0.113.7"], "203.0.113.7"),
         (&["203.0.113.7, 10.0.0.2,10.9.9.9"], "203.0.113.7"),
         (&["203.0.113.7", "10.0.0.2"], "203.0.113.7"),
-        // What stands left of it is what the client wrote.
+        // The client wrote everything to the left.
         (&["1.1.1.1, 203.0.113.7"], "203.0.113.7"),
         (&["10.0.0.5, 203.0.113.7"], "203.0.113.7"),
         (
@@ -54,7 +54,7 @@ fn uses_the_right_most_untrusted_address() {
         (&["nonsense, 203.0.113.7"], "203.0.113.7"),
         // A client inside the trusted network.
         (&["10.1.1.1, 10.0.0.2"], "10.1.1.1"),
-        // What a proxy wrote is no address: it stands for whom it did not name.
+        // A proxy that named no address counts as the client.
         (&["203.0.113.7, unknown"], "10.0.0.1"),
         (&["203.0.113.7, unknown, 10.0.0.2"], "10.0.0.2"),
         (&["203.0.113.7, , "], "203.0.113.7"),
@@ -111,7 +111,7 @@ fn reads_the_forwarded_header_when_configured() {
         (&["by=203.0.113.7"], "10.0.0.1"),
         (&["203.0.113.7"], "10.0.0.1"),
         (&["for=1.1.1.1;for=203.0.113.7"], "10.0.0.1"),
-        // Quotes that a client leaves open reach no further than its own text.
+        // A quote that the client leaves open ends with the client's own text.
         (&["for=\"1.1.1.1, for=203.0.113.7"], "203.0.113.7"),
         (&["for=\"1.1.1.1\\", "for=203.0.113.7"], "203.0.113.7"),
         (&["for=1.1.1.1;secret=\"a, for=203.0.113.7"], "203.0.113.7"),
@@ -125,7 +125,7 @@ fn reads_the_forwarded_header_when_configured() {
         let client = client(&options, "10.0.0.1", "forwarded", lines);
         assert_eq!(client, expected, "{lines:?}");
     }
-    // The other header is then a client's own.
+    // The other header then comes from the client.
     let spoofed = client(&options, "10.0.0.1", "x-forwarded-for", &["1.1.1.1"]);
     assert_eq!(spoofed, "10.0.0.1");
     let spoofed = client(
@@ -140,7 +140,7 @@ fn reads_the_forwarded_header_when_configured() {
 #[test]
 fn client_is_an_ipv4_address_or_an_ipv6_64_network() {
     let client = |address: &str| ClientKey::from(address.parse::<IpAddr>().expect("an address"));
-    for (one, other, are_one) in [
+    for (one, other, is_same) in [
         ("192.0.2.1", "192.0.2.1", true),
         ("192.0.2.1", "192.0.2.2", false),
         ("192.0.2.1", "::ffff:192.0.2.1", true),
@@ -148,6 +148,6 @@ fn client_is_an_ipv4_address_or_an_ipv6_64_network() {
         ("2001:db8::1", "2001:db8:0:1::1", false),
         ("::1", "127.0.0.1", false),
     ] {
-        assert_eq!(client(one) == client(other), are_one, "{one} {other}");
+        assert_eq!(client(one) == client(other), is_same, "{one} {other}");
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that are slow, greedy, or do not speak HTTP as it is written.
+//! Clients that are slow, open many connections, or send invalid HTTP.
 
 use std::time::Duration;
 
@@ -8,14 +8,18 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use super::overload::CapturedLog;
 use crate::test_site::TestSite;
 
-/// Far beyond every limit: a test that waits so long has failed.
+/// Much longer than every timeout of the server.
 const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Sends a byte a second, for as long as the other end listens, and returns what it answered.
+/// Sends a byte a second until the server closes the connection, and returns the responses.
 async fn send_slowly(mut stream: TcpStream, first: &str) -> String {
-    stream.write_all(first.as_bytes()).await.expect("it reads");
+    stream
+        .write_all(first.as_bytes())
+        .await
+        .expect("the server reads");
     let (mut read, mut write) = stream.into_split();
     let mut response = Vec::new();
     let drip = async {
@@ -25,7 +29,7 @@ async fn send_slowly(mut stream: TcpStream, first: &str) -> String {
         std::future::pending::<()>().await;
     };
     let ended = async {
-        // A reset is an end too.
+        // A reset ends the connection as well.
         let _ = read.read_to_end(&mut response).await;
     };
     timeout(TEST_TIMEOUT, async {
@@ -35,26 +39,33 @@ async fn send_slowly(mut stream: TcpStream, first: &str) -> String {
         }
     })
     .await
-    .expect("the server ends it");
+    .expect("the server closes the connection");
     String::from_utf8(response).expect("text")
 }
 
 #[tokio::test]
 async fn slow_request_head_times_out_with_408() {
+    let (captured, _log) = CapturedLog::start();
     let site = TestSite::start().await;
-    let begun = "GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-    // A second one is none the better for the first.
-    let twice = format!("GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n{begun}");
-    let (once, twice) = tokio::join!(
-        send_slowly(site.connect().await, begun),
-        send_slowly(site.connect().await, &twice),
+    let incomplete = "GET /ann@example.com HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+    // The timeout also holds after a complete request.
+    let second = format!("GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n{incomplete}");
+    let (first, second) = tokio::join!(
+        send_slowly(site.connect().await, incomplete),
+        send_slowly(site.connect().await, &second),
     );
-    assert!(once.starts_with("HTTP/1.1 408 "), "{once}");
+    assert!(first.starts_with("HTTP/1.1 408 "), "{first}");
     assert!(
-        once.contains("nosniff") && once.contains("took too long"),
-        "{once}"
+        first.contains("nosniff") && first.contains("took too long"),
+        "{first}"
     );
-    assert!(twice.contains("\r\n\r\nOKHTTP/1.1 408 "), "{twice}");
+    assert!(second.contains("\r\n\r\nOKHTTP/1.1 408 "), "{second}");
+    let log = captured.text();
+    let logged = log.matches("method=\"other\" route=\"/{file}\" status=408 ");
+    assert_eq!(logged.count(), 2, "{log}");
+    for text in [&first, &second, &log] {
+        assert!(!text.contains("ann@example.com"), "{text}");
+    }
 }
 
 #[tokio::test]
@@ -72,17 +83,17 @@ async fn half_closed_connection_still_gets_its_response() {
 #[tokio::test]
 async fn closes_idle_connections() {
     let site = TestSite::start().await;
-    let mut silent = site.connect().await;
-    let mut after_one = site.connect().await;
-    assert!(get_succeeds(&mut after_one).await);
-    for stream in [&mut silent, &mut after_one] {
+    let mut unused = site.connect().await;
+    let mut kept_alive = site.connect().await;
+    assert!(get_succeeds(&mut kept_alive).await);
+    for stream in [&mut unused, &mut kept_alive] {
         let mut response = Vec::new();
         let ended = timeout(TEST_TIMEOUT, stream.read_to_end(&mut response)).await;
-        // A reset is an end too.
-        let _ = ended.expect("the server ends it");
+        // A reset ends the connection as well.
+        let _ = ended.expect("the server closes the connection");
         assert!(
             !String::from_utf8_lossy(&response).contains(" 408 "),
-            "it asked for nothing"
+            "an idle connection has sent no request"
         );
     }
 }
@@ -114,20 +125,20 @@ async fn slow_body_times_out_with_408_for_api_and_form() {
 #[tokio::test]
 async fn closes_connections_that_do_not_read_responses() {
     let site = TestSite::start().await;
-    let mut greedy = site.connect().await;
+    let mut stream = site.connect().await;
     let request = b"GET / HTTP/1.1\r\nHost: site\r\n\r\n";
     let ended = timeout(TEST_TIMEOUT, async {
-        // More pages are asked for than fit into all buffers on the way.
-        while greedy.write_all(request).await.is_ok() {}
+        // Requests more pages than fit into all buffers between server and client.
+        while stream.write_all(request).await.is_ok() {}
     });
-    ended.await.expect("the server ends it");
+    ended.await.expect("the server closes the connection");
 }
 
 #[tokio::test]
 async fn limits_the_body_size_whatever_the_headers_declare() {
     let site = TestSite::start().await;
     let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n";
-    // Said to be large: not waited for.
+    // The server rejects a large declared length without waiting for the body.
     let response = site
         .send_raw(format!("{head}Content-Length: 4097\r\n\r\n").as_bytes())
         .await;
@@ -135,7 +146,7 @@ async fn limits_the_body_size_whatever_the_headers_declare() {
     let expects = format!("{head}Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n");
     let response = site.send_raw(expects.as_bytes()).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
-    // Without a length, and large: the response comes although more was being sent.
+    // A large body without a length gets its response although the client is still sending.
     let chunk = format!("400\r\n{}\r\n", " ".repeat(1024));
     let body = format!(
         "{head}Transfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
@@ -143,14 +154,14 @@ async fn limits_the_body_size_whatever_the_headers_declare() {
     );
     let response = site.send_raw(body.as_bytes()).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
-    // Smaller than said.
-    let broken = format!("{head}Content-Length: 100\r\n\r\n{{\"email\":\"ann@example.com\"}}");
-    let response = site.send_raw(broken.as_bytes()).await;
+    // The body ends before its declared length.
+    let truncated = format!("{head}Content-Length: 100\r\n\r\n{{\"email\":\"ann@example.com\"}}");
+    let response = site.send_raw(truncated.as_bytes()).await;
     assert!(
         response.is_empty() || response.starts_with("HTTP/1.1 400 "),
         "{response}"
     );
-    // Two lengths, or two ways to say it: which one is meant could be read in two ways.
+    // Ambiguous framing: a proxy could read the body in another way.
     for framing in [
         "Content-Length: 28\r\nContent-Length: 5\r\n",
         "Content-Length: -1\r\n",
@@ -198,42 +209,41 @@ async fn limits_request_heads_and_urls() {
     }
 }
 
-/// Whether a kept connection is served.
+/// Sends a request and returns whether the response is 200. Keeps the connection open.
 async fn get_succeeds(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
-    let mut response = [0; 12];
-    let asked = stream.write_all(request).await.is_ok();
-    let served = asked && stream.read_exact(&mut response).await.is_ok();
-    // The rest of it.
+    let mut status_line = [0; 12];
+    let is_sent = stream.write_all(request).await.is_ok();
+    let is_served = is_sent && stream.read_exact(&mut status_line).await.is_ok();
     let mut rest = Vec::new();
-    while served && !rest.ends_with(b"\r\n\r\nOK") {
+    while is_served && !rest.ends_with(b"\r\n\r\nOK") {
         rest.push(stream.read_u8().await.expect("the rest"));
     }
-    served && &response == b"HTTP/1.1 200"
+    is_served && &status_line == b"HTTP/1.1 200"
 }
 
 #[tokio::test]
 async fn limits_a_client_to_100_connections_but_not_a_proxy() {
-    for (options, most) in [(&[][..], 100), (&["--trusted-proxies=127.0.0.0/8"], 150)] {
+    for (options, connections) in [(&[][..], 100), (&["--trusted-proxies=127.0.0.0/8"], 150)] {
         let site = TestSite::with_options(options).await;
-        let mut served = Vec::new();
-        for _ in 0..most {
+        let mut open = Vec::new();
+        for _ in 0..connections {
             let mut stream = site.connect().await;
             assert!(get_succeeds(&mut stream).await, "{options:?}");
-            served.push(stream);
+            open.push(stream);
         }
         let one_more = get_succeeds(&mut site.connect().await).await;
         assert_eq!(one_more, !options.is_empty());
-        drop(served.pop());
-        // Its place is free once the server has seen it go.
+        drop(open.pop());
+        // The server must first notice that the connection is closed.
         timeout(TEST_TIMEOUT, async {
             while !get_succeeds(&mut site.connect().await).await {}
         })
         .await
-        .expect("there is a place");
+        .expect("the server accepts a new connection");
         assert!(
-            get_succeeds(&mut served[0]).await,
-            "the others are as they were"
+            get_succeeds(&mut open[0]).await,
+            "the other connections stay open"
         );
     }
 }
@@ -250,8 +260,8 @@ async fn connections_above_the_maximum_wait() {
         assert!(!waiting.is_finished());
     }
     drop(second);
-    let served = timeout(TEST_TIMEOUT, &mut waiting)
+    let is_served = timeout(TEST_TIMEOUT, &mut waiting)
         .await
-        .expect("its turn comes");
-    assert!(served.expect("no panic"));
+        .expect("the server accepts the third connection");
+    assert!(is_served.expect("no panic"));
 }

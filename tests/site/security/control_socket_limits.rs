@@ -1,4 +1,4 @@
-//! The control socket: connections that ask for nothing or too much, and who removes its file.
+//! The control socket: incomplete, large and many requests, and which server removes the socket file.
 
 use std::{
     fs,
@@ -13,21 +13,21 @@ use std::{
     time::Duration,
 };
 
-use crate::process::{Sandbox, ServerProcess};
+use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT};
 
 fn socket(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("data/control")
 }
 
 fn connect(sandbox: &Sandbox) -> UnixStream {
-    UnixStream::connect(socket(sandbox)).expect("it listens")
+    UnixStream::connect(socket(sandbox)).expect("the server listens")
 }
 
 /// Runs `landing count`.
 fn count(sandbox: &Sandbox) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
     command.arg("count").env_clear().current_dir(sandbox.path());
-    command.output().expect("it runs")
+    command.output().expect("the program runs")
 }
 
 fn assert_counts(sandbox: &Sandbox) {
@@ -36,24 +36,32 @@ fn assert_counts(sandbox: &Sandbox) {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{stderr}");
 }
 
-/// How many files the server has open.
+/// Returns how many files the server has open.
 fn open_files(server: &ServerProcess) -> usize {
-    let files = Path::new("/proc").join(server.child.id().to_string());
-    fs::read_dir(files.join("fd")).expect("Linux").count()
+    let process = Path::new("/proc").join(server.child.id().to_string());
+    fs::read_dir(process.join("fd")).expect("Linux").count()
 }
 
 #[test]
 fn incomplete_request_times_out() {
     let sandbox = Sandbox::new();
     let _server = sandbox.serve();
-    for begun in ["", "{\"protocol\":1,"] {
-        let mut slow = connect(&sandbox);
-        let limit = Some(Duration::from_secs(60));
-        slow.set_read_timeout(limit).expect("a limit");
-        slow.write_all(begun.as_bytes()).expect("it reads");
+    // Both connections wait for the timeout at the same time.
+    let connections = ["", "{\"protocol\":1,"].map(|incomplete| {
+        let mut stream = connect(&sandbox);
+        stream
+            .set_read_timeout(Some(TEST_TIMEOUT))
+            .expect("a timeout");
+        stream
+            .write_all(incomplete.as_bytes())
+            .expect("the server reads");
+        stream
+    });
+    for mut stream in connections {
         let mut response = String::new();
-        slow.read_to_string(&mut response)
-            .expect("the server ends it");
+        stream
+            .read_to_string(&mut response)
+            .expect("the server closes the connection");
     }
     assert_counts(&sandbox);
 }
@@ -64,12 +72,12 @@ fn limits_concurrent_connections() {
     let server = sandbox.serve();
     let before = open_files(&server);
     let idle: Vec<_> = (0..100).map(|_| connect(&sandbox)).collect();
-    // The server has seen them once it answers later requests.
+    // Once the server responds to later requests, it has handled these connections.
     for _ in 0..100 {
         server.count();
     }
-    let taken = open_files(&server).saturating_sub(before);
-    assert!(taken <= 20, "{taken} files for 100 connections");
+    let opened = open_files(&server).saturating_sub(before);
+    assert!(opened <= 20, "{opened} files for 100 connections");
     drop(idle);
     assert_counts(&sandbox);
 }
@@ -78,11 +86,12 @@ fn limits_concurrent_connections() {
 fn rejects_requests_larger_than_a_mebibyte() {
     let sandbox = Sandbox::new();
     let _server = sandbox.serve();
-    let mut large = connect(&sandbox);
-    let limit = Some(Duration::from_secs(60));
-    large.set_write_timeout(limit).expect("a limit");
-    // The server answers without reading the rest.
-    let written = large.write_all(&vec![b' '; 3 << 20]);
+    let mut stream = connect(&sandbox);
+    stream
+        .set_write_timeout(Some(TEST_TIMEOUT))
+        .expect("a timeout");
+    // The server responds without reading the rest.
+    let written = stream.write_all(&vec![b' '; 3 << 20]);
     assert!(written.is_err());
     assert_counts(&sandbox);
 }
@@ -91,7 +100,7 @@ fn rejects_requests_larger_than_a_mebibyte() {
 fn shutdown_keeps_another_servers_socket() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.serve();
-    fs::remove_file(socket(&sandbox)).expect("ours");
+    fs::remove_file(socket(&sandbox)).expect("removable");
     let _other = UnixListener::bind(socket(&sandbox)).expect("a socket");
     let inode = || fs::metadata(socket(&sandbox)).map(|file| file.ino()).ok();
     let bound = inode();
@@ -107,7 +116,7 @@ fn does_not_take_over_a_socket_in_use() {
     fs::create_dir(sandbox.path().join("data")).expect("writable");
     let other = UnixListener::bind(socket(&sandbox)).expect("a socket");
     let mut server = sandbox.serve();
-    let warned = |line: &String| line.contains("the owner's commands can't be answered");
+    let warned = |line: &String| line.contains("cannot create the control socket");
     assert!(
         server.startup_log.iter().any(warned),
         "{:?}",
@@ -117,13 +126,15 @@ fn does_not_take_over_a_socket_in_use() {
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
     assert!(socket(&sandbox).exists());
-    other.set_nonblocking(true).expect("it can be changed");
+    other
+        .set_nonblocking(true)
+        .expect("the pipe can be changed");
     while other.accept().is_ok() {}
     drop(connect(&sandbox));
-    assert!(other.accept().is_ok(), "it is as it was");
+    assert!(other.accept().is_ok(), "the other socket still works");
 }
 
-/// The program with a limit on open files.
+/// Starts the server with a limit on open files.
 fn serve_with_file_limit(sandbox: &Sandbox, files: u32) -> ServerProcess {
     let mut command = Command::new("sh");
     let limit = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
@@ -141,20 +152,20 @@ fn reserves_file_descriptors_for_commands() {
         "{:?}",
         server.startup_log
     );
-    let crowd = || std::net::TcpStream::connect(&server.addr).expect("it listens");
-    let crowd: Vec<_> = (0..100).map(|_| crowd()).collect();
-    let mut stuck = 0;
-    while open_files(&server) < 40 && stuck < 600 {
-        stuck += 1;
+    let connect = || std::net::TcpStream::connect(&server.addr).expect("the server listens");
+    let connections: Vec<_> = (0..100).map(|_| connect()).collect();
+    let mut polls = 0;
+    while open_files(&server) < 40 && polls < 600 {
+        polls += 1;
         thread::sleep(Duration::from_millis(100));
     }
     assert_counts(&sandbox);
-    drop(crowd);
+    drop(connections);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();
-    let failed = |line: &&String| line.contains("can be accepted");
+    let failed = |line: &&String| line.contains("cannot accept connections");
     assert_eq!(log.iter().filter(failed).count(), 0, "{log:?}");
 }
 
@@ -162,22 +173,22 @@ fn reserves_file_descriptors_for_commands() {
 fn logs_a_file_descriptor_shortage_once_a_minute() {
     let sandbox = Sandbox::new();
     let mut server = serve_with_file_limit(&sandbox, 100);
-    let limit = |files: &str| {
+    let set_limit = |files: &str| {
         let mut prlimit = Command::new("prlimit");
         prlimit.args(["--pid", &server.child.id().to_string(), files]);
         assert!(prlimit.status().expect("prlimit runs").success());
     };
-    // Below what it has open already.
-    limit("--nofile=5:");
-    let connect = || std::net::TcpStream::connect(&server.addr).expect("it listens");
-    let waiting = connect();
-    thread::sleep(Duration::from_secs(4));
-    limit("--nofile=100:");
+    // The server already has more files open.
+    set_limit("--nofile=5:");
+    let waiting = std::net::TcpStream::connect(&server.addr).expect("the server listens");
+    // The server retries every second, so it fails several times.
+    thread::sleep(Duration::from_millis(2_500));
+    set_limit("--nofile=100:");
     drop(waiting);
     assert_eq!(server.join("ann@example.com"), "201");
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log();
-    let failed = |line: &&String| line.contains("can be accepted");
+    let failed = |line: &&String| line.contains("cannot accept connections");
     assert_eq!(log.iter().filter(failed).count(), 1, "{log:?}");
 }

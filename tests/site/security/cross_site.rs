@@ -1,8 +1,8 @@
-//! Pages of other sites, which could have their visitors' browsers sign up.
+//! Requests that the pages of other sites make in a visitor's browser.
 
 use crate::test_site::TestSite;
 
-/// Headers of a POST, and whether it is let in. The host is the site's own, whatever it is.
+/// Headers of a POST, and whether the server accepts it. Without a `host` here, the client sends the site's own.
 const CASES: [(&[(&str, &str)], bool); 17] = [
     (&[], true),
     (&[("sec-fetch-site", "same-origin")], true),
@@ -24,7 +24,7 @@ const CASES: [(&[(&str, &str)], bool); 17] = [
         &[("host", "Steward.test"), ("origin", "https://steward.test")],
         true,
     ),
-    // A proxy has put another host there.
+    // A proxy has replaced the host.
     (
         &[
             ("host", "backend:3000"),
@@ -49,7 +49,7 @@ const CASES: [(&[(&str, &str)], bool); 17] = [
     ),
     (
         &[
-            // No page can say this: something on the way has changed the other.
+            // No page can send this pair: a proxy has changed the origin.
             ("sec-fetch-site", "same-origin"),
             ("origin", "null"),
         ],
@@ -58,7 +58,7 @@ const CASES: [(&[(&str, &str)], bool); 17] = [
     (&[("origin", "https://steward.example.evil.example")], false),
     (&[("origin", "null")], false),
     (&[("origin", "")], false),
-    // A page on another port, or under another name of the same site.
+    // A page on another port of the same host.
     (
         &[
             ("host", "steward.test"),
@@ -72,8 +72,8 @@ const CASES: [(&[(&str, &str)], bool); 17] = [
 async fn rejects_cross_site_sign_ups_by_api_and_form() {
     let site = TestSite::start().await;
     let mut listed = 0;
-    for (number, (headers, is_let_in)) in CASES.into_iter().enumerate() {
-        let doors = [
+    for (number, (headers, is_accepted)) in CASES.into_iter().enumerate() {
+        let posts = [
             (
                 "/",
                 "application/x-www-form-urlencoded",
@@ -87,7 +87,7 @@ async fn rejects_cross_site_sign_ups_by_api_and_form() {
                 201,
             ),
         ];
-        for (path, content_type, body, taken) in doors {
+        for (path, content_type, body, success) in posts {
             let mut request = site
                 .post(path)
                 .header("content-type", content_type)
@@ -99,10 +99,10 @@ async fn rejects_cross_site_sign_ups_by_api_and_form() {
             let status = response.status().as_u16();
             assert_eq!(
                 status,
-                if is_let_in { taken } else { 403 },
+                if is_accepted { success } else { 403 },
                 "{path} {headers:?}"
             );
-            listed += u64::from(is_let_in);
+            listed += u64::from(is_accepted);
         }
     }
     assert_eq!(site.count().await, listed);

@@ -1,4 +1,4 @@
-//! The headers that tell a browser what this page may do, and what others may do with it.
+//! The security headers: what a browser lets this page do, and what it lets other sites do with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{http2::PREFACE, overload::panicking_store};
 use crate::{
     process::{Sandbox, ServerProcess},
-    test_site::{TestSite, header},
+    test_site::{TRUST_LOOPBACK, TestSite, header, http2_client},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -24,7 +24,7 @@ type Case = (
     u16,
 );
 
-/// Requests of every kind.
+/// One request for each kind of response.
 const REQUESTS: [Case; 20] = [
     ("GET", "/", &[], "", 200),
     ("HEAD", "/", &[], "", 200),
@@ -66,25 +66,37 @@ const REQUESTS: [Case; 20] = [
     ("POST", "/api/waitlist", &[], "", 415),
 ];
 
-/// What is no request, and the status of the last response.
-const MALFORMED_REQUESTS: [(&[u8], u16); 6] = [
-    (b"nonsense\r\n\r\n", 400),
+/// Requests that no HTTP client sends and the site rejects, and the status of the response.
+const REJECTED_REQUESTS: [(&[u8], u16); 3] = [
     (PREFACE, 505),
-    // TLS where there is none.
-    (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", 400),
+    (b"GET / HTTP/1.1\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+];
+
+/// Bytes that hyper cannot parse, and the status of the last response.
+const UNPARSABLE_REQUESTS: [(&[u8], u16); 7] = [
+    (b"nonsense\r\n\r\n", 400),
+    // A TLS handshake.
+    (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03nonsense", 400),
     (
         b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\nnonsense\r\n\r\n",
         400,
     ),
-    // Answered without a body.
+    // The first response has no body.
     (
-        b"HEAD / HTTP/1.1\r\nHost: site\r\n\r\nGET / HTTP/7.0\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: site\r\n\r\nGET /nonsense HTTP/7.0\r\n\r\n",
         400,
     ),
-    (b"GET / HTTP/1.1\r\n\r\n", 400),
+    (b"GET /nonsense HTTP/7.0\r\nHost: site\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: site\r\nnonsense : a\r\n\r\n", 400),
+    (
+        b"GET / HTTP/1.1\r\nHost: site\r\nX: a\r\n nonsense: b\r\n\r\n",
+        400,
+    ),
 ];
 
-/// Sends them all, and some whose responses need another site or a long path.
+/// Returns the responses to [`REQUESTS`], to [`REJECTED_REQUESTS`], and those that need another site, a long path
+/// or large headers.
 async fn responses() -> Vec<Response> {
     let site = TestSite::start().await;
     let mut responses = Vec::new();
@@ -106,25 +118,25 @@ async fn responses() -> Vec<Response> {
         .map(|it| it.status().as_u16())
         .collect();
     assert_eq!(last, [414, 500]);
-    for (bytes, status) in MALFORMED_REQUESTS {
-        let response = raw(&site, bytes).await;
+    for (bytes, status) in REJECTED_REQUESTS {
+        let response = send_bytes(&site, bytes).await;
         assert_eq!(response.status(), status, "{}", bytes.escape_ascii());
-        responses.push(response);
+        let body = response.text().await.expect("text");
+        assert!(body.starts_with("{\"error\":"), "{body}");
+        responses.push(send_bytes(&site, bytes).await);
     }
-    for headers in [
-        format!("X: {}\r\n", "a".repeat(20_000)),
-        "X: a\r\n".repeat(101),
-    ] {
-        let request = format!("GET / HTTP/1.1\r\nHost: site\r\n{headers}\r\n");
-        let response = raw(&site, request.as_bytes()).await;
-        assert_eq!(response.status(), 431);
-        responses.push(response);
-    }
+    // Over HTTP/1, hyper itself rejects headers of this size.
+    let behind_proxy = TestSite::with_options(&[TRUST_LOOPBACK]).await;
+    let large = http2_client().get(behind_proxy.origin());
+    let large = large.header("x", "a".repeat(17_000)).send().await;
+    let large = large.expect("a response");
+    assert_eq!(large.status(), 431);
+    responses.push(large);
     responses
 }
 
-/// The last response to bytes sent as they are.
-async fn raw(site: &TestSite, bytes: &[u8]) -> Response {
+/// Sends bytes as they are and returns the last response.
+async fn send_bytes(site: &TestSite, bytes: &[u8]) -> Response {
     let response = site.send_raw(bytes).await;
     let (_, last) = response.rsplit_once("HTTP/1.1 ").expect("a response");
     let (head, body) = last.split_once("\r\n\r\n").expect("a head and a body");
@@ -134,8 +146,28 @@ async fn raw(site: &TestSite, bytes: &[u8]) -> Response {
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         response = response.header(name, value);
     }
-    assert!(body.starts_with("{\"error\":"), "{body}");
     response.body(body.to_owned()).expect("a response").into()
+}
+
+#[tokio::test]
+async fn unparsable_requests_get_a_bare_response_that_echoes_nothing() {
+    let site = TestSite::start().await;
+    let head = "GET / HTTP/1.1\r\nHost: site\r\n";
+    let large = format!("{head}nonsense: {}\r\n\r\n", "nonsense".repeat(2_500));
+    let many = format!("{head}{}\r\n", "nonsense: a\r\n".repeat(101));
+    let too_large = [(large.as_bytes(), 431), (many.as_bytes(), 431)];
+    for (bytes, status) in UNPARSABLE_REQUESTS.into_iter().chain(too_large) {
+        let response = send_bytes(&site, bytes).await;
+        let at = format!("{:.60}: {response:?}", bytes.escape_ascii().to_string());
+        assert_eq!(response.status(), status, "{at}");
+        for (name, value) in response.headers() {
+            let is_bare = ["connection", "content-length", "date"].contains(&name.as_str());
+            assert!(is_bare, "{at}");
+            let value = value.to_str().expect("text");
+            assert!(!value.contains("nonsense"), "{at}");
+        }
+        assert_eq!(response.text().await.expect("text"), "", "{at}");
+    }
 }
 
 #[tokio::test]
@@ -156,17 +188,17 @@ async fn every_response_has_security_headers_and_names_no_server() {
         ] {
             assert_eq!(header(&response, name), value, "{at}: {name}");
         }
-        let asked_for = header(&response, "permissions-policy");
+        let permissions = header(&response, "permissions-policy");
         assert!(
-            asked_for.contains("camera=(), ") && !asked_for.contains("=*"),
+            permissions.contains("camera=(), ") && !permissions.contains("=*"),
             "{at}"
         );
         for name in response.headers().keys() {
             let name = name.as_str();
-            let is_telling = ["server", "via", "set-cookie"].contains(&name)
+            let is_forbidden = ["server", "via", "set-cookie"].contains(&name)
                 || name.starts_with("x-powered")
                 || name.starts_with("access-control-");
-            assert!(!is_telling, "{at}: {name}");
+            assert!(!is_forbidden, "{at}: {name}");
         }
     }
 }
@@ -244,7 +276,7 @@ fn observatory_score_drops_for_weaker_headers() {
     };
     assert_eq!(score("", ""), 130);
     for (name, value, expected) in [
-        // No policy is no frame-ancestors either; below 90 there is nothing extra.
+        // Without a policy there are no frame-ancestors either. A score below 90 gets no bonus.
         ("content-security-policy", "", 55),
         (
             "content-security-policy",
@@ -276,10 +308,11 @@ fn observatory_score_drops_for_weaker_headers() {
     }
 }
 
-/// The score of Mozilla's HTTP Observatory (github.com/mdn/mdn-http-observatory, `src/grader` and
-/// `src/analyzer/tests`, version of 2025): 100 and more is A+. Its rules for cookies and CORS are
-/// about headers that no response has; those for redirections are about the proxy; for scripts of the
-/// same origin subresource integrity gives nothing and takes nothing.
+/// Returns the score of Mozilla's HTTP Observatory (github.com/mdn/mdn-http-observatory, `src/grader` and
+/// `src/analyzer/tests`, version of 2025). A score of 100 or more is an A+.
+///
+/// This function omits the rules for cookies and CORS, whose headers no response has, and those for redirects, which
+/// the proxy sends. Subresource integrity does not change the score for scripts of the same origin.
 fn observatory(headers: &HeaderMap) -> i32 {
     let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let policy = get("content-security-policy").map(directives);
@@ -325,11 +358,11 @@ fn observatory(headers: &HeaderMap) -> i32 {
             .iter()
             .filter(|modifier| **modifier < 0)
             .sum::<i32>();
-    let extra = modifiers
+    let bonus = modifiers
         .iter()
         .filter(|modifier| **modifier > 0)
         .sum::<i32>();
-    if score >= 90 { score + extra } else { score }
+    if score >= 90 { score + bonus } else { score }
 }
 
 const BROAD_SOURCES: [&str; 8] = [
@@ -353,8 +386,8 @@ fn directives(policy: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 fn policy_modifier(policy: &BTreeMap<&str, BTreeSet<&str>>) -> i32 {
     let everything = BTreeSet::from(["*"]);
     let sources = |name: &str| {
-        let own = policy.get(name).or_else(|| policy.get("default-src"));
-        own.unwrap_or(&everything)
+        let listed = policy.get(name).or_else(|| policy.get("default-src"));
+        listed.unwrap_or(&everything)
     };
     let (script, object, style) = (
         sources("script-src"),

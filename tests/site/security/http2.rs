@@ -1,12 +1,13 @@
-//! HTTP/2, which is for trusted proxies.
+//! HTTP/2, which only trusted proxies may use.
 
 use reqwest::Version;
 
+use super::overload::CapturedLog;
 use crate::test_site::{TRUST_LOOPBACK, TestSite, header, http2_client};
 
-/// The preface of HTTP/2, with settings that change nothing.
+/// The HTTP/2 connection preface, with an empty SETTINGS frame.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// `GET /` in HTTP/2: method, scheme and path by their numbers in HPACK's table.
+/// `GET /` in HTTP/2: method, scheme and path as indexes into the HPACK table.
 const GET: &[u8] = b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84";
 
 #[tokio::test]
@@ -33,20 +34,22 @@ async fn trusted_proxies_can_use_http_2_without_tls() {
     );
     for status in [201, 409] {
         let post = client.post(url("/api/waitlist"));
-        // Its host is in `:authority`.
+        // HTTP/2 has the host in `:authority`.
         let post = post.header("origin", site.origin());
         let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
         assert_eq!(post.send().await.expect("a response").status(), status);
     }
-    let many = (0..300).map(|_| tokio::spawn(client.get(url("/api/waitlist/count")).send()));
-    for response in many.collect::<Vec<_>>() {
+    let requests = (0..300).map(|_| tokio::spawn(client.get(url("/api/waitlist/count")).send()));
+    for response in requests.collect::<Vec<_>>() {
         let response = response.await.expect("no panic").expect("a response");
         assert_eq!(response.status(), 200);
     }
 }
 
+/// hyper itself rejects large headers in HTTP/1, with a bare response and without a line in the log.
 #[tokio::test]
 async fn header_limits_match_http_1() {
+    let (captured, _log) = CapturedLog::start();
     let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
     for (name, client) in [
         ("HTTP/1", reqwest::Client::new()),
@@ -69,9 +72,18 @@ async fn header_limits_match_http_1() {
                 .fold(get, |get, (name, value)| get.header(name, value));
             let response = get.send().await.expect("a response");
             assert_eq!(response.status(), status, "{name}: {case}");
-            assert_eq!(header(&response, "x-content-type-options"), "nosniff");
+            let is_bare = name == "HTTP/1" && status == 431;
+            assert_eq!(
+                header(&response, "x-content-type-options"),
+                if is_bare { "" } else { "nosniff" },
+                "{name}: {case}"
+            );
         }
     }
+    let log = captured.text();
+    let logged = log.matches("method=\"GET\" route=\"/\" status=431 ");
+    assert_eq!(logged.count(), 2, "{log}");
+    assert_eq!(log.matches("answered").count(), 6, "{log}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What an attacker from outside may try.
+//! Attacks from the network, and faults that must not help an attacker.
 
 mod access_log;
 mod blocked_stderr;

@@ -1,4 +1,4 @@
-//! More than the site can take, and faults of its own.
+//! Stores that panic or hang, and clients that disconnect.
 
 use std::{
     future::pending,
@@ -21,19 +21,21 @@ use crate::{
     test_site::{TRUST_LOOPBACK, TestSite, http2_client},
 };
 
-/// A store with a fault in it.
+/// Returns a store whose `join` panics, with the address in the message.
 pub(super) fn panicking_store() -> impl Waitlist {
-    let join = |entry: WaitlistEntry| panic!("no panic may tell of {}", entry.email.as_typed());
+    let join = |entry: WaitlistEntry| panic!("no log may contain {}", entry.email.as_typed());
     stub_store(join, || immediate(Ok(())))
 }
 
-/// What is logged, captured.
+/// The log of one thread, kept in memory.
 #[derive(Clone, Default)]
-struct CapturedLog(Arc<Mutex<Vec<u8>>>);
+pub(super) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
 impl CapturedLog {
-    /// Keeps what is logged on this thread.
-    fn log() -> (Self, DefaultGuard) {
+    /// Captures the log of this thread until the guard is dropped.
+    ///
+    /// A test with a current-thread runtime runs its site on this thread.
+    pub(super) fn start() -> (Self, DefaultGuard) {
         let captured = Self::default();
         let writer = captured.clone();
         let log = tracing_subscriber::fmt().with_ansi(false);
@@ -41,7 +43,7 @@ impl CapturedLog {
         (captured, tracing::subscriber::set_default(log))
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let bytes = self.0.lock().expect("no panic").clone();
         String::from_utf8(bytes).expect("text")
     }
@@ -58,36 +60,35 @@ impl Write for CapturedLog {
     }
 }
 
-/// Puts the hook back for the other tests of this process.
+/// Restores the panic hook for the other tests of this process.
 struct RestorePanicHook(Option<Hook>);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
 impl Drop for RestorePanicHook {
     fn drop(&mut self) {
-        // A thread that panics may not.
+        // `set_hook` panics on a panicking thread.
         if let Some(hook) = self.0.take().filter(|_| !thread::panicking()) {
             panic::set_hook(hook);
         }
     }
 }
 
-/// All of it happens on the test's own thread, so its own log has all of it.
 #[tokio::test]
 async fn panic_is_one_500_logged_once_without_the_address() {
-    let (captured, _log) = CapturedLog::log();
-    let _usual = RestorePanicHook(Some(panic::take_hook()));
+    let (captured, _log) = CapturedLog::start();
+    let _restore = RestorePanicHook(Some(panic::take_hook()));
     log_panics();
 
     let site = TestSite::with_store(panicking_store()).await;
-    let waiting = site.get("/api/waitlist/count").send();
+    let count = site.get("/api/waitlist/count").send();
     let response = site.join("ann@example.com").await;
     assert_eq!(response.status(), 500);
     assert_eq!(
         response.text().await.expect("text"),
         r#"{"error":"Something went wrong on our side."}"#
     );
-    assert_eq!(waiting.await.expect("a response").status(), 200);
+    assert_eq!(count.await.expect("a response").status(), 200);
     assert_eq!(site.count().await, 7);
     let form = site
         .post("/")
@@ -96,15 +97,15 @@ async fn panic_is_one_500_logged_once_without_the_address() {
     assert_eq!(response.expect("a response").status(), 500);
 
     let log = captured.text();
-    let faults: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
-    assert_eq!(faults.len(), 2, "one for each request: {log}");
-    for fault in faults {
+    let errors: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
+    assert_eq!(errors.len(), 2, "one for each request: {log}");
+    for error in errors {
         assert!(
-            fault.contains("a fault of this program at tests/site/security/overload.rs:"),
-            "{fault}"
+            error.contains("internal error at tests/site/security/overload.rs:"),
+            "{error}"
         );
     }
-    assert!(!log.contains("ann") && !log.contains("no panic"), "{log}");
+    assert!(!log.contains("ann") && !log.contains("no log may"), "{log}");
 }
 
 #[tokio::test]
@@ -123,34 +124,34 @@ async fn health_ignores_the_store_and_readiness_follows_it() {
     assert_eq!(response.text().await.expect("text"), "Service Unavailable");
 }
 
-/// A store that says when it is asked, and never answers.
+/// Returns a store that never responds, and a receiver of one message for each call.
 pub(super) fn hanging_store() -> (impl Waitlist, mpsc::UnboundedReceiver<()>) {
-    let (asked, was_asked) = mpsc::unbounded_channel();
-    let ask = move || asked.send(()).expect("the test waits for it");
-    let ask_again = ask.clone();
+    let (sender, calls) = mpsc::unbounded_channel();
+    let report_join = move || sender.send(()).expect("the test holds the receiver");
+    let report_ready = report_join.clone();
     let join = move |_| {
-        ask();
+        report_join();
         Box::pin(pending()) as StoreFuture<'static, JoinOutcome>
     };
     let ready = move || {
-        ask_again();
+        report_ready();
         Box::pin(pending()) as StoreFuture<'static, ()>
     };
-    (stub_store(join, ready), was_asked)
+    (stub_store(join, ready), calls)
 }
 
 #[tokio::test]
 async fn logs_clients_that_disconnect_early_as_499() {
-    let (captured, _log) = CapturedLog::log();
-    let (list, mut was_asked) = hanging_store();
-    // In HTTP/2, because a client of HTTP/1 that has gone is not missed before its response is there.
+    let (captured, _log) = CapturedLog::start();
+    let (list, mut calls) = hanging_store();
+    // Over HTTP/1, the server notices a closed connection only when it sends the response.
     let site = TestSite::with_store_and_options(list, &[TRUST_LOOPBACK]).await;
     let post = http2_client().post(format!("{}/api/waitlist", site.origin()));
     let post = post.json(&serde_json::json!({ "email": "ann@example.com" }));
-    let waiting = tokio::spawn(post.send());
-    was_asked.recv().await.expect("it is asked");
-    waiting.abort();
-    let line = async {
+    let client = tokio::spawn(post.send());
+    calls.recv().await.expect("the site calls the store");
+    client.abort();
+    let logged = async {
         while !captured
             .text()
             .contains("route=\"/api/waitlist\" status=499 ")
@@ -158,5 +159,7 @@ async fn logs_clients_that_disconnect_early_as_499() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(TEST_TIMEOUT, line).await.expect("it has its line");
+    timeout(TEST_TIMEOUT, logged)
+        .await
+        .expect("a line in the log");
 }

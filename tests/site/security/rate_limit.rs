@@ -1,4 +1,4 @@
-//! How often one client may try to sign up.
+//! The rate limit of sign-ups.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -17,10 +17,10 @@ use crate::{
     test_site::{TestSite, header},
 };
 
-/// The site behind a proxy, which is this test.
+/// Makes the test a trusted proxy.
 const TRUSTED_PROXY: &str = "--trusted-proxies=127.0.0.1";
 
-/// A sign-up that the proxy says is from `client`.
+/// Signs up as a proxy that forwards for `client`.
 async fn join_as(site: &TestSite, client: &str, number: usize) -> Response {
     let post = site.post("/api/waitlist").header("x-forwarded-for", client);
     let body = serde_json::json!({ "email": format!("{number}@example.com") });
@@ -36,29 +36,29 @@ async fn limits_a_client_to_10_sign_ups_with_retry_after() {
             201
         );
     }
-    let refused = site.join("11@example.com").await;
-    assert_eq!(refused.status(), 429);
-    assert_eq!(header(&refused, "content-type"), "application/json");
-    assert_eq!(header(&refused, "cache-control"), "no-store");
-    let seconds: u64 = header(&refused, "retry-after").parse().expect("seconds");
+    let rejected = site.join("11@example.com").await;
+    assert_eq!(rejected.status(), 429);
+    assert_eq!(header(&rejected, "content-type"), "application/json");
+    assert_eq!(header(&rejected, "cache-control"), "no-store");
+    let seconds: u64 = header(&rejected, "retry-after").parse().expect("seconds");
     assert!((1..=6).contains(&seconds), "{seconds}");
     assert_eq!(
-        refused.text().await.expect("text"),
+        rejected.text().await.expect("text"),
         format!(r#"{{"error":"Too many tries. Try again in {seconds} seconds."}}"#)
     );
-    assert_eq!(site.count().await, 10, "the count may still be asked for");
+    assert_eq!(site.count().await, 10, "the count is not limited");
 
     let form = site
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
-    let refused = form
+    let rejected = form
         .body("email=11%40example.com")
         .send()
         .await
         .expect("a response");
-    assert_eq!(refused.status(), 429);
-    assert_ne!(header(&refused, "retry-after"), "");
-    let page = refused.text().await.expect("text");
+    assert_eq!(rejected.status(), 429);
+    assert_ne!(header(&rejected, "retry-after"), "");
+    let page = rejected.text().await.expect("text");
     assert!(page.contains("Failed to add to waitlist. Please try again."));
 }
 
@@ -79,7 +79,7 @@ async fn rejected_attempts_count() {
 async fn accepts_a_sign_up_after_retry_after() {
     let site = TestSite::with_options(&["--signups-per-minute=60"]).await;
     let mut number = 0;
-    let refused = loop {
+    let rejected = loop {
         let response = site.join(&format!("{number}@example.com")).await;
         number += 1;
         if response.status() == 429 {
@@ -87,7 +87,7 @@ async fn accepts_a_sign_up_after_retry_after() {
         }
     };
     assert!(number > 60);
-    let seconds = header(&refused, "retry-after").parse().expect("seconds");
+    let seconds = header(&rejected, "retry-after").parse().expect("seconds");
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     assert_eq!(site.join("late@example.com").await.status(), 201);
 }
@@ -142,8 +142,8 @@ async fn spoofed_addresses_do_not_evade_the_limit() {
     }
 }
 
-/// A try without a network in between, and without its content type: there are many of them, and it
-/// counts before that is looked at.
+/// Returns the status of a sign-up from a peer. Calls the router directly, because a test makes more than 65,536
+/// calls. The sign-up has no content type, which the server checks after the rate limit.
 async fn status(router: &Router, peer: [u8; 4]) -> u16 {
     let post = Request::post("/api/waitlist").header("host", "site");
     let request = post.body(Body::empty());
@@ -169,14 +169,22 @@ async fn remembers_65536_clients_and_evicts_the_oldest() {
         let [high, low] = number.to_be_bytes();
         assert_eq!(status(&router, [10, 0, high, low]).await, 415);
     }
-    assert_eq!(status(&router, first).await, 429, "65,536 are remembered");
+    assert_eq!(
+        status(&router, first).await,
+        429,
+        "65,536 clients are remembered"
+    );
     let [second, third] = [[10, 0, 0, 1], [10, 0, 0, 2]];
     assert_eq!(status(&router, last).await, 415);
     assert_eq!(
         status(&router, second).await,
         415,
-        "the oldest is forgotten"
+        "the oldest client is evicted"
     );
-    assert_eq!(status(&router, third).await, 415, "and then the next");
+    assert_eq!(
+        status(&router, third).await,
+        415,
+        "the next oldest client is evicted"
+    );
     assert_eq!(status(&router, first).await, 429);
 }

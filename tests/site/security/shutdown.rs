@@ -1,4 +1,4 @@
-//! The end of the program: what is under way, what was promised, and who waits for it.
+//! Shutdown: requests in progress, acknowledged sign-ups, and the messages to the service manager.
 
 use std::{
     collections::BTreeSet,
@@ -14,35 +14,35 @@ use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
 use crate::process::{Sandbox, ServerProcess, wait_until};
 
-/// Keeps signing up over one connection, two requests ahead of the responses, until the server ends it.
-/// Returns who was told to be on the list, and counts itself when those are five.
+/// Signs up over one connection, with three requests in flight, until the server closes it. Returns the addresses
+/// that the server acknowledged. Increments `started_clients` after five of them.
 ///
 /// # Errors
-/// A reset, or a response that breaks off.
-fn sign_up_until_it_ends(
+/// A reset, or a truncated response.
+fn sign_up_until_closed(
     addr: &str,
     client: usize,
-    answered: &AtomicUsize,
+    started_clients: &AtomicUsize,
 ) -> io::Result<Vec<String>> {
     let mut stream = TcpStream::connect(addr)?;
     let mut responses = BufReader::new(stream.try_clone()?);
-    let mut promised = Vec::new();
-    let mut asked = 0;
+    let mut acknowledged = Vec::new();
+    let mut sent = 0;
     loop {
-        while asked < promised.len() + 3 {
-            let body = format!(r#"{{"email":"{client}-{asked}@example.com"}}"#);
+        while sent < acknowledged.len() + 3 {
+            let body = format!(r#"{{"email":"{client}-{sent}@example.com"}}"#);
             let request = format!(
                 "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
                  Content-Length: {}\r\n\r\n{body}",
                 body.len()
             );
-            // Who writes after the end is told so when reading.
+            // If the server has closed the connection, reading reports it.
             let _ = stream.write_all(request.as_bytes());
-            asked += 1;
+            sent += 1;
         }
         let mut line = String::new();
         if responses.read_line(&mut line)? == 0 {
-            return Ok(promised);
+            return Ok(acknowledged);
         }
         assert!(line.starts_with("HTTP/1.1 201 "), "{line}");
         let mut length = 0;
@@ -56,9 +56,9 @@ fn sign_up_until_it_ends(
             }
         }
         responses.read_exact(&mut vec![0; length])?;
-        promised.push(format!("{client}-{}@example.com", promised.len()));
-        if promised.len() == 5 {
-            answered.fetch_add(1, Ordering::Relaxed);
+        acknowledged.push(format!("{client}-{}@example.com", acknowledged.len()));
+        if acknowledged.len() == 5 {
+            started_clients.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -70,73 +70,72 @@ fn shutdown_under_load_loses_and_resets_no_sign_up() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.serve();
     let addr = server.addr.clone();
-    let answered = AtomicUsize::new(0);
-    let promised: Vec<_> = thread::scope(|scope| {
-        let (addr, answered) = (&addr, &answered);
+    let started_clients = AtomicUsize::new(0);
+    let acknowledged: Vec<_> = thread::scope(|scope| {
+        let (addr, started_clients) = (&addr, &started_clients);
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|client| scope.spawn(move || sign_up_until_it_ends(addr, client, answered)))
+            .map(|client| scope.spawn(move || sign_up_until_closed(addr, client, started_clients)))
             .collect();
-        wait_until("everybody is answered", || {
-            answered.load(Ordering::Relaxed) == CLIENTS
+        wait_until("every client has five responses", || {
+            started_clients.load(Ordering::Relaxed) == CLIENTS
         });
         server.signal("-TERM");
-        let ended = clients
+        let results = clients
             .into_iter()
             .map(|client| client.join().expect("no panic"));
-        ended
-            .flat_map(|promised| promised.expect("no reset, and whole responses"))
+        results
+            .flat_map(|acknowledged| acknowledged.expect("no reset, and complete responses"))
             .collect()
     });
     assert_eq!(server.wait_for_exit(), Some(0));
-    assert!(promised.len() >= 5 * CLIENTS);
+    assert!(acknowledged.len() >= 5 * CLIENTS);
     let list = SledWaitlist::open(&sandbox.path().join("data")).expect("the list opens");
     let entries = list.entries(Selection::default()).expect("readable");
     let listed: BTreeSet<_> = entries
         .map(|entry| entry.expect("readable").email.key())
         .collect();
-    for email in promised {
+    for email in acknowledged {
         assert!(listed.contains(&email), "{email}");
     }
 }
 
-/// A server with a request under way that does not end.
+/// Starts a server with a request whose body never arrives completely.
 fn server_with_open_request(options: &[&str]) -> (ServerProcess, TcpStream, Sandbox) {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
     command.args(options);
     let server = ServerProcess::start(command);
-    let mut half = TcpStream::connect(&server.addr).expect("it listens");
+    let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
     let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
                 Content-Length: 100\r\n\r\n{";
-    half.write_all(head.as_bytes()).expect("it reads");
-    // It has begun this request once it answers a later one.
+    stream.write_all(head.as_bytes()).expect("the server reads");
+    // The server has read this request once it responds to a later one.
     server.count();
-    (server, half, sandbox)
+    (server, stream, sandbox)
 }
 
 #[test]
 fn aborts_requests_after_the_grace_period_and_logs_it() {
-    let (mut server, _half, _place) = server_with_open_request(&["--shutdown-grace=1"]);
+    let (mut server, _stream, _sandbox) = server_with_open_request(&["--shutdown-grace=1"]);
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
-    let words = server.log_without_requests().join("\n");
+    let log = server.log_without_requests().join("\n");
     assert!(
-        words.contains("some requests took too long and were cut off"),
-        "{words}"
+        log.contains("some requests took too long and were cut off"),
+        "{log}"
     );
 }
 
 #[test]
 fn second_signal_skips_the_grace_period() {
-    let (mut server, half, _place) = server_with_open_request(&["--shutdown-grace=3600"]);
+    let (mut server, _stream, _sandbox) = server_with_open_request(&["--shutdown-grace=3600"]);
     server.signal("-INT");
-    // It no longer listens: the first was heard.
-    wait_until("it no longer listens", || {
+    // The server handles the first signal before the second arrives.
+    wait_until("the server no longer listens", || {
         TcpStream::connect(&server.addr).is_err()
     });
     server.signal("-INT");
     assert_eq!(server.wait_for_exit(), Some(0));
-    drop(half);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What every store of the list promises, run over each of them.
+//! Tests that every store passes.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture)
 async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
     let list = fixture.open();
     join(&*list, "7@example.com").await;
-    // More than fit into one batch, and some of them twice.
+    // More sign-ups than fit into one batch, two for each address.
     let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), number);
     let joined = list.join_all((0..600).map(person).collect()).await;
     let expected = (0..600).map(|number| match number {
@@ -127,7 +127,7 @@ async fn reports_each_change_of_the_count(fixture: impl StoreFixture) {
     join(&*list, "ann@example.com").await;
     assert_eq!(*changes.borrow_and_update(), 1);
     join(&*list, "ann@example.com").await;
-    assert!(!changes.has_changed().expect("the list is there"));
+    assert!(!changes.has_changed().expect("the list is open"));
     erase(&*list, "ann@example.com").await;
     assert_eq!(*changes.borrow_and_update(), 0);
 }
@@ -137,7 +137,7 @@ async fn entries_are_ordered_by_sign_up_time(fixture: impl StoreFixture) {
     let times = [30, 10, 20, 10, 40, 0];
     for (number, millis) in times.iter().enumerate() {
         let entry = entry(&format!("{number}@example.com"), *millis);
-        list.join(entry).await.expect("an answer");
+        list.join(entry).await.expect("a response");
     }
     let numbers: Vec<_> = addresses(&*list)
         .iter()
@@ -146,7 +146,7 @@ async fn entries_are_ordered_by_sign_up_time(fixture: impl StoreFixture) {
     assert_eq!(
         numbers.concat(),
         "513204",
-        "of one time: in the order they came"
+        "entries of one time keep the order of their sign-ups"
     );
 }
 
@@ -154,7 +154,7 @@ async fn entries_can_be_filtered_by_time_and_reversed(fixture: impl StoreFixture
     let list = fixture.open();
     for (number, millis) in [20, 10, 30, 20, 40].into_iter().enumerate() {
         let entry = entry(&format!("{number}@example.com"), millis);
-        list.join(entry).await.expect("an answer");
+        list.join(entry).await.expect("a response");
     }
     let time = |millis: u64| Some(entry("a@b.co", millis).joined_at);
     for (since, until, newest_first, expected) in [
@@ -171,8 +171,8 @@ async fn entries_can_be_filtered_by_time_and_reversed(fixture: impl StoreFixture
             until,
             newest_first,
         };
-        let chosen = selected(&*list, selection);
-        let numbers: String = chosen
+        let matching = selected(&*list, selection);
+        let numbers: String = matching
             .iter()
             .map(|entry| &entry.email.as_typed()[..1])
             .collect();
@@ -204,16 +204,16 @@ async fn entries_are_a_snapshot(fixture: impl StoreFixture) {
     for number in 0..200 {
         join(&*list, &format!("before{number}@example.com")).await;
     }
-    let asked = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
+    let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
     let mut joins = JoinSet::new();
     for number in 0..200 {
         let list = Arc::clone(&list);
         joins.spawn(async move { join(&*list, &format!("after{number}@example.com")).await });
     }
     joins.join_next().await;
-    let seen: Vec<_> = read_on_thread(|| asked.map(|entry| entry.expect("readable")).collect());
+    let read: Vec<_> = read_on_thread(|| snapshot.map(|entry| entry.expect("readable")).collect());
     let is_before = |entry: &WaitlistEntry| entry.email.as_typed().starts_with("before");
-    assert!(seen.len() == 200 && seen.iter().all(is_before));
+    assert!(read.len() == 200 && read.iter().all(is_before));
     joins.join_all().await;
     assert_eq!(entries(&*list).len(), 400);
 }
@@ -249,18 +249,18 @@ async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
     let list = fixture.open();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
     let joined = list.join_all((0..1000).map(person).collect()).await;
-    joined.expect("an answer");
+    joined.expect("a response");
     let emails: Vec<_> = (0..1200)
         .step_by(3)
         .chain([3])
         .map(|number| email(&format!("{number}@EXAMPLE.com")))
         .collect();
-    let erased = list.erase(&emails).await.expect("an answer");
+    let erased = list.erase(&emails).await.expect("a response");
     assert_eq!(erased.len(), 401);
     assert!(erased[..334].iter().all(|erased| *erased));
     assert!(
         !erased[334..].iter().any(|erased| *erased),
-        "not there, or named twice"
+        "these addresses are not listed, or are named twice"
     );
     assert_eq!(list.count(), 666);
     drop(list);
@@ -301,7 +301,7 @@ async fn entries_survive_reopening(fixture: impl StoreFixture) {
     assert_eq!(listed[..2], ["bob@example.com", "0@example.com"]);
 }
 
-/// Longer than whatever a store keeps in one piece, with addresses of every length.
+/// The list is longer than any record or batch of a store, with addresses of many lengths.
 async fn long_list_stays_complete(fixture: impl StoreFixture) {
     let list: Arc<dyn Waitlist> = fixture.open().into();
     let address = |number: u64| {

@@ -1,5 +1,4 @@
-//! The list's files change behind its back. It opens with everybody, or it is refused and left as it
-//! was found.
+//! Corrupted files. A list opens with all its entries, or is rejected and left unchanged.
 
 use std::fs;
 
@@ -10,12 +9,12 @@ use tempfile::TempDir;
 use super::{copy_directory, directory_contents, entry};
 
 const ENTRIES: u64 = 4_000;
-/// Of each kind of damage.
+/// Rounds of each kind of corruption.
 const ROUNDS: u64 = 12;
-/// The unit in which disks lose what they had.
+/// The unit in which a disk loses data, in bytes.
 const PAGE: usize = 4096;
 
-/// What happens to the bytes of the database.
+/// Changes the bytes of the database.
 type Corruption = fn(Vec<u8>, &mut StdRng) -> Vec<u8>;
 const CORRUPTIONS: [Corruption; 4] = [flip_a_bit, zero_a_page, move_a_page, truncate];
 
@@ -25,10 +24,10 @@ async fn damaged_list_opens_complete_or_is_rejected_unchanged() {
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let people = (0..ENTRIES).map(|number| entry(&format!("{number}@example.com"), number));
     let joined = list.join_all(people.collect()).await;
-    joined.expect("an answer");
+    joined.expect("a response");
     drop(list);
 
-    let mut refused = 0;
+    let mut rejected = 0;
     for (kind, corrupt) in CORRUPTIONS.into_iter().enumerate() {
         for seed in 0..ROUNDS {
             let damaged = TempDir::new().expect("a directory");
@@ -39,20 +38,20 @@ async fn damaged_list_opens_complete_or_is_rejected_unchanged() {
             fs::write(&database, bytes).expect("writable");
             let before = directory_contents(damaged.path());
             match SledWaitlist::open(damaged.path()) {
-                Ok(list) => assert_eq!(list.count(), ENTRIES, "damage {kind}, seed {seed}"),
+                Ok(list) => assert_eq!(list.count(), ENTRIES, "corruption {kind}, seed {seed}"),
                 Err(error) => {
-                    refused += 1;
+                    rejected += 1;
                     assert!(error.to_string().contains("nothing was changed"), "{error}");
                     let unchanged = directory_contents(damaged.path()) == before;
-                    assert!(unchanged, "damage {kind}, seed {seed}: {error}");
+                    assert!(unchanged, "corruption {kind}, seed {seed}: {error}");
                 }
             }
         }
     }
-    assert!(refused > ROUNDS, "damage was seen {refused} times");
+    assert!(rejected > ROUNDS, "only {rejected} lists were rejected");
 }
 
-/// Where something was written: not the zeros at the end.
+/// Returns the length without the zeros at the end.
 fn used_len(bytes: &[u8]) -> usize {
     bytes.len() - bytes.iter().rev().take_while(|byte| **byte == 0).count()
 }

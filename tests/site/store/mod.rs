@@ -1,4 +1,4 @@
-//! The list's stores: what each promises, and what only the one on this machine does.
+//! The stores: the tests that all of them pass, and those of the sled and the PostgreSQL store.
 
 mod conformance;
 mod corruption;
@@ -22,11 +22,12 @@ use tempfile::TempDir;
 
 use crate::postgres_server::TestDatabase;
 
-/// Where a list is kept, so that it can be opened again.
+/// The storage of a list, which can be opened several times.
 trait StoreFixture {
     fn open(&self) -> Box<dyn Waitlist>;
 
-    /// What a process leaves that is killed at this moment, if that is not the fixture itself.
+    /// Returns the storage as a process leaves it that is killed now. `None` means that the fixture itself is that
+    /// storage.
     fn after_kill(&self) -> Option<Self>
     where
         Self: Sized,
@@ -50,9 +51,9 @@ impl StoreFixture for SledFixture {
     }
 
     fn after_kill(&self) -> Option<Self> {
-        let left = Self::default();
-        copy_directory(self.0.path(), left.0.path());
-        Some(left)
+        let copy = Self::default();
+        copy_directory(self.0.path(), copy.0.path());
+        Some(copy)
     }
 }
 
@@ -68,7 +69,7 @@ impl StoreFixture for TestDatabase {
     }
 }
 
-/// The memory of the test.
+/// The entries of a list in memory.
 #[derive(Default)]
 struct MemoryFixture(Arc<Mutex<Vec<WaitlistEntry>>>);
 
@@ -82,7 +83,7 @@ fn email(typed: &str) -> Email {
     Email::parse(typed).expect("an address")
 }
 
-/// Somebody who joined so many milliseconds after 1970.
+/// Returns an entry with a time in milliseconds since 1970.
 fn entry(typed: &str, millis: u64) -> WaitlistEntry {
     WaitlistEntry {
         email: email(typed),
@@ -90,22 +91,22 @@ fn entry(typed: &str, millis: u64) -> WaitlistEntry {
     }
 }
 
-/// Signs up now.
+/// Signs up with the current time.
 async fn join(list: &dyn Waitlist, typed: &str) -> JoinOutcome {
     let entry = WaitlistEntry {
         email: email(typed),
         joined_at: SystemTime::now(),
     };
-    list.join(entry).await.expect("an answer")
+    list.join(entry).await.expect("a response")
 }
 
-/// Takes somebody off the list, and says whether they were on it.
+/// Erases an address, and returns whether it was listed.
 async fn erase(list: &dyn Waitlist, typed: &str) -> bool {
     let erased = list.erase(&[email(typed)]).await;
-    erased.expect("an answer") == [true]
+    erased.expect("a response") == [true]
 }
 
-/// What is on a list.
+/// Returns all entries of a list.
 fn entries(list: &dyn Waitlist) -> Vec<WaitlistEntry> {
     selected(list, Selection::default())
 }
@@ -117,18 +118,18 @@ fn selected(list: &dyn Waitlist, selection: Selection) -> Vec<WaitlistEntry> {
     })
 }
 
-/// Reads a list on a thread that may wait.
+/// Reads a list on a thread that may block.
 fn read_on_thread<T: Send>(read: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(read).join().expect("no panic"))
 }
 
-/// The addresses on a list.
+/// Returns the addresses of a list as people typed them.
 fn addresses(list: &dyn Waitlist) -> Vec<String> {
     let typed = |entry: WaitlistEntry| entry.email.as_typed().to_owned();
     entries(list).into_iter().map(typed).collect()
 }
 
-/// Copies what is in a directory.
+/// Copies the content of a directory.
 fn copy_directory(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("readable") {
         let entry = entry.expect("readable");
@@ -142,20 +143,20 @@ fn copy_directory(from: &Path, to: &Path) {
     }
 }
 
-/// The bytes of every file in a directory.
+/// Returns the path and the content of every file in a directory.
 fn directory_contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(directory).expect("readable") {
         let path = entry.expect("readable").path();
         if path.is_dir() {
-            found.extend(directory_contents(&path));
+            files.extend(directory_contents(&path));
         } else {
-            found.push((
+            files.push((
                 path.display().to_string(),
                 fs::read(&path).expect("readable"),
             ));
         }
     }
-    found.sort();
-    found
+    files.sort();
+    files
 }

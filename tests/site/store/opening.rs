@@ -1,4 +1,4 @@
-//! What is found when a list is opened: older files, other files, copies of former versions.
+//! Files that a list finds when it opens: older ones, unrelated ones, and backups of earlier versions.
 
 use std::{
     fs::{self, File},
@@ -15,11 +15,11 @@ fn open(data: &Path) -> SledWaitlist {
 }
 
 fn open_error(data: &Path) -> String {
-    let refused = SledWaitlist::open(data).expect_err("it must be refused");
-    refused.to_string()
+    let error = SledWaitlist::open(data).expect_err("the list must not open");
+    error.to_string()
 }
 
-/// A directory with a list of 50.
+/// Returns a directory with a list of 50 people.
 async fn list_of_50() -> TempDir {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
@@ -29,14 +29,14 @@ async fn list_of_50() -> TempDir {
     directory
 }
 
-/// Copies the list beside itself.
+/// Copies the list to another name in the data directory.
 fn copy_beside(data: &Path, name: &str) {
     let to = data.join(name);
     fs::create_dir(&to).expect("writable");
     copy_directory(&data.join("waitlist"), &to);
 }
 
-/// Everything but the mark comes from an older backup.
+/// All files except `mark` come from an older backup.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_a_log_from_before_an_erasure() {
     let directory = list_of_50().await;
@@ -44,8 +44,8 @@ async fn rejects_a_log_from_before_an_erasure() {
     copy_beside(data, "backup");
     assert!(erase(&open(data), "person7@example.com").await);
     fs::copy(data.join("waitlist/mark"), data.join("backup/mark")).expect("writable");
-    fs::remove_dir_all(data.join("waitlist")).expect("ours");
-    fs::rename(data.join("backup"), data.join("waitlist")).expect("ours");
+    fs::remove_dir_all(data.join("waitlist")).expect("writable");
+    fs::rename(data.join("backup"), data.join("waitlist")).expect("writable");
     let before = directory_contents(&data.join("waitlist"));
     let message = open_error(data);
     assert!(message.contains("1 erasures are missing"), "{message}");
@@ -66,7 +66,7 @@ async fn reads_the_mark_of_an_earlier_version() {
     assert_eq!(mark.metadata().expect("readable").len(), 32);
 }
 
-/// As an earlier version left it when it was interrupted while it put its copy back.
+/// An earlier version was interrupted while it restored its backup.
 #[tokio::test(flavor = "multi_thread")]
 async fn error_names_the_backup_of_an_earlier_version() {
     let directory = list_of_50().await;
@@ -78,9 +78,9 @@ async fn error_names_the_backup_of_an_earlier_version() {
     let message = open_error(data);
     assert!(message.contains("waitlist.copy"), "{message}");
     assert_eq!(directory_contents(data), before);
-    // As it says.
-    fs::rename(data.join("waitlist"), data.join("damaged")).expect("ours");
-    fs::rename(data.join("waitlist.copy"), data.join("waitlist")).expect("ours");
+    // The steps that the message names.
+    fs::rename(data.join("waitlist"), data.join("damaged")).expect("writable");
+    fs::rename(data.join("waitlist.copy"), data.join("waitlist")).expect("writable");
     assert_eq!(open(data).count(), 50);
 }
 
@@ -94,7 +94,7 @@ async fn valid_list_leaves_an_old_backup_unchanged() {
     assert_eq!(directory_contents(&data.join("waitlist.copy")), before);
 }
 
-/// Larger than what is copied to memory. The end of the log is a hole, as sled may leave it.
+/// The log is too large for the copy in memory. It ends with a hole, as sled may leave it.
 #[tokio::test(flavor = "multi_thread")]
 async fn large_list_is_checked_on_disk_and_opens() {
     let directory = list_of_50().await;
@@ -103,5 +103,5 @@ async fn large_list_is_checked_on_disk_and_opens() {
     log.expect("writable").set_len(160 << 20).expect("writable");
     assert_eq!(open(data).count(), 50);
     let names = fs::read_dir(data).expect("readable").count();
-    assert_eq!(names, 2, "the copy is removed");
+    assert_eq!(names, 2, "the temporary copy is removed");
 }

@@ -1,8 +1,10 @@
-//! Random histories of a list, ends of the process among them: each store and the model must tell the
-//! same.
+//! Random histories of a list, with restarts and kills: each store must behave like the model.
+//!
+//! `PROPTEST_CASES=100 cargo test random_histories` runs more cases.
 
 use std::{
     collections::BTreeSet,
+    env,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -17,29 +19,39 @@ use super::{
 };
 
 prop_state_machine! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(config(48))]
 
     #[test]
     fn sled_matches_the_model(sequential 1..40 => StoreAndModel<SledFixture>);
 }
 
 prop_state_machine! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(config(6))]
 
     #[test]
     fn postgres_matches_the_model(sequential 1..40 => StoreAndModel<TestDatabase>);
 }
 
-/// What can happen to a list. People are numbers.
+/// Runs this many cases, unless `PROPTEST_CASES` says otherwise.
+fn config(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let is_set = env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig {
+        cases: if is_set { default.cases } else { cases },
+        ..default
+    }
+}
+
+/// An event in a history. People are numbers.
 #[derive(Clone, Debug)]
 enum Event {
     Join(SignUp),
-    /// All at once.
+    /// Concurrent joins.
     JoinTogether(Vec<SignUp>),
     Erase(u8),
     /// The process stops, and starts again.
     Restart,
-    /// The process is killed, and starts again on what the files hold at that moment.
+    /// The process is killed, and starts again with the files as they are at that moment.
     Kill,
 }
 
@@ -59,7 +71,7 @@ impl SignUp {
     }
 }
 
-/// Some are long, so that records fill up.
+/// Returns the address of a person. Some addresses are long, to fill records.
 fn address(person: u8, in_capitals: bool) -> String {
     let filling = "x".repeat(usize::from(person % 4) * 15);
     let address = format!("person{person}{filling}@example.com");
@@ -70,7 +82,7 @@ fn address(person: u8, in_capitals: bool) -> String {
     }
 }
 
-/// Who is on the list: for choosing what happens.
+/// The people on the list, from which the next event is chosen.
 struct ListedPeople;
 
 impl ReferenceStateMachine for ListedPeople {
@@ -115,14 +127,14 @@ impl ReferenceStateMachine for ListedPeople {
 struct StoreAndModel<P> {
     runtime: Runtime,
     fixture: P,
-    /// `None` only while it is opened again.
+    /// `None` only while the list is being reopened.
     list: Option<Arc<dyn Waitlist>>,
     model: ReferenceModel,
 }
 
 impl<P: StoreFixture> StoreAndModel<P> {
     fn list(&self) -> &Arc<dyn Waitlist> {
-        self.list.as_ref().expect("it is open")
+        self.list.as_ref().expect("the list is open")
     }
 
     fn open(&mut self) {
@@ -153,7 +165,7 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 assert_eq!(joined, expected);
             }
             Event::JoinTogether(sign_ups) => {
-                // Of one person's several, either may be the first: they must be the same to tell.
+                // Of several sign-ups of one person any may be the first, so only one is kept.
                 let mut seen = BTreeSet::new();
                 let first = |sign_up: &SignUp| seen.insert(sign_up.person);
                 let sign_ups: Vec<_> = sign_ups.into_iter().filter(first).collect();
@@ -174,7 +186,7 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 assert_eq!(joined, expected);
             }
             Event::Erase(person) => {
-                // Who is named twice is there once.
+                // Both spellings name one entry.
                 let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
                 let erased = state.runtime.block_on(state.list().erase(&emails));
                 assert_eq!(erased, state.runtime.block_on(state.model.erase(&emails)));
@@ -184,9 +196,9 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 state.open();
             }
             Event::Kill => {
-                let left = state.fixture.after_kill();
+                let remains = state.fixture.after_kill();
                 state.list = None;
-                state.fixture = left.unwrap_or(state.fixture);
+                state.fixture = remains.unwrap_or(state.fixture);
                 state.open();
             }
         }
@@ -197,7 +209,7 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
         let list = state.list();
         assert_eq!(list.count(), listed.len() as u64);
         assert_eq!(list.count(), state.model.count());
-        // Of those who joined together and at one time, the order is not given.
+        // Concurrent joins with the same time may be in any order.
         let sorted = |list: &dyn Waitlist| {
             let mut entries = entries(list);
             assert!(entries.is_sorted_by_key(|entry| entry.joined_at));

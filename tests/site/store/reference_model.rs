@@ -1,4 +1,4 @@
-//! The simplest store there can be: what the others are compared with.
+//! The simplest possible store, which the others are compared with.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,14 +7,14 @@ use landing::waitlist::{
 };
 use tokio::sync::watch;
 
-/// Entries in the order they came.
+/// Entries in the order of their sign-ups.
 pub(super) struct ReferenceModel {
     entries: Arc<Mutex<Vec<WaitlistEntry>>>,
     count: watch::Sender<u64>,
 }
 
 impl ReferenceModel {
-    /// A list over what is there.
+    /// Opens a list of these entries.
     pub(super) fn over(entries: Arc<Mutex<Vec<WaitlistEntry>>>) -> Self {
         let count = entries.lock().expect("no panic").len() as u64;
         Self {
@@ -28,12 +28,12 @@ impl ReferenceModel {
         change: impl FnOnce(&mut Vec<WaitlistEntry>) -> T,
     ) -> StoreFuture<'_, T> {
         let mut entries = self.entries.lock().expect("no panic");
-        let answer = change(&mut entries);
+        let result = change(&mut entries);
         self.count.send_if_modified(|count| {
             let before = std::mem::replace(count, entries.len() as u64);
             before != *count
         });
-        Box::pin(async { Ok(answer) })
+        Box::pin(async { Ok(result) })
     }
 }
 
@@ -42,7 +42,7 @@ impl Waitlist for ReferenceModel {
         self.change(|entries| {
             if entries
                 .iter()
-                .any(|one| one.email.key() == entry.email.key())
+                .any(|listed| listed.email.key() == entry.email.key())
             {
                 return JoinOutcome::AlreadyListed;
             }
@@ -55,7 +55,7 @@ impl Waitlist for ReferenceModel {
         self.change(|entries| {
             let mut erase = |email: &Email| {
                 let before = entries.len();
-                entries.retain(|one| one.email.key() != email.key());
+                entries.retain(|entry| entry.email.key() != email.key());
                 entries.len() < before
             };
             emails.iter().map(&mut erase).collect()

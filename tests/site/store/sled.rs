@@ -1,4 +1,4 @@
-//! What only the store on this machine does: its directory, and what it refuses to open.
+//! The sled store: its directory, the databases that it rejects, and its queue.
 
 use std::{
     fs,
@@ -18,23 +18,23 @@ fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
 }
 
-/// What the program says instead of opening.
+/// Returns the message of the error that opening a list ends with.
 fn open_error(data: &Path) -> String {
-    let refused = SledWaitlist::open(data).expect_err("it must be refused");
-    refused.to_string()
+    let error = SledWaitlist::open(data).expect_err("the list must not open");
+    error.to_string()
 }
 
-/// The database in a data directory, as sled sees it. The lock of one who just let go can linger.
+/// Opens the database in a data directory with sled. Retries, because the lock of the previous owner may linger.
 fn database(data: &Path) -> ::sled::Db {
     let open = || ::sled::open(data.join("waitlist"));
-    let opened = (0..100).find_map(|_| open().inspect_err(|_| sleep(MOMENT)).ok());
+    let opened = (0..100).find_map(|_| open().inspect_err(|_| sleep(RETRY_INTERVAL)).ok());
     opened.expect("sled opens")
 }
 
-const MOMENT: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 fn mode(path: &Path) -> u32 {
-    let metadata = fs::metadata(path).expect("it is there");
+    let metadata = fs::metadata(path).expect("the path exists");
     metadata.permissions().mode() & 0o777
 }
 
@@ -43,31 +43,35 @@ async fn creates_private_parent_directories() {
     let directory = TempDir::new().expect("a directory");
     let data = directory.path().join("made/on/the/way");
     drop(open(&data));
-    for made in [
+    for created in [
         "made",
         "made/on",
         "made/on/the/way",
         "made/on/the/way/waitlist",
     ] {
-        assert_eq!(mode(&directory.path().join(made)), 0o700, "{made}");
+        assert_eq!(mode(&directory.path().join(created)), 0o700, "{created}");
     }
 }
 
 #[tokio::test]
 async fn list_is_private_in_a_public_directory() {
     let directory = TempDir::new().expect("a directory");
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permitted");
     drop(open(directory.path()));
     assert_eq!(mode(&directory.path().join("waitlist")), 0o700);
-    assert_eq!(mode(directory.path()), 0o755, "it is not ours to change");
+    assert_eq!(
+        mode(directory.path()),
+        0o755,
+        "the mode of the public directory stays"
+    );
 }
 
 #[tokio::test]
 async fn second_process_learns_the_lock_holder() {
     let directory = TempDir::new().expect("a directory");
     let _held = open(directory.path());
-    let Err(SledOpenError::InUse(_, holder)) = SledWaitlist::open(directory.path()) else {
-        panic!("the second one must not open");
+    let Err(SledOpenError::InUse { holder, .. }) = SledWaitlist::open(directory.path()) else {
+        panic!("the list must not open twice");
     };
     assert_eq!(holder, Some(std::process::id()));
 }
@@ -75,9 +79,9 @@ async fn second_process_learns_the_lock_holder() {
 #[tokio::test]
 async fn recovers_from_an_interrupted_creation() {
     let directory = TempDir::new().expect("a directory");
-    let half = directory.path().join("waitlist.new");
-    fs::create_dir(&half).expect("writable");
-    fs::write(half.join("db"), "half a database").expect("writable");
+    let incomplete = directory.path().join("waitlist.new");
+    fs::create_dir(&incomplete).expect("writable");
+    fs::write(incomplete.join("db"), "half a database").expect("writable");
     let list = open(directory.path());
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
@@ -112,12 +116,12 @@ async fn rejects_an_unrelated_sled_database() {
     let directory = TempDir::new().expect("a directory");
     fs::create_dir(directory.path().join("waitlist")).expect("writable");
     let other = database(directory.path());
-    other.insert("their", "value").expect("writable");
+    other.insert("key", "value").expect("writable");
     drop(other);
     let message = open_error(directory.path());
     assert!(message.contains("it is not a waitlist"), "{message}");
-    let value = database(directory.path()).get("their").expect("readable");
-    assert_eq!(value.expect("it is there"), "value");
+    let value = database(directory.path()).get("key").expect("readable");
+    assert_eq!(value.expect("the value is kept"), "value");
 }
 
 #[tokio::test]
@@ -139,7 +143,7 @@ async fn rejects_another_format_by_its_number() {
     }
 }
 
-/// Changes the records of a list behind its back, and returns the refusal.
+/// Changes the records of a closed list, and returns the error of opening it.
 async fn open_error_after(change: impl FnOnce(&::sled::Tree)) -> String {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
@@ -148,7 +152,7 @@ async fn open_error_after(change: impl FnOnce(&::sled::Tree)) -> String {
     }
     drop(list);
     let database = database(directory.path());
-    change(&database.open_tree("entries").expect("it is there"));
+    change(&database.open_tree("entries").expect("the tree opens"));
     drop(database);
     open_error(directory.path())
 }
@@ -160,7 +164,7 @@ async fn reports_missing_entries_by_number() {
             .iter()
             .keys()
             .nth(1)
-            .expect("it is there")
+            .expect("a second record")
             .expect("readable");
         records.remove(second).expect("writable");
     });
@@ -172,7 +176,7 @@ async fn reports_missing_entries_by_number() {
 #[tokio::test]
 async fn reports_damaged_entries_by_number() {
     let message = open_error_after(|records| {
-        let (first, value) = records.first().expect("readable").expect("it is there");
+        let (first, value) = records.first().expect("readable").expect("a record");
         records
             .insert(first, &value[..value.len() - 1])
             .expect("writable");
@@ -193,7 +197,7 @@ async fn reports_an_unknown_key_as_damage() {
     assert!(message.contains("damaged"), "{message}");
 }
 
-/// More than can wait at once.
+/// Sends more sign-ups than the queue holds.
 #[tokio::test]
 async fn full_queue_returns_busy_and_loses_no_sign_up() {
     let directory = TempDir::new().expect("a directory");
@@ -201,25 +205,25 @@ async fn full_queue_returns_busy_and_loses_no_sign_up() {
     let people: Vec<_> = (0..400_000)
         .map(|number| entry(&format!("{number}@example.com"), number))
         .collect();
-    let mut look = Context::from_waker(Waker::noop());
-    let (mut waiting, mut answered) = (Vec::new(), 0);
-    let refused = people.into_iter().find_map(|person| {
-        let mut answer = list.join(person);
-        match answer.as_mut().poll(&mut look) {
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut pending, mut done) = (Vec::new(), 0);
+    let rejected = people.into_iter().find_map(|person| {
+        let mut joining = list.join(person);
+        match joining.as_mut().poll(&mut context) {
             Poll::Ready(Err(error)) => return Some(error),
-            // The committer was quicker than this thread.
+            // The committer was faster than this thread.
             Poll::Ready(Ok(joined)) => {
                 assert_eq!(joined, JoinOutcome::New);
-                answered += 1;
+                done += 1;
             }
-            Poll::Pending => waiting.push(answer),
+            Poll::Pending => pending.push(joining),
         }
         None
     });
-    assert_eq!(refused, Some(StoreError::Busy));
-    let accepted = answered + waiting.len() as u64;
-    for answer in waiting {
-        assert_eq!(answer.await, Ok(JoinOutcome::New));
+    assert_eq!(rejected, Some(StoreError::Busy));
+    let accepted = done + pending.len() as u64;
+    for joining in pending {
+        assert_eq!(joining.await, Ok(JoinOutcome::New));
     }
     assert_eq!(
         (list.count(), super::entries(&list).len() as u64),
@@ -239,39 +243,42 @@ async fn abandoned_sign_up_can_be_repeated() {
         let again = join(&list, &format!("{number}@example.com")).await;
         listed += u64::from(again == JoinOutcome::AlreadyListed);
     }
-    assert!(listed < 500, "nothing is written for who is gone already");
+    assert!(
+        listed < 500,
+        "the store skips abandoned sign-ups that it has not started"
+    );
     assert_eq!((list.count(), super::entries(&list).len()), (500, 500));
 }
 
-/// Who is to be erased is looked for in the whole list, which takes a while.
+/// An erasure searches the whole list, which takes some time.
 #[tokio::test(flavor = "multi_thread")]
 async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
     let people = (0..30_000).map(|number| entry(&format!("{number}@example.com"), number));
     let joined = list.join_all(people.collect()).await;
-    joined.expect("an answer");
-    // A join that came later would always be answered later if it waited.
-    let mut overtook = false;
+    joined.expect("a response");
+    // If joins waited, none would finish before the erasure.
+    let mut join_was_first = false;
     for number in 0..20 {
-        let mut look = Context::from_waker(Waker::noop());
-        let mut erased = list.erase(&[entry(&format!("{number}@example.com"), 0).email]);
-        assert!(erased.as_mut().poll(&mut look).is_pending());
+        let mut context = Context::from_waker(Waker::noop());
+        let mut erasing = list.erase(&[entry(&format!("{number}@example.com"), 0).email]);
+        assert!(erasing.as_mut().poll(&mut context).is_pending());
         let new = format!("new{number}@example.com");
         assert_eq!(join(&list, &new).await, JoinOutcome::New);
-        let poll = erased.as_mut().poll(&mut look);
-        overtook |= poll.is_pending();
+        let poll = erasing.as_mut().poll(&mut context);
+        join_was_first |= poll.is_pending();
         if poll.is_pending() {
-            assert_eq!(erased.await, Ok(vec![true]));
+            assert_eq!(erasing.await, Ok(vec![true]));
         }
-        // Joined during the search, or after it.
+        // The new person joined during or after the search.
         assert!(erase(&list, &new.to_uppercase()).await);
     }
-    assert!(overtook);
+    assert!(join_was_first);
     assert_eq!(list.count(), 29_980);
 }
 
-/// Larger pieces sled would write to files of their own, and never sync them.
+/// sled writes larger values to separate files, and never syncs those.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_no_blob_files() {
     let directory = TempDir::new().expect("a directory");
@@ -283,6 +290,6 @@ async fn writes_no_blob_files() {
         joins.spawn(async move { join(&*list, &address).await });
     }
     joins.join_all().await;
-    let blobs = fs::read_dir(directory.path().join("waitlist/blobs")).expect("sled makes it");
+    let blobs = fs::read_dir(directory.path().join("waitlist/blobs")).expect("readable");
     assert_eq!((list.count(), blobs.count()), (2_000, 0));
 }

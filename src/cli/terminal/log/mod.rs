@@ -1,4 +1,4 @@
-//! The log: lines on standard error, for people or for programs.
+//! The log: lines on standard error, as text or as JSON.
 
 mod queue;
 
@@ -19,23 +19,23 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::Subscriber
 use crate::config::LogFormat;
 use queue::Queue;
 
-/// Between two writes. With none, the thread that writes was woken for each line: its `sched_yield` alone was
-/// a tenth of all system calls under load.
+/// Pause between two writes. Without it the writing thread was woken for each line, and its `sched_yield` alone was a
+/// tenth of all system calls under load.
 const WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long the process waits at its end for the remaining lines. It must also end if nobody reads standard
+/// Maximum time to write the remaining lines before the process ends. It must end even if nobody reads standard
 /// error.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// The log while it is written. What waits is written when this is dropped.
+/// The running log. Dropping it writes the waiting lines.
 pub(crate) struct LogGuard {
     queue: Arc<Queue>,
     /// Disconnected once every line is written.
     writer_done: Receiver<()>,
 }
 
-/// Starts logging. A separate thread writes the lines, many in one write when there are many, so requests do not
-/// wait. Lines that come faster than they can be written are dropped, and their number is logged.
+/// Starts logging. A separate thread writes the lines in batches, so requests do not wait for it. Lines that arrive
+/// faster than they can be written are dropped, and their number is logged.
 ///
 /// # Errors
 /// When that thread cannot be started.
@@ -47,7 +47,7 @@ pub(crate) fn start(format: LogFormat) -> io::Result<LogGuard> {
         write_queued(&writer_queue);
         drop(done);
     })?;
-    // Of ours alone: libraries may log what a stranger has sent.
+    // Only this program's own lines: libraries may log what clients send.
     let own_target = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(&queue))
@@ -69,26 +69,26 @@ impl Drop for LogGuard {
     }
 }
 
-/// Writes lines as they come, until the log is closed and every line is written.
+/// Writes lines as they arrive, until the log is closed and every line is written.
 fn write_queued(queue: &Queue) {
     let mut lines = Vec::new();
-    // Lines that were lost and not reported, and those that the warning on its way to the reader reports.
+    // Lost lines that are not reported yet, and those that a warning still in the queue reports.
     let (mut lost, mut reported) = (0, 0);
     while let Some(dropped) = queue.take(&mut lines) {
         lost += dropped;
         let all = count_lines(&lines);
         let failed = write_lines(&lines);
         if failed == all {
-            // The warning is among them.
+            // The warning was lost too.
             lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
         } else {
             lost += failed;
             reported = 0;
         }
-        // Not before a line could be written again: the next warning would be lost as well.
+        // Only after a successful write: otherwise the next warning would be lost as well.
         if failed == 0 && lost > 0 {
             reported = mem::take(&mut lost);
-            tracing::warn!("{reported} lines of the log were dropped: the log could not keep up");
+            tracing::warn!("{reported} log lines were dropped: the log could not keep up");
         }
         lines.clear();
         thread::sleep(WRITE_INTERVAL);
@@ -99,8 +99,8 @@ fn count_lines(lines: &[u8]) -> u64 {
     lines.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Writes lines to standard error, also to one that is non-blocking and full. Returns how many were lost,
-/// because the disk is full, for example.
+/// Writes lines to standard error, and waits if it is non-blocking and full. Returns how many lines were lost, for
+/// example because the disk is full.
 fn write_lines(mut lines: &[u8]) -> u64 {
     while !lines.is_empty() {
         match io::stderr().write(lines) {
@@ -115,14 +115,13 @@ fn write_lines(mut lines: &[u8]) -> u64 {
     0
 }
 
-/// Has each panic logged once: where, and not in its words, which may quote what was being worked on,
-/// an address included.
+/// Logs the location of each panic. The panic message is omitted, because it may contain an address.
 pub fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string);
         tracing::error!(
-            "a fault of this program at {}",
-            location.as_deref().unwrap_or("a place unknown")
+            "internal error at {}",
+            location.as_deref().unwrap_or("an unknown location")
         );
     }));
 }

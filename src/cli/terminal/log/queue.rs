@@ -1,4 +1,4 @@
-//! The lines waiting to be written.
+//! The queue of log lines to be written.
 
 use std::{
     io::{self, Write},
@@ -21,7 +21,7 @@ struct State {
     lines: Vec<u8>,
     /// Lines dropped since the last call of [`Queue::take`].
     dropped: u64,
-    /// Whether the writing thread waits for a line. Otherwise nobody needs to wake it.
+    /// Whether the writing thread is waiting for a line and must be woken.
     is_idle: bool,
     is_closed: bool,
 }
@@ -67,7 +67,7 @@ impl Queue {
     }
 }
 
-/// Each write must be one whole line; the log's formatter writes this way.
+/// Each write must be one whole line. The log's formatter writes this way.
 impl Write for &Queue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.push(line);

@@ -1,4 +1,4 @@
-//! What is in the box: six cards of different weight, each with a drawn scene.
+//! The features: six cards of different sizes, each with an illustration.
 
 mod scenes;
 
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::{copy::features, page::page_text};
 
-/// Six cards.
+/// The features.
 #[component]
 pub fn Features() -> impl IntoView {
     // In the order of the cards.

@@ -1,19 +1,19 @@
-//! The drawn scenes. Those with writing in them are laid out in `em` and percent instead of a
-//! `viewBox`: their letters stay as large as the text around them at every width.
+//! The illustrations of the features. Those with text use `em` and percent instead of a `viewBox`, so their letters
+//! stay as large as the surrounding text at every width.
 
 use leptos::prelude::*;
 
 use crate::copy::features::scenes;
 
-/// Height of a row of writing, in em.
+/// Height of a row of text, in em.
 const ROW_HEIGHT_EM: f64 = 2.25;
 
-/// Where the writing of a row stands, in em from the top.
+/// Returns the baseline of a row, in em from the top.
 fn baseline(row: usize) -> f64 {
     ROW_HEIGHT_EM * row as f64 + 1.5
 }
 
-/// The class of a row that a phone leaves out (`style/features.css`).
+/// Returns the class of a row that is hidden on phones (`style/features.css`).
 fn phone_class(row: usize) -> Option<&'static str> {
     const ROWS_ON_A_PHONE: usize = 3;
     (row >= ROWS_ON_A_PHONE).then_some("more")
@@ -23,7 +23,7 @@ fn em(length: f64) -> String {
     format!("{length}em")
 }
 
-/// A bucket's listing.
+/// The objects in a storage bucket.
 pub(crate) fn bucket() -> impl IntoView {
     let rows = scenes::OBJECTS
         .iter()
@@ -49,9 +49,9 @@ pub(crate) fn bucket() -> impl IntoView {
     }
 }
 
-/// A tree of files: each row is tied to the folder it lies in.
+/// A file explorer: lines connect each row with its folder.
 pub(crate) fn tree() -> impl IntoView {
-    /// From one depth to the next, in em.
+    /// Indentation per level, in em.
     const INDENT_EM: f64 = 1.5;
     let rows = scenes::TREE
         .iter()
@@ -84,10 +84,11 @@ pub(crate) fn tree() -> impl IntoView {
     }
 }
 
-/// An editor: numbered lines, one of them being changed.
+/// An editor with numbered lines, and the caret in one of them.
 pub(crate) fn editor() -> impl IntoView {
-    /// Where the lines begin, and how wide a letter of the machine's typeface is, in em.
+    /// Left edge of the lines, in em.
     const TEXT_START_EM: f64 = 2.5;
+    /// Width of a letter in the monospaced font, in em.
     const LETTER_WIDTH_EM: f64 = 0.6;
     let (row, column) = scenes::CARET;
     let rows = scenes::EDITOR.iter().enumerate().map(|(index, line)| {
@@ -111,7 +112,7 @@ pub(crate) fn editor() -> impl IntoView {
     }
 }
 
-/// A key, and the lock it opens on the same device.
+/// A key, and its lock on the same device.
 pub(crate) fn key() -> impl IntoView {
     view! {
         <svg class="scene drawn" viewBox="0 0 192 126" aria-hidden="true">
@@ -123,13 +124,13 @@ pub(crate) fn key() -> impl IntoView {
     }
 }
 
-/// Three series over twelve weeks, the last one alive.
+/// A chart of three series over twelve weeks.
 pub(crate) fn chart() -> impl IntoView {
-    /// Per week, in hundredths of the height.
+    /// Values per week, in percent of the height.
     const VISITS: [u8; 12] = [8, 12, 18, 16, 25, 30, 28, 40, 46, 44, 58, 66];
     const ORDERS: [u8; 12] = [2, 4, 5, 9, 10, 16, 18, 20, 27, 30, 33, 40];
     const REVENUE: [u8; 12] = [3, 6, 10, 14, 22, 28, 38, 44, 56, 66, 74, 90];
-    /// Left edge of a week's bar and the middle of it, in hundredths of the width.
+    /// Returns the left edge and the middle of a week's bar, in percent of the width.
     fn bar(week: usize) -> (f64, f64) {
         let left = week as f64 * 94.4 / 11.0;
         (left, left + 2.8)
@@ -142,7 +143,7 @@ pub(crate) fn chart() -> impl IntoView {
         let points = (0..12).map(|week| format!("{:.1} {}", bar(week).1, 100 - values[week]));
         format!("M{}", points.collect::<Vec<_>>().join("L"))
     };
-    // A line without length has round ends, and those are a dot.
+    // A line of length zero with round caps is a dot.
     let last = format!("M{:.1} {}h0", bar(11).1, 100 - REVENUE[11]);
     let [visits, orders, revenue] = scenes::SERIES;
     view! {
@@ -163,7 +164,7 @@ pub(crate) fn chart() -> impl IntoView {
     }
 }
 
-/// A day's dial of 24 hours at three in the night.
+/// A dial of 24 hours, at three in the morning.
 pub(crate) fn clock() -> impl IntoView {
     let ticks = (0..24).map(|hour| {
         let turn = format!("rotate({} 80 80)", hour * 15);

@@ -1,97 +1,101 @@
-//! Connections that break off in the middle: what became of a statement is asked, and never guessed.
+//! Connections lost during a statement. The store then asks the database whether the statement was executed.
 
 use std::sync::Arc;
 
 use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
-use super::{
-    fault_proxy::{Fault, FaultProxy},
-    is_outage, open, within_timeout,
-};
+use super::{ProxiedDatabase, is_outage, open_url, within_timeout};
 use crate::{
+    fault_proxy::{Fault, FaultProxy},
     postgres_server::PostgresServer,
     process::{TEST_TIMEOUT, wait_until},
-    store::{addresses, email, erase, join},
+    store::{addresses, email, entry, erase, join},
 };
 
-/// Stands in the address of whoever is cut off.
-const INTERRUPTED: &str = "cut-off";
+/// Part of the addresses whose statements fail.
+const INTERRUPTED: &str = "interrupted";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_join_is_new_once() {
-    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
-        let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
-        let list = open(&proxy.url);
+    for fault in [Fault::BeforeStatement, Fault::AfterStatement] {
+        let proxy = ProxiedDatabase::create(INTERRUPTED).await;
+        let list = proxy.open();
         join(&list, "ann@example.com").await;
-        proxy.fail_next(cut);
+        proxy.fail_next(fault);
         assert_eq!(
-            join(&list, "cut-off@example.com").await,
+            join(&list, "interrupted@example.com").await,
             JoinOutcome::New,
-            "{cut:?}"
+            "{fault:?}"
         );
         assert_eq!(proxy.faults(), 1);
         assert_eq!(
-            join(&list, "cut-off@example.com").await,
+            join(&list, "interrupted@example.com").await,
             JoinOutcome::AlreadyListed
         );
-        assert_eq!(list.count(), 2, "{cut:?}");
-        assert_eq!(addresses(&list), ["ann@example.com", "cut-off@example.com"]);
+        assert_eq!(list.count(), 2, "{fault:?}");
+        assert_eq!(
+            addresses(&list),
+            ["ann@example.com", "interrupted@example.com"]
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_repeated_join_is_already_listed() {
-    let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
-    let list = open(&proxy.url);
-    join(&list, "cut-off@example.com").await;
-    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
-        proxy.fail_next(cut);
-        let again = join(&list, "CUT-off@example.com").await;
-        assert_eq!(again, JoinOutcome::AlreadyListed, "{cut:?}");
+    let proxy = ProxiedDatabase::create(INTERRUPTED).await;
+    let list = proxy.open();
+    join(&list, "interrupted@example.com").await;
+    for fault in [Fault::BeforeStatement, Fault::AfterStatement] {
+        proxy.fail_next(fault);
+        let again = join(&list, "INTERRUPTED@example.com").await;
+        assert_eq!(again, JoinOutcome::AlreadyListed, "{fault:?}");
     }
     assert_eq!((proxy.faults(), list.count()), (2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_erasure_reports_who_was_listed() {
-    for cut in [Fault::BeforeStatement, Fault::AfterStatement] {
-        let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
-        let list = open(&proxy.url);
+    for fault in [Fault::BeforeStatement, Fault::AfterStatement] {
+        let proxy = ProxiedDatabase::create(INTERRUPTED).await;
+        let list = proxy.open();
         join(&list, "ann@example.com").await;
-        // The first statement looks who is there, the second erases.
-        for cut_off in [FaultProxy::fail_next, FaultProxy::fail_second] {
-            join(&list, "cut-off@example.com").await;
-            let named = [email("cut-off@example.com"), email("bob@example.com")];
-            cut_off(&proxy, cut);
-            assert_eq!(list.erase(&named).await, Ok(vec![true, false]), "{cut:?}");
-            assert_eq!(list.count(), 1, "{cut:?}");
+        // The first statement reads the entries, the second erases them.
+        for fail in [FaultProxy::fail_next, FaultProxy::fail_second] {
+            join(&list, "interrupted@example.com").await;
+            let named = [email("interrupted@example.com"), email("bob@example.com")];
+            fail(&proxy, fault);
+            assert_eq!(list.erase(&named).await, Ok(vec![true, false]), "{fault:?}");
+            assert_eq!(list.count(), 1, "{fault:?}");
             assert_eq!(addresses(&list), ["ann@example.com"]);
         }
-        assert_eq!(proxy.faults(), 2, "{cut:?}");
+        assert_eq!(proxy.faults(), 2, "{fault:?}");
     }
 }
 
-/// As when the server of the database hangs, with the statement in its hands, and goes on later.
+/// As when the database server hangs during the statement, and continues later.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_erasure_keeps_a_person_who_joined_again() {
-    let proxy = FaultProxy::to_new_database(INTERRUPTED).await;
-    let list = open(&proxy.url);
-    join(&list, "cut-off@example.com").await;
+    let proxy = ProxiedDatabase::create(INTERRUPTED).await;
+    let list = proxy.open();
+    join(&list, "interrupted@example.com").await;
     proxy.fail_second(Fault::DeliverLate);
-    assert!(erase(&list, "cut-off@example.com").await);
+    assert!(erase(&list, "interrupted@example.com").await);
     assert_eq!(proxy.faults(), 1);
-    assert_eq!(join(&list, "cut-off@example.com").await, JoinOutcome::New);
+    assert_eq!(
+        join(&list, "interrupted@example.com").await,
+        JoinOutcome::New
+    );
     proxy.release().await;
-    assert_eq!(addresses(&list), ["cut-off@example.com"]);
+    assert_eq!(addresses(&list), ["interrupted@example.com"]);
     assert_eq!(list.count(), 1);
 }
 
-/// Again and again, with many people, each of whom comes twice.
+/// Each person joins twice at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn repeated_disconnects_lose_and_duplicate_no_sign_up() {
-    let proxy = FaultProxy::to_new_database("example.com").await;
-    let list = Arc::new(open(&proxy.url));
+    let proxy = ProxiedDatabase::create("example.com").await;
+    let list = Arc::new(proxy.open());
     proxy.fail_one_in(5);
     let mut clients = JoinSet::new();
     for client in 0..16 {
@@ -109,31 +113,37 @@ async fn repeated_disconnects_lose_and_duplicate_no_sign_up() {
         });
     }
     let new: u64 = clients.join_all().await.iter().sum();
-    assert!(proxy.faults() > 5, "only {} cuts", proxy.faults());
+    assert!(proxy.faults() > 5, "only {} faults", proxy.faults());
     assert_eq!((new, list.count()), (640, 640));
     assert_eq!(addresses(&*list).len(), 640);
 }
 
-/// Who asks waits as long as an answer may take, and no longer. Who comes after that is told at once.
+/// The first calls of an outage wait for the response timeout. Later ones fail at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn fails_fast_during_an_outage_and_recovers() {
     let server = PostgresServer::start();
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     let mut outage = list.outage();
     join(&list, "ann@example.com").await;
     server.down("fast");
     within_timeout(outage.wait_for(Option::is_some)).await;
-    assert!(is_outage(&list.ready().await.expect_err("it is gone")));
-    let ask = || list.join(crate::store::entry("bob@example.com", 1));
-    assert!(is_outage(&ask().await.expect_err("it is gone")));
-    assert_eq!(list.count(), 1, "the last one known");
-    let many = async {
+    assert!(is_outage(
+        &list.ready().await.expect_err("the database is down")
+    ));
+    let join_bob = || list.join(entry("bob@example.com", 1));
+    assert!(is_outage(
+        &join_bob().await.expect_err("the database is down")
+    ));
+    assert_eq!(list.count(), 1, "the last known count");
+    let joins = async {
         for _ in 0..10_000 {
-            assert!(is_outage(&ask().await.expect_err("it is gone")));
+            assert!(is_outage(
+                &join_bob().await.expect_err("the database is down")
+            ));
         }
     };
-    let done = timeout(TEST_TIMEOUT, many).await;
-    assert!(done.is_ok(), "who comes after that is told at once");
+    let done = timeout(TEST_TIMEOUT, joins).await;
+    assert!(done.is_ok(), "later joins fail at once");
     server.up();
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
@@ -141,47 +151,38 @@ async fn fails_fast_during_an_outage_and_recovers() {
     assert_eq!(list.count(), 2);
 }
 
-/// As when its disk is full, or the standby is gone that it waits for: it can be read, and not written to.
+/// The missing standby makes every commit wait. Reads still work, as with a full disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn read_only_database_is_an_outage_until_it_writes_again() {
     let server = PostgresServer::start();
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     join(&list, "ann@example.com").await;
-    let wait_for = |standby: &str| {
-        let setting = format!("ALTER SYSTEM SET synchronous_standby_names = '{standby}'");
-        server.sql("postgres", &setting);
-        server.sql("postgres", "SELECT pg_reload_conf()");
-    };
-    wait_for("nobody");
+    server.set_synchronous_standby("missing");
     let mut outage = list.outage();
-    let ask = || list.join(crate::store::entry("bob@example.com", 1));
-    assert_eq!(ask().await, Err(StoreError::Unreachable));
+    let join_bob = || list.join(entry("bob@example.com", 1));
+    assert_eq!(join_bob().await, Err(StoreError::Unreachable));
     assert!(
         outage.borrow().is_some(),
-        "also when the count was read meanwhile"
+        "a successful read of the count does not end the outage"
     );
     assert_eq!(list.ready().await, Err(StoreError::Unreachable));
-    assert_eq!(ask().await, Err(StoreError::Unreachable), "at once");
-    wait_for("");
+    assert_eq!(join_bob().await, Err(StoreError::Unreachable));
+    server.set_synchronous_standby("");
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
-    // The commit that nobody was told of may have become one.
-    ask().await.expect("an answer");
+    // The failed join may have been committed.
+    join_bob().await.expect("a response");
     assert_eq!(addresses(&list).len(), 2);
 }
 
-/// A commit that waits for its standby is cut off by a restart, and can be seen after it. Who is told of it
-/// then would be lost with the server.
+/// A restart interrupts a commit that waits for its standby. After the restart the commit is visible, but the standby
+/// does not have it, so it would be lost with the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
     let server = PostgresServer::start();
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     join(&list, "ann@example.com").await;
-    server.sql(
-        "postgres",
-        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
-    );
-    server.sql("postgres", "SELECT pg_reload_conf()");
+    server.set_synchronous_standby("missing");
     let restart = tokio::task::spawn_blocking(move || {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
         wait_until("a commit waits for a standby", || {
@@ -191,26 +192,31 @@ async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
         server.up();
         server
     });
-    let person = |number| crate::store::entry(&format!("{number}@example.com"), 1);
-    // The server heeds the setting some time after it was told: who joins before is answered.
-    let mut answered = 0;
-    let cut_off = loop {
-        match list.join(person(answered)).await {
-            Ok(_) => answered += 1,
+    let person = |number| entry(&format!("{number}@example.com"), 1);
+    // The server applies the setting some time later, and acknowledges joins until then.
+    let mut acknowledged = 0;
+    let interrupted = loop {
+        match list.join(person(acknowledged)).await {
+            Ok(_) => acknowledged += 1,
             Err(error) => break error,
         }
     };
-    let _server = restart.await.expect("it starts again");
-    assert!(is_outage(&cut_off), "{cut_off:?}");
-    assert_eq!(addresses(&list).len(), answered + 2, "it can be seen");
-    let again = list.join(person(answered)).await.expect_err("nobody waits");
+    let _server = restart.await.expect("the server restarts");
+    assert!(is_outage(&interrupted), "{interrupted:?}");
+    assert_eq!(
+        addresses(&list).len(),
+        acknowledged + 2,
+        "the interrupted commit is visible"
+    );
+    let again = list.join(person(acknowledged)).await;
+    let again = again.expect_err("no standby has the entry");
     assert!(is_outage(&again), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn join_waits_for_a_database_restart() {
     let server = PostgresServer::start();
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     for mode in ["fast", "immediate"] {
         server.down(mode);
         let address = format!("{mode}@example.com");

@@ -1,26 +1,23 @@
-//! Statements that arrive late: each in turn is held back, repeated on another connection, and let through after
-//! the list has changed.
+//! Statements that the database executes late: the store retries them on another connection, and the list changes
+//! before the first one arrives.
 
 use std::{sync::Arc, time::Duration};
 
-use landing::waitlist::{JoinOutcome, Waitlist};
-use tokio::time::timeout;
+use landing::waitlist::{JoinOutcome, PostgresWaitlist, Waitlist};
+use tokio::time::{sleep, timeout};
 
-use super::{
-    fault_proxy::{Fault, FaultProxy},
-    is_outage, open, within_timeout,
-};
+use super::{ProxiedDatabase, is_outage, run_concurrently, within_timeout};
 use crate::{
-    postgres_server::SHARED_SERVER,
+    fault_proxy::Fault,
     process::TEST_TIMEOUT,
     store::{addresses, entry, erase, join},
 };
 
-/// A sign-up hangs in the database, is repeated, and the person is erased. Then it is done.
+/// The database executes a sign-up only after its retry and an erasure.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_sign_up_does_not_restore_an_erased_person() {
-    let proxy = FaultProxy::to_new_database("late").await;
-    let list = open(&proxy.url);
+    let proxy = ProxiedDatabase::create("late").await;
+    let list = proxy.open();
     proxy.fail_next(Fault::DeliverLate);
     assert_eq!(join(&list, "late@example.com").await, JoinOutcome::New);
     assert_eq!(proxy.faults(), 1);
@@ -31,17 +28,26 @@ async fn late_sign_up_does_not_restore_an_erased_person() {
     assert_eq!((addresses(&list).len(), list.count()), (1, 1));
 }
 
-/// The same, but the instance that sent it is gone, and the person has joined by another.
+/// Signs up, and abandons the sign-up once the proxy holds its statement back.
+async fn join_until_held(list: &PostgresWaitlist, proxy: &ProxiedDatabase) {
+    let held = async {
+        while proxy.faults() == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        _ = join(list, "late@example.com") => panic!("the proxy did not hold the statement back"),
+        held = timeout(TEST_TIMEOUT, held) => held.expect("no timeout"),
+    }
+}
+
+/// The instance that sent the late sign-up has stopped, and the person has joined through another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_sign_up_of_a_gone_instance_restores_nobody() {
-    let proxy = FaultProxy::to_new_database("late").await;
-    let (gone, other) = (open(&proxy.url), open(&proxy.direct));
+    let proxy = ProxiedDatabase::create("late").await;
+    let (gone, other) = (proxy.open(), proxy.database.open());
     proxy.fail_next(Fault::HoldOpen);
-    {
-        let joining = join(&gone, "late@example.com");
-        let given_up = timeout(Duration::from_millis(300), joining).await;
-        assert!(given_up.is_err(), "it is held back");
-    }
+    join_until_held(&gone, &proxy).await;
     drop(gone);
     assert_eq!(proxy.faults(), 1);
     assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
@@ -52,27 +58,26 @@ async fn late_sign_up_of_a_gone_instance_restores_nobody() {
     assert_eq!((addresses(&other).len(), other.count()), (1, 1));
 }
 
-/// The same, and the rows of the count were deleted and created again in between.
+/// The count rows are deleted and created again before the late sign-up arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn recreated_count_rows_do_not_admit_a_late_sign_up() {
-    let proxy = FaultProxy::to_new_database("late").await;
-    let (gone, other) = (open(&proxy.url), open(&proxy.direct));
+    let proxy = ProxiedDatabase::create("late").await;
+    let (gone, other) = (proxy.open(), proxy.database.open());
     proxy.fail_next(Fault::HoldOpen);
-    let joining = timeout(Duration::from_millis(300), join(&gone, "late@example.com"));
-    assert!(joining.await.is_err(), "it is held back");
+    join_until_held(&gone, &proxy).await;
     drop(gone);
     assert!(!erase(&other, "late@example.com").await);
-    SHARED_SERVER.sql(&proxy.name, "DELETE FROM waitlist_count");
+    proxy.database.sql("DELETE FROM waitlist_count");
     join(&other, "ann@example.com").await;
     proxy.release().await;
     assert_eq!(addresses(&other), ["ann@example.com"]);
 }
 
-/// A sign-up is done, and the instance is not told. Before it repeats it, the person is erased.
+/// The database executes a sign-up, but its response is lost. The person is erased before the retry.
 #[tokio::test(flavor = "multi_thread")]
 async fn retried_sign_up_does_not_restore_an_erased_person() {
-    let proxy = FaultProxy::to_new_database("late").await;
-    let (list, other) = (Arc::new(open(&proxy.url)), open(&proxy.direct));
+    let proxy = ProxiedDatabase::create("late").await;
+    let (list, other) = (Arc::new(proxy.open()), proxy.database.open());
     proxy.fail_next(Fault::NoResponse);
     let joining = tokio::spawn({
         let list = Arc::clone(&list);
@@ -82,56 +87,62 @@ async fn retried_sign_up_does_not_restore_an_erased_person() {
     within_timeout(changes.wait_for(|count| *count == 1)).await;
     assert!(erase(&other, "late@example.com").await);
     let joined = joining.await.expect("no panic");
-    let error = joined.expect_err("signing up again tells");
+    let error = joined.expect_err("the outcome is unknown");
     assert!(is_outage(&error), "{error:?}");
     assert_eq!(addresses(&other), [""; 0]);
     assert_eq!(join(&*list, "late@example.com").await, JoinOutcome::New);
     assert_eq!(addresses(&other), ["late@example.com"]);
 }
 
-/// Every message of an instance in turn, whatever it is: of the beginning, of a sign-up, of an erasure, of a
-/// question.
+/// Delays each message of an instance in turn: connecting, signing up, erasing and checking readiness.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_late_statement_is_harmless() {
-    let mut held = 0;
-    for number in 0.. {
-        let proxy = FaultProxy::to_new_database("").await;
-        let list = open(&proxy.url);
-        let all = timeout(TEST_TIMEOUT, async {
-            proxy.fail_after(Fault::DeliverLate, number);
-            join(&list, "ann@example.com").await;
-            join(&list, "bob@example.com").await;
-            assert_eq!(
-                join(&list, "ann@example.com").await,
-                JoinOutcome::AlreadyListed
-            );
-            list.ready().await.expect("it is ready");
-            assert!(erase(&list, "ann@example.com").await, "message {number}");
-            assert!(!erase(&list, "eve@example.com").await);
-            assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
-            assert!(erase(&list, "bob@example.com").await, "message {number}");
-            assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
-        });
-        all.await.expect("it ends");
-        let was_held = proxy.faults() > 0;
-        if was_held {
-            proxy.release().await;
-        }
-        // A new process, that knows nothing.
-        drop(list);
-        let list = open(&proxy.direct);
-        let mut listed = addresses(&list);
-        listed.sort();
-        assert_eq!(
-            listed,
-            ["bob@example.com", "carl@example.com"],
-            "message {number}"
-        );
-        assert_eq!(list.count(), 2, "message {number}");
-        if !was_held {
+    const BATCH: u64 = 8;
+    let mut delayed = 0;
+    for first in (0..).step_by(BATCH as usize) {
+        let were_delayed = run_concurrently(first..first + BATCH, assert_late_is_harmless).await;
+        delayed += were_delayed.iter().filter(|it| **it).count();
+        if were_delayed.contains(&false) {
             break;
         }
-        held += 1;
     }
-    assert!(held > 8, "only {held} messages");
+    assert!(delayed > 8, "only {delayed} messages");
+}
+
+/// Delays the message with this number. Returns whether the instance sent that message.
+async fn assert_late_is_harmless(number: u64) -> bool {
+    let proxy = ProxiedDatabase::create("").await;
+    let list = proxy.open();
+    let changes = timeout(TEST_TIMEOUT, async {
+        proxy.fail_after(Fault::DeliverLate, number);
+        join(&list, "ann@example.com").await;
+        join(&list, "bob@example.com").await;
+        assert_eq!(
+            join(&list, "ann@example.com").await,
+            JoinOutcome::AlreadyListed
+        );
+        list.ready().await.expect("the list is ready");
+        assert!(erase(&list, "ann@example.com").await, "message {number}");
+        assert!(!erase(&list, "eve@example.com").await);
+        assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
+        assert!(erase(&list, "bob@example.com").await, "message {number}");
+        assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+    });
+    changes.await.expect("no timeout");
+    let was_delayed = proxy.faults() > 0;
+    if was_delayed {
+        proxy.release().await;
+    }
+    // A new instance reads the list from the database.
+    drop(list);
+    let list = proxy.database.open();
+    let mut listed = addresses(&list);
+    listed.sort();
+    assert_eq!(
+        listed,
+        ["bob@example.com", "carl@example.com"],
+        "message {number}"
+    );
+    assert_eq!(list.count(), 2, "message {number}");
+    was_delayed
 }

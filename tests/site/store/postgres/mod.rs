@@ -1,9 +1,8 @@
-//! What only the store in a database does: several copies, a database that breaks off, what is refused.
+//! The PostgreSQL store: several instances, lost connections, outages, and databases that it rejects.
 
 mod connection_loss;
 mod count_drift;
 mod delayed_statements;
-mod fault_proxy;
 mod instances;
 mod multiple_hosts;
 mod opening;
@@ -16,46 +15,175 @@ mod standby;
 mod tls;
 mod urls;
 
-use std::sync::LazyLock;
+use std::{ops::Deref, sync::LazyLock, time::Duration};
 
 use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError};
-use tokio::{runtime::Runtime, time::timeout};
+use tokio::{
+    runtime::{Handle, Runtime},
+    task::{JoinHandle, JoinSet, block_in_place, spawn_blocking},
+    time::{sleep, timeout},
+};
 
-use crate::process::TEST_TIMEOUT;
+use crate::{
+    fault_proxy::FaultProxy,
+    postgres_server::SHARED_SERVER,
+    process::{TEST_TIMEOUT, wait_until},
+};
 
-/// What the lists work on, while a test waits.
+/// The runtime of the lists. It keeps running while a test blocks its own.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
-/// A copy's list.
+/// Opens a list, as one instance does.
 pub(super) fn open(url: &DatabaseUrl) -> PostgresWaitlist {
     PostgresWaitlist::open_or_create(url, RUNTIME.handle()).expect("the list opens")
 }
 
-/// What is told while the database cannot be used, whether it answers or not.
-pub(super) fn is_outage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unreachable | StoreError::Database(_))
+fn open_url(url: &str) -> PostgresWaitlist {
+    open(&url.parse().expect("a valid URL"))
 }
 
-/// What is told instead of opening.
-pub(super) fn open_error(url: &str) -> String {
+/// Returns the message of the error that opening a list ends with. It does not contain the password.
+fn open_error(url: &str) -> String {
     let message = match url.parse::<DatabaseUrl>() {
         Ok(url) => PostgresWaitlist::open_or_create(&url, RUNTIME.handle())
-            .expect_err("it must be refused")
+            .expect_err("the list must not open")
             .to_string(),
-        Err(why) => why,
+        Err(error) => error.to_string(),
     };
     assert!(!message.contains("secret"), "{message}");
     message
 }
 
-pub(super) fn can_open(url: &str) -> bool {
-    PostgresWaitlist::open_or_create(&url.parse().expect("a URL"), RUNTIME.handle()).is_ok()
+fn can_open(url: &str) -> bool {
+    let url = url.parse().expect("a valid URL");
+    PostgresWaitlist::open_or_create(&url, RUNTIME.handle()).is_ok()
 }
 
-/// What is waited for, which must come within [`TEST_TIMEOUT`].
-pub(super) async fn within_timeout<T, E: std::fmt::Debug>(
-    coming: impl Future<Output = Result<T, E>>,
-) -> T {
-    let come = timeout(TEST_TIMEOUT, coming).await;
-    come.expect("it comes in time").expect("the list is there")
+/// Returns whether the store cannot use the database, whether or not the database responds.
+fn is_outage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unreachable | StoreError::Database(_))
+}
+
+/// Returns the result of a future, which must be ready within [`TEST_TIMEOUT`].
+async fn within_timeout<T, E: std::fmt::Debug>(future: impl Future<Output = Result<T, E>>) -> T {
+    let result = timeout(TEST_TIMEOUT, future).await;
+    result.expect("no timeout").expect("the list is open")
+}
+
+/// Runs a test on all inputs at the same time, each on a thread that may block, and returns the results in the order
+/// of the inputs.
+///
+/// The runs start [`START_INTERVAL`] apart: opening a list takes processor time, and must succeed within 2 seconds.
+async fn run_concurrently<I, T, F>(
+    inputs: impl IntoIterator<Item = I>,
+    test: impl Fn(I) -> F + Clone + Send + 'static,
+) -> Vec<T>
+where
+    I: Send + 'static,
+    T: Send + 'static,
+    F: Future<Output = T>,
+{
+    let mut running = JoinSet::new();
+    for (number, input) in inputs.into_iter().enumerate() {
+        let test = test.clone();
+        running.spawn_blocking(move || (number, Handle::current().block_on(test(input))));
+        sleep(START_INTERVAL).await;
+    }
+    let mut results = running.join_all().await;
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+const START_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A new, empty database on the shared server.
+struct SharedDatabase {
+    name: String,
+    url: String,
+}
+
+impl SharedDatabase {
+    fn create() -> Self {
+        let url = SHARED_SERVER.create_database();
+        let name = url.rsplit('/').next().expect("a name").to_owned();
+        Self { name, url }
+    }
+
+    fn open(&self) -> PostgresWaitlist {
+        open_url(&self.url)
+    }
+
+    /// Runs a statement and returns its output.
+    fn sql(&self, statement: &str) -> String {
+        SHARED_SERVER.sql(&self.name, statement)
+    }
+
+    /// Creates a user without privileges, and returns the URL for it. The user has the name of the database.
+    fn create_user(&self) -> String {
+        let name = &self.name;
+        self.sql(&format!("CREATE USER {name} PASSWORD 'secret'"));
+        self.url
+            .replace("owner:secret-of-the-tests", &format!("{name}:secret"))
+    }
+
+    /// Runs statements that end in `pg_sleep`, and returns once they sleep. They may fail.
+    fn start_sleeping(&self, statements: &'static str) -> JoinHandle<()> {
+        let url = self.url.clone();
+        let running = spawn_blocking(move || {
+            SHARED_SERVER.run("psql", &["-X", "-q", "-c", statements, &url]);
+        });
+        let asleep = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE {}",
+            self.sleeping()
+        );
+        block_in_place(|| {
+            wait_until("the statements sleep", || self.sql(&asleep) != "0");
+        });
+        running
+    }
+
+    /// Ends the statements of [`SharedDatabase::start_sleeping`].
+    fn end_sleeping(&self) {
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity";
+        self.sql(&format!("{end} WHERE {}", self.sleeping()));
+    }
+
+    fn sleeping(&self) -> String {
+        format!("datname = '{}' AND wait_event = 'PgSleep'", self.name)
+    }
+}
+
+/// A new, empty database on the shared server, behind a proxy.
+struct ProxiedDatabase {
+    database: SharedDatabase,
+    proxy: FaultProxy,
+}
+
+impl ProxiedDatabase {
+    /// Creates the database and a proxy for statements that contain `pattern`.
+    async fn create(pattern: &'static str) -> Self {
+        Self {
+            database: SharedDatabase::create(),
+            proxy: FaultProxy::start(SHARED_SERVER.port, pattern).await,
+        }
+    }
+
+    /// Opens the list through the proxy.
+    fn open(&self) -> PostgresWaitlist {
+        let (direct, proxied) = (SHARED_SERVER.port, self.proxy.port);
+        open_url(
+            &self
+                .database
+                .url
+                .replace(&format!(":{direct}/"), &format!(":{proxied}/")),
+        )
+    }
+}
+
+impl Deref for ProxiedDatabase {
+    type Target = FaultProxy;
+
+    fn deref(&self) -> &FaultProxy {
+        &self.proxy
+    }
 }

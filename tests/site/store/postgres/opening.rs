@@ -1,9 +1,9 @@
-//! What is refused when a list is opened, and what is warned of.
+//! Opening a list: errors, warnings, privileges and synchronous commits.
 
 use landing::waitlist::{JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist};
 use tokio::task::block_in_place;
 
-use super::{RUNTIME, open, open_error};
+use super::{RUNTIME, SharedDatabase, open, open_error, open_url};
 use crate::{
     postgres_server::{self, PostgresServer, SHARED_SERVER},
     process::wait_until,
@@ -13,21 +13,16 @@ use crate::{
 #[test]
 fn open_creates_no_list_unless_asked() {
     let url = postgres_server::test_database();
-    let message = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is none");
-    assert!(matches!(message, PostgresOpenError::NoList(_)), "{message}");
+    let error = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is no list");
+    assert!(matches!(error, PostgresOpenError::NoList { .. }), "{error}");
     drop(open(&url));
-    assert_eq!(
-        PostgresWaitlist::open(&url, RUNTIME.handle())
-            .expect("there is one")
-            .count(),
-        0
-    );
+    let list = PostgresWaitlist::open(&url, RUNTIME.handle());
+    assert_eq!(list.expect("there is a list").count(), 0);
 }
 
 #[test]
 fn reports_connection_errors_with_advice() {
-    let url = SHARED_SERVER.create_database();
-    let name = url.rsplit('/').next().expect("a name");
+    let SharedDatabase { name, url } = SharedDatabase::create();
     let message = open_error(&url.replace("secret-of-the-tests", "secret-of-others"));
     assert!(
         message.contains("password authentication failed"),
@@ -40,7 +35,7 @@ fn reports_connection_errors_with_advice() {
     );
     let message = open_error(&url.replace(&SHARED_SERVER.port.to_string(), "1"));
     assert!(
-        message.contains("does not answer") && message.contains("refused"),
+        message.contains("does not respond") && message.contains("refused"),
         "{message}"
     );
 
@@ -52,7 +47,7 @@ fn reports_connection_errors_with_advice() {
         "{message}"
     );
 
-    // As a standby is.
+    // A standby is read-only as well.
     SHARED_SERVER.sql(
         "postgres",
         &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"),
@@ -63,49 +58,43 @@ fn reports_connection_errors_with_advice() {
 
 #[test]
 fn rejects_a_newer_format_by_its_number() {
-    let database = SHARED_SERVER.create_database();
-    let name = database.rsplit('/').next().expect("a name");
-    drop(open(&database.parse().expect("a URL")));
-    SHARED_SERVER.sql(name, "INSERT INTO waitlist_migrations (version) VALUES (7)");
-    let message = open_error(&database);
+    let database = SharedDatabase::create();
+    drop(database.open());
+    database.sql("INSERT INTO waitlist_migrations (version) VALUES (7)");
+    let message = open_error(&database.url);
     assert!(
         message.contains("format 7") && message.contains("reads format 2"),
         "{message}"
     );
 }
 
-/// One that was made by somebody who may.
+/// Another user, who may create tables, creates the list.
 #[tokio::test(flavor = "multi_thread")]
 async fn serves_an_existing_list_without_create_rights() {
-    let database = SHARED_SERVER.create_database();
-    let name = database.rsplit('/').next().expect("a name");
-    SHARED_SERVER.sql("postgres", &format!("CREATE USER {name} PASSWORD 'secret'"));
-    let as_user = database.replace("owner:secret-of-the-tests", &format!("{name}:secret"));
-    let message = open_error(&as_user);
+    let database = SharedDatabase::create();
+    let (url, name) = (database.create_user(), &database.name);
+    let message = open_error(&url);
     assert!(
         message.contains("permission denied") && message.contains("privileges"),
         "{message}"
     );
-    drop(open(&database.parse().expect("a URL")));
-    SHARED_SERVER.sql(
-        name,
-        &format!(
-            "GRANT SELECT ON waitlist_migrations TO {name};
+    drop(database.open());
+    database.sql(&format!(
+        "GRANT SELECT ON waitlist_migrations TO {name};
          GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {name};
          GRANT SELECT, UPDATE ON waitlist_count TO {name}"
-        ),
-    );
-    let list = open(&as_user.parse().expect("a URL"));
+    ));
+    let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
 
-/// Else an answer would be no promise: the next crash of the database may take it back.
+/// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_synchronously_despite_synchronous_commit_off() {
-    // It writes its log out of its own accord too, but not so often.
+    // The WAL writer also flushes in the background. The delay keeps it from doing so before the crash.
     let server =
         PostgresServer::with_settings(&["wal_writer_delay = 10s", "synchronous_commit = off"]);
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     for number in 0..20 {
         join(&list, &format!("{number}@example.com")).await;
     }
@@ -115,11 +104,11 @@ async fn commits_synchronously_despite_synchronous_commit_off() {
     assert_eq!(server.sql("list0", listed), "20");
 }
 
-/// Without a setting of its own, a session follows the server's when that is changed.
+/// A session that does not set `synchronous_commit` follows later changes of the server's setting.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_synchronously_after_a_later_settings_change() {
     let server = PostgresServer::with_settings(&["wal_writer_delay = 10s"]);
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     join(&list, "ann@example.com").await;
     for change in [
         "ALTER SYSTEM SET synchronous_commit = off",
@@ -129,7 +118,7 @@ async fn commits_synchronously_after_a_later_settings_change() {
         server.sql("postgres", change);
     }
     block_in_place(|| {
-        wait_until("a new session has the setting", || {
+        wait_until("new sessions have the setting", || {
             server.sql("postgres", "SHOW synchronous_commit") == "off"
         });
     });
@@ -145,7 +134,7 @@ async fn commits_synchronously_after_a_later_settings_change() {
 #[test]
 fn warns_about_fsync_off() {
     let server = PostgresServer::with_settings(&["fsync = off"]);
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     let warning = list.warning().expect("a warning");
     assert!(warning.contains("fsync = off"), "{warning}");
     assert_eq!(open(&postgres_server::test_database()).warning(), None);

@@ -1,21 +1,21 @@
-//! A database that can be read and not written to, or written to and not read.
+//! Outages: a database that rejects writes or reads.
 
 use std::{sync::Arc, time::Duration};
 
 use landing::waitlist::{JoinOutcome, Outage, PostgresWaitlist, Selection, Waitlist};
 use tokio::{
-    task::{JoinHandle, block_in_place, spawn_blocking},
+    task::{JoinHandle, block_in_place},
     time::sleep,
 };
 
-use super::{is_outage, open, within_timeout};
+use super::{SharedDatabase, is_outage, open_url, within_timeout};
 use crate::{
-    postgres_server::{PostgresServer, SHARED_SERVER},
+    postgres_server::PostgresServer,
     process::wait_until,
     store::{addresses, entry, join},
 };
 
-/// Collects whether there is outage, each time that this changes.
+/// Records each start (`true`) and end (`false`) of an outage.
 fn record_changes(list: &PostgresWaitlist) -> JoinHandle<Vec<bool>> {
     let mut outage = list.outage();
     tokio::spawn(async move {
@@ -27,39 +27,29 @@ fn record_changes(list: &PostgresWaitlist) -> JoinHandle<Vec<bool>> {
     })
 }
 
-/// As `CREATE INDEX` locks it.
+/// With the lock that `CREATE INDEX` takes.
 #[tokio::test(flavor = "multi_thread")]
 async fn locked_table_is_one_outage_and_not_ready() {
-    let url = SHARED_SERVER.create_database();
-    let name = url.rsplit('/').next().expect("a name").to_owned();
-    let list = open(&url.parse().expect("a URL"));
+    let database = SharedDatabase::create();
+    let list = database.open();
     join(&list, "ann@example.com").await;
     let changes = record_changes(&list);
-    let asleep = format!(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND wait_event = 'PgSleep'"
+    let locked = database.start_sleeping(
+        "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(8); COMMIT",
     );
-    let locked = spawn_blocking(move || {
-        let lock = "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(8); COMMIT";
-        SHARED_SERVER.sql(&name, lock);
-    });
-    block_in_place(|| {
-        wait_until("they are locked", || {
-            SHARED_SERVER.sql("postgres", &asleep) != "0"
-        });
-    });
     let mut outage = list.outage();
     let bob = list.join(entry("bob@example.com", 1));
-    let watched = async {
+    let watch = async {
         within_timeout(outage.wait_for(Option::is_some)).await;
         while !locked.is_finished() {
             if outage.borrow().is_some() {
-                let why = list.ready().await.expect_err("nobody can join");
-                assert!(is_outage(&why), "{why:?}");
+                let error = list.ready().await.expect_err("nobody can join");
+                assert!(is_outage(&error), "{error:?}");
             }
             sleep(Duration::from_millis(50)).await;
         }
     };
-    let (bob, ()) = tokio::join!(bob, watched);
+    let (bob, ()) = tokio::join!(bob, watch);
     assert_eq!(bob, Ok(JoinOutcome::New));
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
@@ -69,7 +59,7 @@ async fn locked_table_is_one_outage_and_not_ready() {
     assert_eq!(changes.await.expect("no panic"), [true, false]);
 }
 
-/// A server with a list, and a user who owns it but is no superuser.
+/// Starts a server with a database, and returns the URL of the database's owner. The owner is not a superuser.
 fn server_with_user() -> (PostgresServer, String) {
     let server = PostgresServer::start();
     server.sql("postgres", "CREATE ROLE site LOGIN PASSWORD 'secret'");
@@ -81,18 +71,18 @@ fn server_with_user() -> (PostgresServer, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn revoked_privilege_is_one_outage_with_postgresql_error() {
     let (server, url) = server_with_user();
-    let list = open(&url.parse().expect("a URL"));
+    let list = open_url(&url);
     join(&list, "ann@example.com").await;
     let changes = record_changes(&list);
     server.sql("list", "REVOKE INSERT ON waitlist_entries FROM site");
     let mut outage = list.outage();
-    let asked = list.join(entry("bob@example.com", 1)).await;
-    let asked = asked.expect_err("nobody can join").to_string();
-    assert!(asked.contains("permission denied"), "{asked}");
-    let why = outage.borrow().as_ref().expect("it is told").reason.clone();
+    let error = list.join(entry("bob@example.com", 1)).await;
+    let error = error.expect_err("nobody can join").to_string();
+    assert!(error.contains("permission denied"), "{error}");
+    let reason = outage.borrow().as_ref().expect("an outage").reason.clone();
     assert!(
-        why.contains("permission denied for table waitlist_entries"),
-        "{why}"
+        reason.contains("permission denied for table waitlist_entries"),
+        "{reason}"
     );
     for _ in 0..40 {
         assert!(list.ready().await.is_err());
@@ -105,38 +95,39 @@ async fn revoked_privilege_is_one_outage_with_postgresql_error() {
     assert_eq!(changes.await.expect("no panic"), [true, false]);
 }
 
-/// Every write to the file of the table fails, as on a full disk; until the table gets another file.
+/// Writes to the table's file fail, as on a full disk, until `TRUNCATE` gives the table a new file.
 #[tokio::test(flavor = "multi_thread")]
 async fn full_disk_is_one_outage_with_postgresql_error() {
     let server = PostgresServer::start();
-    let list = open(&server.create_database().parse().expect("a URL"));
+    let list = open_url(&server.create_database());
     let file = server.sql("list0", "SELECT pg_relation_filepath('waitlist_entries')");
     let changes = record_changes(&list);
     block_in_place(|| {
         server.down("fast");
         let file = server.folder().join("data").join(file);
-        std::fs::remove_file(&file).expect("it is empty");
-        std::os::unix::fs::symlink("/dev/full", &file).expect("it can be made");
+        std::fs::remove_file(&file).expect("removable");
+        std::os::unix::fs::symlink("/dev/full", &file).expect("writable");
         server.up();
     });
     let full = "No space left on device";
     let mut outage = list.outage();
     let is_reported =
         |outage: &Option<Outage>| outage.as_ref().is_some_and(|it| it.reason.contains(full));
-    // Before that, the restart may have been noticed.
+    // The restart may cause an earlier outage.
     let joining = list.join(entry("ann@example.com", 1));
     let reported = async {
         within_timeout(outage.wait_for(is_reported)).await;
     };
     let (joined, ()) = tokio::join!(joining, reported);
-    let why = joined.expect_err("nobody can join").to_string();
+    let error = joined.expect_err("nobody can join").to_string();
     assert!(
-        why.contains("could not extend file") && why.contains(full),
-        "{why}"
+        error.contains("could not extend file") && error.contains(full),
+        "{error}"
     );
     let people = vec![entry("bob@example.com", 1)];
-    let why = list.join_all(people).await.expect_err("nor be imported");
-    assert!(why.to_string().contains(full), "{why}");
+    let error = list.join_all(people).await;
+    let error = error.expect_err("nobody can be imported").to_string();
+    assert!(error.contains(full), "{error}");
     server.sql("list0", "TRUNCATE waitlist_entries");
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
@@ -148,11 +139,11 @@ async fn full_disk_is_one_outage_with_postgresql_error() {
     );
 }
 
-/// The owner is told at once, by the commands too.
+/// The commands fail at once with the error of PostgreSQL, and do not retry.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_report_the_database_error() {
     let (server, url) = server_with_user();
-    let list = open(&url.parse().expect("a URL"));
+    let list = open_url(&url);
     join(&list, "ann@example.com").await;
     server.sql(
         "list",
@@ -170,10 +161,10 @@ async fn commands_report_the_database_error() {
     };
     for arguments in [&["import"][..], &["erase", "ann@example.com"]] {
         let message = block_in_place(|| run(arguments));
-        let words = "permission denied for table waitlist_entries (42501)";
-        assert!(message.contains(words), "{arguments:?}: {message}");
+        let expected = "permission denied for table waitlist_entries (42501)";
+        assert!(message.contains(expected), "{arguments:?}: {message}");
         assert!(
-            !message.contains("does not answer"),
+            !message.contains("does not respond"),
             "{arguments:?}: {message}"
         );
     }
@@ -184,36 +175,34 @@ async fn commands_report_the_database_error() {
     assert!(message.contains("permission denied"), "{message}");
 }
 
-/// A trigger of the owner's takes 30 ms for each row: what proves that people can join must not take too long.
+/// The owner's trigger takes 30 ms for each row. The probe that ends an outage must still finish in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn outage_ends_despite_a_slow_trigger() {
-    let url = SHARED_SERVER.create_database();
-    let name = url.rsplit('/').next().expect("a name");
-    let list = open(&url.parse().expect("a URL"));
-    SHARED_SERVER.sql(
-        name,
+    let database = SharedDatabase::create();
+    let list = database.open();
+    database.sql(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
          CREATE TRIGGER slow BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION slow();
          ALTER TABLE waitlist_entries RENAME TO away",
     );
-    let asked = list.join(entry("ann@example.com", 1)).await;
-    assert!(asked.is_err(), "there is no table");
-    SHARED_SERVER.sql(name, "ALTER TABLE away RENAME TO waitlist_entries");
+    let joined = list.join(entry("ann@example.com", 1)).await;
+    assert!(joined.is_err(), "there is no table");
+    database.sql("ALTER TABLE away RENAME TO waitlist_entries");
     let mut outage = list.outage();
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
 }
 
-/// A sign-up looks for those who are there.
+/// A sign-up reads the existing entries.
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_list_is_not_ready() {
     let (server, url) = server_with_user();
-    let list = open(&url.parse().expect("a URL"));
+    let list = open_url(&url);
     join(&list, "ann@example.com").await;
     server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
-    let asked = list.join(entry("bob@example.com", 1)).await;
-    asked.expect_err("nobody can join");
+    let joined = list.join(entry("bob@example.com", 1)).await;
+    joined.expect_err("nobody can join");
     sleep(Duration::from_millis(1_100)).await;
     assert!(list.ready().await.is_err());
     server.sql("list", "GRANT SELECT ON waitlist_entries TO site");
@@ -225,14 +214,14 @@ async fn unreadable_list_is_not_ready() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_available_connection_is_no_outage() {
     let (server, url) = server_with_user();
-    let list = Arc::new(open(&url.parse().expect("a URL")));
+    let list = Arc::new(open_url(&url));
     join(&*list, "ann@example.com").await;
     let changes = record_changes(&list);
     server.sql("postgres", "ALTER ROLE site CONNECTION LIMIT 1");
-    // Those that read the count.
+    // End the connection that reads the count.
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                WHERE usename = 'site' AND query LIKE 'SELECT slot%'";
-    wait_until("the reading one is ended", || {
+    wait_until("the count's connection is terminated", || {
         server.sql("postgres", end) != "0"
     });
     for number in 0..40 {
@@ -248,14 +237,13 @@ async fn one_available_connection_is_no_outage() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sign_up_recreates_a_missing_count_row() {
-    let url = SHARED_SERVER.create_database();
-    let name = url.rsplit('/').next().expect("a name").to_owned();
-    let list = open(&url.parse().expect("a URL"));
-    SHARED_SERVER.sql(&name, "DELETE FROM waitlist_count");
+    let database = SharedDatabase::create();
+    let list = database.open();
+    database.sql("DELETE FROM waitlist_count");
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     assert_eq!(list.count(), 1);
     assert_eq!(addresses(&list), ["ann@example.com"]);
-    SHARED_SERVER.sql(&name, "DELETE FROM waitlist_count");
+    database.sql("DELETE FROM waitlist_count");
     let read = || {
         list.entries(Selection::default())
             .expect("readable")

@@ -9,7 +9,7 @@ use std::{
 use landing::waitlist::JoinOutcome;
 use tempfile::TempDir;
 
-use super::{can_open, open, open_error};
+use super::{can_open, open_error, open_url};
 use crate::{
     postgres_server::{PASSWORD, SHARED_SERVER, free_port, unprivileged_command},
     process::wait_until,
@@ -39,7 +39,7 @@ fn pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
         folder.path(),
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
     )
-    .expect("ours");
+    .expect("permitted");
     let port = free_port();
     let users = folder.path().join("users");
     fs::write(&users, format!("\"owner\" \"{PASSWORD}\"\n")).expect("writable");
@@ -100,9 +100,9 @@ fn rejects_transaction_pooling_for_any_pool_size() {
 #[tokio::test(flavor = "multi_thread")]
 async fn accepts_session_pooling() {
     let pgbouncer = pgbouncer("session");
-    let list = open(&pgbouncer.url.parse().expect("a URL"));
+    let list = open_url(&pgbouncer.url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
-    let other = open(&pgbouncer.url.parse().expect("a URL"));
+    let other = open_url(&pgbouncer.url);
     assert_eq!(
         join(&other, "ANN@example.com").await,
         JoinOutcome::AlreadyListed

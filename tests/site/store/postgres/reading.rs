@@ -1,17 +1,18 @@
-//! Reading a list that is in a database.
+//! Reads that are interrupted or pause.
 
 use landing::waitlist::{PostgresWaitlist, Selection, StoreError, Waitlist};
 use tokio::runtime::Runtime;
 
+use super::SharedDatabase;
 use crate::{postgres_server, process::wait_until, store::entry};
 
-/// Whoever exports must not take a part of the list for all of it. What ends first, the reader or its
-/// connection, is chance; and sometimes all was read before either did.
+/// An export must not take a part of the list for the whole. Whether the read is interrupted or complete, and which
+/// error it ends with, is random.
 #[test]
 fn interrupted_reading_ends_with_an_error() {
     const PEOPLE: u64 = 5000;
     let url = postgres_server::test_database();
-    let mut cut_short = 0;
+    let mut interrupted = 0;
     for round in 0..20 {
         let runtime = Runtime::new().expect("a runtime");
         let list =
@@ -19,45 +20,39 @@ fn interrupted_reading_ends_with_an_error() {
         if round == 0 {
             let people = (0..PEOPLE).map(|number| entry(&format!("{number}@example.com"), number));
             let joined = runtime.block_on(list.join_all(people.collect()));
-            assert_eq!(joined.expect("an answer").len() as u64, PEOPLE);
+            assert_eq!(joined.expect("a response").len() as u64, PEOPLE);
         }
         let mut entries = list.entries(Selection::default()).expect("readable");
-        assert!(entries.next().expect("somebody").is_ok());
+        assert!(entries.next().expect("an entry").is_ok());
         runtime.shutdown_background();
         let rest: Vec<_> = entries.collect();
         match rest.last() {
-            Some(Err(StoreError::Stopped | StoreError::Unreachable)) => cut_short += 1,
+            Some(Err(StoreError::Stopped | StoreError::Unreachable)) => interrupted += 1,
             Some(Ok(_)) => assert_eq!(rest.len() as u64, PEOPLE - 1, "round {round}"),
             other => panic!("round {round}: {other:?}"),
         }
     }
-    assert!(cut_short > 0, "every reading came to its end");
+    assert!(interrupted > 0, "every read was complete");
 }
 
-/// The database keeps everything that is erased or updated, for as long as somebody reads.
+/// While a snapshot is open, the database cannot remove erased rows.
 #[test]
 fn paused_reader_times_out_and_releases_the_snapshot() {
-    let url = postgres_server::SHARED_SERVER.create_database();
-    let name = url.rsplit('/').next().expect("a name");
+    let database = SharedDatabase::create();
     let runtime = Runtime::new().expect("a runtime");
-    let list = PostgresWaitlist::open_or_create(&url.parse().expect("a URL"), runtime.handle());
-    let list = list.expect("the list opens");
+    let url = database.url.parse().expect("a valid URL");
+    let list = PostgresWaitlist::open_or_create(&url, runtime.handle()).expect("the list opens");
     let people = (0..20_000).map(|number| entry(&format!("{number}@example.com"), number));
     runtime
         .block_on(list.join_all(people.collect()))
-        .expect("an answer");
+        .expect("a response");
     let mut entries = list.entries(Selection::default()).expect("readable");
-    assert!(entries.next().expect("somebody").is_ok());
-    let snapshots = format!(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND xact_start IS NOT NULL \
-         AND query LIKE 'SELECT email%'"
-    );
-    assert_eq!(
-        postgres_server::SHARED_SERVER.sql("postgres", &snapshots),
-        "1"
-    );
-    wait_until("the snapshot is gone", || {
-        postgres_server::SHARED_SERVER.sql("postgres", &snapshots) == "0"
+    assert!(entries.next().expect("an entry").is_ok());
+    let snapshots = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                     AND xact_start IS NOT NULL AND query LIKE 'SELECT email%'";
+    assert_eq!(database.sql(snapshots), "1");
+    wait_until("the snapshot is released", || {
+        database.sql(snapshots) == "0"
     });
     let last = entries.last().expect("an end");
     assert_eq!(last, Err(StoreError::ReaderTimedOut));

@@ -1,4 +1,4 @@
-//! A synchronous standby that is gone, and an administrator who ends the commits that wait for it.
+//! A missing synchronous standby, and an administrator who ends the commits that wait for it.
 
 use std::{
     sync::{
@@ -12,26 +12,23 @@ use std::{
 use landing::waitlist::Waitlist;
 use tokio::task::block_in_place;
 
-use super::{is_outage, open};
+use super::{is_outage, open_url};
 use crate::{
     postgres_server::PostgresServer,
     process::wait_until,
     store::{addresses, entry, join},
 };
 
-async fn assert_not_acknowledged(how: &'static str) {
+/// Ends the waiting commits with this function of PostgreSQL.
+async fn assert_not_acknowledged(function: &'static str) {
     let server = Arc::new(PostgresServer::start());
-    let list = Arc::new(open(&server.create_database().parse().expect("a URL")));
+    let list = Arc::new(open_url(&server.create_database()));
     join(&*list, "ann@example.com").await;
-    for setting in [
-        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
-        // As some administrators have it: the warning must arrive all the same.
-        "ALTER SYSTEM SET client_min_messages = error",
-        "SELECT pg_reload_conf()",
-    ] {
-        server.sql("postgres", setting);
-    }
-    // The server heeds the setting some time after it was told.
+    // Some administrators hide warnings. The store must still receive the one about the standby.
+    let hide_warnings = "ALTER SYSTEM SET client_min_messages = error";
+    server.sql("postgres", hide_warnings);
+    server.set_synchronous_standby("missing");
+    // The server applies the setting some time later, and acknowledges joins until then.
     let first = tokio::spawn({
         let list = Arc::clone(&list);
         async move {
@@ -51,11 +48,11 @@ async fn assert_not_acknowledged(how: &'static str) {
         });
     });
     let is_over = Arc::new(AtomicBool::new(false));
-    let ending = thread::spawn({
+    let administrator = thread::spawn({
         let (server, is_over) = (Arc::clone(&server), Arc::clone(&is_over));
         move || {
             while !is_over.load(Ordering::SeqCst) {
-                server.sql("postgres", &format!("SELECT {how}(pid) {waiting}"));
+                server.sql("postgres", &format!("SELECT {function}(pid) {waiting}"));
                 thread::sleep(Duration::from_millis(50));
             }
         }
@@ -63,15 +60,18 @@ async fn assert_not_acknowledged(how: &'static str) {
     let error = first.await.expect("no panic");
     assert!(is_outage(&error), "{error:?}");
     let listed = addresses(&*list);
-    let seen = listed.first().expect("somebody");
-    assert!(seen.starts_with("before"), "its commit can be seen: {seen}");
-    for address in [seen, "eve@example.com"] {
+    let visible = listed.first().expect("an entry");
+    assert!(
+        visible.starts_with("before"),
+        "the commit is visible: {visible}"
+    );
+    for address in [visible, "eve@example.com"] {
         let error = list.join(entry(address, 1)).await;
-        let error = error.expect_err("no standby has it");
+        let error = error.expect_err("no standby has the entry");
         assert!(is_outage(&error), "{error:?}");
     }
     is_over.store(true, Ordering::SeqCst);
-    ending.join().expect("no panic");
+    administrator.join().expect("no panic");
 }
 
 #[tokio::test(flavor = "multi_thread")]

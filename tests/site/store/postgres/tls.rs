@@ -1,11 +1,12 @@
-//! TLS, as the URL asks for it.
+//! TLS options of the URL.
 
 use std::process::{Command, Stdio};
 
-use super::{can_open, open, open_error};
+use super::{can_open, open_error, open_url};
 use crate::postgres_server::PostgresServer;
 
-/// Makes keys and certificates with openssl: an authority's, and one for localhost of it.
+/// Creates keys and certificates with openssl: two authorities, a certificate for localhost signed by the first, and
+/// a self-signed one.
 fn create_certificates(server: &PostgresServer) {
     let folder = server.folder();
     for arguments in [
@@ -20,21 +21,21 @@ fn create_certificates(server: &PostgresServer) {
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
          -addext subjectAltName=DNS:localhost -keyout self.key -out self.pem",
     ] {
-        let made = Command::new("openssl")
+        let status = Command::new("openssl")
             .args(arguments.split_whitespace())
             .current_dir(folder)
             .stderr(Stdio::null())
             .status();
-        assert!(made.expect("openssl runs").success(), "{arguments}");
+        assert!(status.expect("openssl runs").success(), "{arguments}");
     }
-    // To be the server's, and closed to others.
+    // PostgreSQL accepts only private files that it owns.
     for name in ["server.key", "server.pem", "self.key", "self.pem"] {
         let text = std::fs::read_to_string(folder.join(name)).expect("readable");
         server.write(&format!("data/{name}"), &text);
     }
 }
 
-/// Starts a server again, with TLS by this key and certificate.
+/// Restarts a server with TLS and this key and certificate.
 fn restart_with_tls(server: &PostgresServer, name: &str) {
     server.down("fast");
     server.append(
@@ -53,7 +54,7 @@ fn tls_follows_sslmode_and_sslrootcert() {
     let by_name = by_address.replace("127.0.0.1", "localhost");
     let file = |name: &str| server.folder().join(name).display().to_string();
     let (trusted, another) = (file("authority.pem"), file("another.pem"));
-    for (url, options, is_good) in [
+    for (url, options, opens) in [
         (&by_address, "sslmode=disable".to_owned(), true),
         (&by_address, "sslmode=require".to_owned(), true),
         (
@@ -94,11 +95,11 @@ fn tls_follows_sslmode_and_sslrootcert() {
         (&by_name, "sslmode=verify-full".to_owned(), false),
         (&by_name, "sslrootcert=system".to_owned(), false),
     ] {
-        assert_eq!(can_open(&format!("{url}?{options}")), is_good, "{options}");
+        assert_eq!(can_open(&format!("{url}?{options}")), opens, "{options}");
     }
-    let list =
+    let url =
         format!("{by_name}?sslmode=verify-full&sslrootcert={trusted}&application_name=by-tls");
-    let list = open(&list.parse().expect("a URL"));
+    let list = open_url(&url);
     let is_encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                         WHERE application_name = 'by-tls'";
     assert_eq!(server.sql("postgres", is_encrypted), "t");
@@ -112,7 +113,7 @@ fn tls_follows_sslmode_and_sslrootcert() {
     );
 }
 
-/// As `openssl req -x509` makes it: libpq takes it for its own authority.
+/// `openssl req -x509` creates such a certificate. libpq accepts it as its own authority.
 #[test]
 fn trusts_a_self_signed_certificate_as_its_own_root() {
     let server = PostgresServer::start();
@@ -121,7 +122,7 @@ fn trusts_a_self_signed_certificate_as_its_own_root() {
     let by_address = server.create_database();
     let by_name = by_address.replace("127.0.0.1", "localhost");
     let root = |name: &str| format!("sslrootcert={}", server.folder().join(name).display());
-    for (url, mode, root, is_good) in [
+    for (url, mode, root, opens) in [
         (&by_name, "verify-full", root("self.pem"), true),
         (&by_address, "verify-full", root("self.pem"), false),
         (&by_address, "verify-ca", root("self.pem"), true),
@@ -130,7 +131,7 @@ fn trusts_a_self_signed_certificate_as_its_own_root() {
         (&by_name, "verify-ca", root("authority.pem"), false),
     ] {
         let url = format!("{url}?sslmode={mode}&{root}");
-        assert_eq!(can_open(&url), is_good, "{url}");
+        assert_eq!(can_open(&url), opens, "{url}");
     }
 }
 
@@ -144,11 +145,11 @@ fn respects_minimum_and_maximum_tls_versions() {
     );
     restart_with_tls(&server, "server");
     let url = server.create_database();
-    let is_good = |options: &str| can_open(&format!("{url}?sslmode=require&{options}"));
-    assert!(is_good("ssl_min_protocol_version=TLSv1.2"));
-    assert!(is_good("ssl_min_protocol_version=TLSv1"));
-    assert!(!is_good("ssl_min_protocol_version=TLSv1.3"));
-    assert!(is_good("ssl_max_protocol_version=TLSv1.2"));
+    let opens = |options: &str| can_open(&format!("{url}?sslmode=require&{options}"));
+    assert!(opens("ssl_min_protocol_version=TLSv1.2"));
+    assert!(opens("ssl_min_protocol_version=TLSv1"));
+    assert!(!opens("ssl_min_protocol_version=TLSv1.3"));
+    assert!(opens("ssl_max_protocol_version=TLSv1.2"));
     let message = open_error(&format!("{url}?ssl_max_protocol_version=TLSv1.1"));
     assert!(message.contains("ssl_max_protocol_version"), "{message}");
 }

@@ -1,20 +1,19 @@
-//! The URL of a database: what is refused, and in which words; and what libpq takes. None of them has the
-//! password in it.
+//! URLs of a database: the errors, and the options of libpq. No message contains the password.
 
 use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
 
-use super::{can_open, open, open_error};
+use super::{SharedDatabase, can_open, open_error, open_url};
 use crate::postgres_server::{PostgresServer, SHARED_SERVER};
 
 #[test]
 fn errors_name_the_invalid_part_of_a_url() {
-    for (url, named) in [
+    for (url, expected) in [
         ("mysql://owner:secret@host/list", "begins with postgres://"),
         ("postgres://owner:secret@", "no host"),
         (
             "postgres://owner:secret@host/list?sslmode=perhaps",
-            "its sslmode is invalid",
+            "invalid sslmode",
         ),
         ("postgres://owner:se@cret@host/list", "%40"),
         ("postgres://owner:se/cret@host/list?sslmode=require", "%2F"),
@@ -38,11 +37,11 @@ fn errors_name_the_invalid_part_of_a_url() {
         ),
     ] {
         let message = open_error(url);
-        assert!(message.contains(named), "{url}: {message}");
+        assert!(message.contains(expected), "{url}: {message}");
     }
 }
 
-/// The server of the tests has no TLS.
+/// The shared server has no TLS.
 #[test]
 fn unusual_characters_in_a_url_do_not_disable_tls() {
     let port = SHARED_SERVER.port;
@@ -76,7 +75,7 @@ fn display_omits_credentials() {
             "postgres:///var/run:5432/list",
         ),
     ] {
-        let url: DatabaseUrl = url.parse().expect("a URL");
+        let url: DatabaseUrl = url.parse().expect("a valid URL");
         assert_eq!(
             (url.to_string(), format!("{url:?}")),
             (shown.to_owned(), shown.to_owned())
@@ -86,30 +85,33 @@ fn display_omits_credentials() {
 
 #[test]
 fn supports_or_rejects_each_libpq_option_by_name() {
-    let url = SHARED_SERVER.create_database();
+    let SharedDatabase { name, url } = SharedDatabase::create();
     let port = SHARED_SERVER.port;
-    let there = url.rsplit('/').next().expect("a name");
     let login = url
         .split("://")
         .nth(1)
         .and_then(|rest| rest.split('@').next());
-    let login = login.expect("who logs in");
-    for good in [
+    let login = login.expect("a user and a password");
+    for supported in [
         format!("{url}?target_session_attrs=primary"),
         format!("{url}?target_session_attrs=any"),
         format!("{url}?target_session_attrs=read-write"),
         format!(
             "{url}?gssencmode=prefer&client_encoding=UTF8&keepalives_count=3&connect_timeout=4"
         ),
-        format!("postgres://{login}@no.such.host.example:{port}/{there}?hostaddr=127.0.0.1"),
-        format!("postgres://{login}@/{there}?hostaddr=127.0.0.1&port={port}"),
-        format!("postgres://{login}@/{there}?host=127.0.0.1&port={port}"),
-        format!("postgres://{login}@127.0.0.1:{port}?dbname={there}"),
+        format!("postgres://{login}@no.such.host.example:{port}/{name}?hostaddr=127.0.0.1"),
+        format!("postgres://{login}@/{name}?hostaddr=127.0.0.1&port={port}"),
+        format!("postgres://{login}@/{name}?host=127.0.0.1&port={port}"),
+        format!("postgres://{login}@127.0.0.1:{port}?dbname={name}"),
         format!("{url}?options=-cwork_mem%3D8MB"),
     ] {
-        assert!(can_open(&good), "{good}: {}", open_error(&good));
+        assert!(
+            can_open(&supported),
+            "{supported}: {}",
+            open_error(&supported)
+        );
     }
-    for bad in [
+    for rejected in [
         "target_session_attrs=standby",
         "target_session_attrs=read-only",
         "gssencmode=require",
@@ -122,21 +124,17 @@ fn supports_or_rejects_each_libpq_option_by_name() {
         "passfile=/root/.pgpass",
         "ssl_min_protocol_version=SSLv3",
     ] {
-        let name = bad.split('=').next().expect("a name");
-        let message = open_error(&format!("{url}?{bad}"));
-        assert!(message.contains(name), "{bad}: {message}");
+        let option = rejected.split('=').next().expect("an option");
+        let message = open_error(&format!("{url}?{rejected}"));
+        assert!(message.contains(option), "{rejected}: {message}");
     }
-    let list = open(
-        &format!("{url}?application_name=the%20site")
-            .parse()
-            .expect("a URL"),
-    );
+    let list = open_url(&format!("{url}?application_name=the%20site"));
     let named = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'the site'";
     assert_eq!(SHARED_SERVER.sql("postgres", named), "t");
     drop(list);
 }
 
-/// libpq ignores sslmode there.
+/// libpq ignores `sslmode` for Unix sockets.
 #[test]
 fn unix_socket_works_with_any_sslmode() {
     let folder = TempDir::new().expect("a directory");
@@ -145,7 +143,7 @@ fn unix_socket_works_with_any_sslmode() {
         folder.path(),
         std::os::unix::fs::PermissionsExt::from_mode(0o777),
     )
-    .expect("ours");
+    .expect("permitted");
     let server = PostgresServer::with_settings(&[&format!("unix_socket_directories = '{path}'")]);
     let url = server.create_database();
     let socket = path.replace('/', "%2F");

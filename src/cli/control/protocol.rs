@@ -1,0 +1,91 @@
+//! The messages on the control socket.
+
+use serde::{Deserialize, Serialize};
+
+use crate::waitlist::{
+    Email, InvalidEmail, Selection, WaitlistEntry, from_unix_millis, unix_millis,
+};
+
+/// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// Entries per line, in both directions.
+pub(crate) const BATCH_SIZE: usize = 512;
+
+/// A request.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Request {
+    pub(super) protocol: u32,
+    #[serde(rename = "ask")]
+    pub(super) command: Command,
+}
+
+/// What a request asks for. The response to each command is a [`Reply`] of the type named here.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) enum Command {
+    /// `u64`: the number of entries.
+    Count,
+    /// `Vec<bool>`: whether each entry is new.
+    Join(Vec<WireEntry>),
+    /// `Vec<bool>`: whether each address was on the list.
+    Erase(Vec<String>),
+    /// `u64`: the number of entries that were ever erased.
+    Erasures,
+    /// `u64`, the number of entries; then one `Vec<WireEntry>` per line. An empty one ends the response.
+    Entries {
+        since: Option<u64>,
+        until: Option<u64>,
+        newest_first: bool,
+    },
+}
+
+/// The result, or an error message for the owner.
+pub(super) type Reply<T> = Result<T, String>;
+
+/// An entry: milliseconds since 1970, and the address.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct WireEntry(u64, String);
+
+impl From<&WaitlistEntry> for WireEntry {
+    fn from(entry: &WaitlistEntry) -> Self {
+        Self(
+            unix_millis(entry.joined_at),
+            entry.email.as_typed().to_owned(),
+        )
+    }
+}
+
+impl WireEntry {
+    /// Converts an entry from a command. Its address must be valid.
+    pub(super) fn parse(self) -> Result<WaitlistEntry, InvalidEmail> {
+        Ok(WaitlistEntry {
+            email: Email::parse(&self.1)?,
+            joined_at: from_unix_millis(self.0),
+        })
+    }
+
+    /// Converts an entry from the list. Its address was validated when it joined, perhaps by an earlier version
+    /// with other rules.
+    pub(super) fn into_stored_entry(self) -> WaitlistEntry {
+        WaitlistEntry {
+            email: Email::from_stored(&self.1),
+            joined_at: from_unix_millis(self.0),
+        }
+    }
+}
+
+impl Command {
+    /// Asks for the selected entries.
+    pub(super) fn entries(selection: Selection) -> Self {
+        let Selection {
+            since,
+            until,
+            newest_first,
+        } = selection;
+        Self::Entries {
+            since: since.map(unix_millis),
+            until: until.map(unix_millis),
+            newest_first,
+        }
+    }
+}

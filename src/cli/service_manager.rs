@@ -1,0 +1,49 @@
+//! Notifications to the service manager: `Type=notify` and `WatchdogSec=` of systemd.
+
+use std::{sync::Arc, time::Duration};
+
+use sd_notify::NotifyState;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::waitlist::{StoreError, Waitlist};
+
+/// Pause before a store that did not respond is asked again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Sends a notification. Does nothing without a service manager.
+pub(super) fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!("cannot notify the service manager: {error}");
+    }
+}
+
+/// Sends keep-alives until the handle is dropped, twice per watchdog timeout (`WATCHDOG_USEC`). A keep-alive is only
+/// sent after the store has responded. If the store hangs, they stop, and the service manager restarts the
+/// process.
+///
+/// Returns `None` without a watchdog. Needs a runtime.
+pub(super) fn start_watchdog(list: Arc<dyn Waitlist>) -> Option<AbortOnDropHandle<()>> {
+    let timeout = sd_notify::watchdog_enabled()?;
+    let keep_alives = tokio::spawn(send_keep_alives(list, timeout / 2));
+    Some(AbortOnDropHandle::new(keep_alives))
+}
+
+async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration) {
+    let mut ticks = interval(keep_alive_interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        wait_for_response(&*list).await;
+        notify(NotifyState::Watchdog);
+    }
+}
+
+/// Waits until the store responds to a readiness check. Any other error is a response too: during an outage of the
+/// database, for example, a restart would not help. A full queue is not a response, because a store that hangs
+/// fills its queue.
+async fn wait_for_response(list: &dyn Waitlist) {
+    while let Err(StoreError::TimedOut | StoreError::Busy) = list.ready().await {
+        sleep(RETRY_INTERVAL).await;
+    }
+}

@@ -1,0 +1,129 @@
+//! The report of an import.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{column_report::ColumnUse, record::Reason};
+
+/// Maximum number of rejected lines that are listed: of unsubscribed people, and of others.
+const REJECTED_SHOWN_MAX: u64 = 10_000;
+
+/// What an import has done.
+#[derive(Default, Serialize)]
+pub(crate) struct ImportReport {
+    columns: Vec<ColumnUse>,
+    pub(crate) added: u64,
+    already_listed: u64,
+    /// The first rejected lines, in the order of the file.
+    rejected: Vec<RejectedLine>,
+    /// The number of further rejected lines.
+    #[serde(skip_serializing_if = "is_zero")]
+    rejected_not_shown: u64,
+    #[serde(skip)]
+    unsubscribed: u64,
+    #[serde(skip)]
+    pub(crate) invalid: u64,
+    /// The number of accepted lines without a sign-up time.
+    pub(crate) without_time: u64,
+    /// The number of implausible times, which only an intact export can have.
+    pub(crate) implausible_times: u64,
+}
+
+#[derive(Serialize)]
+struct RejectedLine {
+    line: u64,
+    reason: Reason,
+}
+
+/// Takes a reference because serde passes one.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl ImportReport {
+    pub(crate) fn new(columns: Vec<ColumnUse>) -> Self {
+        Self {
+            columns,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn reject(&mut self, line: u64, reason: Reason) {
+        let count = if matches!(reason, Reason::Unsubscribed) {
+            &mut self.unsubscribed
+        } else {
+            &mut self.invalid
+        };
+        *count += 1;
+        if *count <= REJECTED_SHOWN_MAX {
+            self.rejected.push(RejectedLine { line, reason });
+        } else {
+            self.rejected_not_shown += 1;
+        }
+    }
+
+    /// Counts entries that were added, or would be: of each, whether it is new.
+    pub(crate) fn add_joined(&mut self, joined: &[bool]) {
+        let added = joined.iter().filter(|is_new| **is_new).count();
+        self.added += added as u64;
+        self.already_listed += (joined.len() - added) as u64;
+    }
+
+    fn rejected_count(&self) -> u64 {
+        self.unsubscribed + self.invalid
+    }
+
+    /// The number of lines with an entry, valid or not.
+    pub(crate) fn line_count(&self) -> u64 {
+        self.added + self.already_listed + self.rejected_count()
+    }
+
+    /// Describes the columns, one per line.
+    pub(crate) fn write_columns(&self, out: &mut dyn Write) -> io::Result<()> {
+        for column in &self.columns {
+            writeln!(out, "{}", column.describe())?;
+        }
+        Ok(())
+    }
+
+    /// Lists the rejected lines, and then the counts. `file` is the name of the file.
+    pub(crate) fn write_result(
+        &self,
+        out: &mut dyn Write,
+        file: &str,
+        is_dry_run: bool,
+    ) -> io::Result<()> {
+        for RejectedLine { line, reason } in &self.rejected {
+            writeln!(out, "{file}:{line}: {reason}")?;
+        }
+        if self.rejected_not_shown > 0 {
+            writeln!(out, "and {} more lines", self.rejected_not_shown)?;
+        }
+        let would = if is_dry_run { "would be " } else { "" };
+        let (added, already, rejected) = (self.added, self.already_listed, self.rejected_count());
+        writeln!(
+            out,
+            "{added} {would}added, {already} already there, {rejected} rejected"
+        )?;
+        let have = |count| if count == 1 { "has" } else { "have" };
+        if self.without_time > 0 {
+            let (count, have) = (self.without_time, have(self.without_time));
+            let was = if is_dry_run { "would be" } else { "was" };
+            writeln!(
+                out,
+                "{count} {have} no sign-up time; the current time {was} used"
+            )?;
+        }
+        if self.implausible_times > 0 {
+            let (count, have) = (self.implausible_times, have(self.implausible_times));
+            writeln!(
+                out,
+                "{count} {have} an implausible time (before 1971 or in the future), kept because the export is \
+                 intact"
+            )?;
+        }
+        Ok(())
+    }
+}

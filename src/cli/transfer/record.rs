@@ -1,0 +1,236 @@
+//! The records of an imported file, and how each becomes an entry.
+
+use std::{borrow::Cow, sync::Arc, time::SystemTime};
+
+use serde::{Deserialize, Serialize, Serializer};
+use thiserror::Error;
+
+use super::{
+    column_kind::StatusColumn,
+    columns::Columns,
+    csv_reader::CsvRow,
+    rules::ImportRules,
+    status_values::{Meaning, means_no_time},
+    text::quoted,
+};
+use crate::{
+    cli::time::{self, TimeError, time_problem},
+    waitlist::{Email, InvalidEmail, WaitlistEntry},
+};
+
+/// A record, and the number of its first line.
+pub(crate) struct Record {
+    pub(crate) line: u64,
+    pub(crate) content: Result<Content, Reason>,
+}
+
+/// The content of a record, with the columns of its cells.
+pub(crate) enum Content {
+    /// A JSON object that `export` could have written.
+    Exported(ExportedEntry),
+    Object(Columns, Vec<String>),
+    CsvRow(Arc<Columns>, CsvRow),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExportedEntry {
+    email: String,
+    joined_at: String,
+}
+
+/// An entry that a record describes.
+pub(crate) struct ParsedEntry {
+    pub(crate) entry: WaitlistEntry,
+    /// Whether the record has a sign-up time. Otherwise the entry has the current time.
+    pub(crate) has_time: bool,
+    /// Whether the time is plausible. An implausible time is accepted from an intact export only.
+    pub(crate) is_time_valid: bool,
+}
+
+/// Why a record is not imported.
+#[derive(Clone, Debug, Error)]
+pub(crate) enum Reason {
+    /// The record is correct, but the person has unsubscribed from the list that the file comes from.
+    #[error("skipped: unsubscribed")]
+    Unsubscribed,
+    #[error("missing address")]
+    MissingAddress,
+    #[error("invalid address {}: missing @", quoted(.0))]
+    MissingAt(String),
+    #[error("invalid address: {0}")]
+    InvalidEmail(InvalidEmail),
+    #[error("invalid time: {0}, or remove the column")]
+    InvalidTime(TimeError),
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+const NOT_UTF_8: Reason = Reason::Malformed("invalid UTF-8: save the file as UTF-8");
+
+impl Reason {
+    fn invalid_email(typed: &str, error: InvalidEmail) -> Self {
+        match error {
+            InvalidEmail::Empty => Self::MissingAddress,
+            InvalidEmail::MissingAt => Self::MissingAt(typed.to_owned()),
+            error => Self::InvalidEmail(error),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Content {
+    /// Returns the columns, except for an entry as `export` writes it.
+    pub(crate) fn columns(&self) -> Option<&Columns> {
+        match self {
+            Self::Exported(_) => None,
+            Self::Object(columns, _) => Some(columns),
+            Self::CsvRow(columns, _) => Some(columns),
+        }
+    }
+
+    /// Returns a cell without the white space around it, or an empty one beyond the end of the row.
+    fn cell(&self, at: usize) -> Result<&str, Reason> {
+        let text = match self {
+            Self::Exported(_) => "",
+            // Invalid UTF-8 was replaced when the line was read.
+            Self::Object(_, cells) => {
+                let text = cells.get(at).map_or("", String::as_str);
+                if text.contains(char::REPLACEMENT_CHARACTER) {
+                    return Err(NOT_UTF_8);
+                }
+                text
+            }
+            Self::CsvRow(_, cells) => str::from_utf8(cells.get(at)).map_err(|_| NOT_UTF_8)?,
+        };
+        Ok(text.trim())
+    }
+
+    /// Returns a cell that may contain invalid UTF-8, because its text is not imported.
+    fn cell_lossy(&self, at: usize) -> Cow<'_, str> {
+        match self {
+            Self::Exported(_) => Cow::Borrowed(""),
+            Self::Object(_, cells) => Cow::Borrowed(cells.get(at).map_or("", |it| it.trim())),
+            Self::CsvRow(_, cells) => String::from_utf8_lossy(cells.get(at).trim_ascii()),
+        }
+    }
+
+    /// Returns the text in a status column. Only a column whose values decide must be valid UTF-8.
+    pub(crate) fn status_text(&self, column: &StatusColumn) -> Result<Cow<'_, str>, Reason> {
+        if column.kind.is_decisive() {
+            self.cell(column.at).map(Cow::Borrowed)
+        } else {
+            Ok(self.cell_lossy(column.at))
+        }
+    }
+
+    /// The cells with text beyond the last column.
+    pub(crate) fn extra_cells(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let extra = match self {
+            Self::CsvRow(columns, cells) => columns.width()..cells.len(),
+            Self::Exported(_) | Self::Object(..) => 0..0,
+        };
+        let cells = extra.map(|at| self.cell_lossy(at));
+        cells.filter(|cell| !cell.trim().is_empty())
+    }
+
+    /// Returns the text in the column of addresses.
+    pub(crate) fn email(&self) -> &str {
+        match (self, self.columns()) {
+            (Self::Exported(exported), _) => exported.email.trim(),
+            (_, Some(columns)) => columns.address(self.cell(columns.email).unwrap_or_default()),
+            (_, None) => "",
+        }
+    }
+
+    /// Parses the entry. Without a sign-up time, its time is `now`.
+    pub(crate) fn parse(
+        &self,
+        rules: &ImportRules,
+        now: SystemTime,
+    ) -> Result<ParsedEntry, Reason> {
+        match self {
+            Self::Exported(ExportedEntry { email, joined_at }) => {
+                parse_entry(email, joined_at, rules, now)
+            }
+            Self::Object(columns, _) => self.parse_row(columns, rules, now),
+            Self::CsvRow(columns, _) => self.parse_row(columns, rules, now),
+        }
+    }
+
+    fn parse_row(
+        &self,
+        columns: &Columns,
+        rules: &ImportRules,
+        now: SystemTime,
+    ) -> Result<ParsedEntry, Reason> {
+        if self.extra_cells().next().is_some() {
+            return Err(Reason::Malformed(
+                "more cells than in the first row, so they may be in the wrong columns: quote the cells that \
+                 contain a separator",
+            ));
+        }
+        let (mut is_unsubscribed, mut is_unknown) = (false, false);
+        for (name, column) in columns.status_columns() {
+            match rules.classify(&name, column, &self.status_text(column)?) {
+                Meaning::Unsubscribed | Meaning::UnsubscribedAt => is_unsubscribed = true,
+                Meaning::Unknown => is_unknown = true,
+                Meaning::Empty | Meaning::Link | Meaning::Subscribed | Meaning::Agreed => {}
+            }
+        }
+        if is_unsubscribed {
+            return Err(Reason::Unsubscribed);
+        }
+        if is_unknown {
+            return Err(Reason::Malformed(
+                "unknown status: the file has changed since the import began",
+            ));
+        }
+        let mut joined_at = "";
+        for at in columns.joined_at() {
+            if joined_at.is_empty() {
+                joined_at = Some(self.cell(at)?)
+                    .filter(|it| !means_no_time(it))
+                    .unwrap_or_default();
+            }
+        }
+        let email = columns.address(self.cell(columns.email)?);
+        parse_entry(email, joined_at, rules, now)
+    }
+}
+
+/// Checks an address and a time, and whether another row says that the person has unsubscribed. An intact
+/// export may have any time, because the clock of a server may have been wrong.
+fn parse_entry(
+    email: &str,
+    joined_at: &str,
+    rules: &ImportRules,
+    now: SystemTime,
+) -> Result<ParsedEntry, Reason> {
+    let email = Email::parse(email).map_err(|error| Reason::invalid_email(email, error))?;
+    if rules.is_unsubscribed(&email) {
+        return Err(Reason::Unsubscribed);
+    }
+    let has_time = !joined_at.is_empty();
+    let joined_at = if has_time {
+        time::parse(joined_at).map_err(Reason::InvalidTime)?
+    } else {
+        now
+    };
+    let time_problem = time_problem(joined_at).filter(|_| has_time);
+    if let Some(problem) = time_problem
+        && !rules.is_intact
+    {
+        return Err(Reason::Malformed(problem));
+    }
+    Ok(ParsedEntry {
+        entry: WaitlistEntry { email, joined_at },
+        has_time,
+        is_time_valid: time_problem.is_none(),
+    })
+}

@@ -1,0 +1,99 @@
+//! An open list, as the commands use it: directly, or through the server that holds it.
+
+use std::sync::Once;
+
+use tokio::runtime::Runtime;
+
+use super::{control::ControlClient, list_error::ListError};
+use crate::waitlist::{
+    Email, JoinOutcome, Selection, Waitlist, WaitlistEntry, exit_on_store_panic,
+};
+
+/// An open list.
+pub(super) enum WaitlistHandle {
+    /// Opened by this process, with the runtime for its futures.
+    Local(Box<dyn Waitlist>, &'static Runtime),
+    /// Held by a running server.
+    Remote(ControlClient),
+}
+
+/// The selected entries of a list.
+pub(super) struct SelectedEntries {
+    /// Number of entries on the list, selected or not.
+    pub(super) count: u64,
+    /// The selected entries, in order.
+    pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, ListError>>>,
+}
+
+impl WaitlistHandle {
+    /// Wraps a list that this process has opened.
+    pub(super) fn local(list: impl Waitlist, runtime: &'static Runtime) -> Self {
+        static EXIT_ON_PANIC: Once = Once::new();
+        EXIT_ON_PANIC.call_once(exit_on_store_panic);
+        Self::Local(Box::new(list), runtime)
+    }
+
+    /// Returns the number of entries.
+    pub(super) fn count(&self) -> Result<u64, ListError> {
+        match self {
+            Self::Local(list, _) => Ok(list.count()),
+            Self::Remote(client) => client.count(),
+        }
+    }
+
+    /// Adds entries. Returns, for each, whether it is new, once all are durable.
+    pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> Result<Vec<bool>, ListError> {
+        match self {
+            Self::Local(list, runtime) => {
+                let outcomes = runtime.block_on(list.join_all(entries))?;
+                Ok(outcomes.iter().map(|it| *it == JoinOutcome::New).collect())
+            }
+            Self::Remote(client) => client.join_all(&entries),
+        }
+    }
+
+    /// Erases addresses. Returns, for each, whether it was on the list.
+    pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
+        match self {
+            Self::Local(list, runtime) => Ok(runtime.block_on(list.erase(emails))?),
+            Self::Remote(client) => client.erase(emails),
+        }
+    }
+
+    /// Returns how many entries were ever erased, see [`Waitlist::erased_count`].
+    pub(super) fn erased_count(&self) -> Result<u64, ListError> {
+        match self {
+            Self::Local(list, runtime) => Ok(runtime.block_on(list.erased_count())?),
+            Self::Remote(client) => client.erased_count(),
+        }
+    }
+
+    /// Corrects the count, see [`Waitlist::recount`]. A running server has counted the entries when it opened the
+    /// list, so there is nothing to correct.
+    pub(super) fn recount(&self) -> Result<i64, ListError> {
+        match self {
+            Self::Local(list, runtime) => Ok(runtime.block_on(list.recount())?),
+            Self::Remote(_) => Ok(0),
+        }
+    }
+
+    /// Returns the selected entries, as of now.
+    pub(super) fn entries(&self, selection: Selection) -> Result<SelectedEntries, ListError> {
+        match self {
+            Self::Local(list, _) => {
+                let entries = list.entries(selection)?;
+                Ok(SelectedEntries {
+                    count: entries.total_count(),
+                    entries: Box::new(entries.map(|entry| Ok(entry?))),
+                })
+            }
+            Self::Remote(client) => {
+                let (count, entries) = client.entries(selection)?;
+                Ok(SelectedEntries {
+                    count,
+                    entries: Box::new(entries),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Selecting and reading the entries of a list.
+
+use std::time::SystemTime;
+
+use super::{entry::WaitlistEntry, error::StoreError};
+
+/// Selects entries of a list by time, and their order. Entries of the same time keep the order in which they arrived.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Selection {
+    /// Only entries of this time or later.
+    pub since: Option<SystemTime>,
+    /// Only entries before this time.
+    pub until: Option<SystemTime>,
+    /// Whether the newest entry comes first, instead of the oldest.
+    pub newest_first: bool,
+}
+
+/// The selected entries of a list, as an iterator.
+pub struct EntryStream {
+    count: u64,
+    entries: Box<dyn Iterator<Item = Result<WaitlistEntry, StoreError>> + Send>,
+}
+
+impl EntryStream {
+    /// Wraps the selected entries of a list that had `count` entries at the same moment.
+    pub fn new(
+        count: u64,
+        entries: impl Iterator<Item = Result<WaitlistEntry, StoreError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            count,
+            entries: Box::new(entries),
+        }
+    }
+
+    /// Returns the size of the whole list, selected or not, at the moment that the entries are of.
+    pub fn total_count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Iterator for EntryStream {
+    type Item = Result<WaitlistEntry, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entries.next()
+    }
+}
+
+/// Turns blocks of entries into single entries. A failed block becomes one error.
+pub fn flatten_blocks<B: IntoIterator, E>(
+    blocks: impl Iterator<Item = Result<B, E>>,
+) -> impl Iterator<Item = Result<B::Item, E>> {
+    blocks.flat_map(|block| {
+        let (entries, error) = match block {
+            Ok(entries) => (Some(entries), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        entries.into_iter().flatten().map(Ok).chain(error)
+    })
+}

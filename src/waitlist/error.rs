@@ -1,0 +1,31 @@
+//! Errors of a running store.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// An error of a running store.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub enum StoreError {
+    /// The queue of requests is full. A retry in a moment may succeed.
+    #[error("the queue of sign-ups is full")]
+    Busy,
+    /// The store did not respond in time. The request may be done all the same.
+    #[error("the store did not respond in time")]
+    TimedOut,
+    /// The store has stopped.
+    #[error("the store has stopped")]
+    Stopped,
+    /// The stored data cannot be read.
+    #[error("the store cannot be read")]
+    Unreadable,
+    /// The database does not respond.
+    #[error("the database does not respond")]
+    Unreachable,
+    /// The database responds with an error. The text is the database's and contains no address.
+    #[error("the database reports an error: {0}")]
+    Database(Arc<str>),
+    /// The reader of the list paused for too long.
+    #[error("reading was paused for too long")]
+    ReaderTimedOut,
+}

@@ -1,0 +1,58 @@
+//! Errors in the URL of a database.
+
+use thiserror::Error;
+
+/// An error in the URL of a database. Its text never contains the URL, which may have a password.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub enum InvalidDatabaseUrl {
+    /// The scheme is not that of a database.
+    #[error("a database URL begins with postgres://")]
+    Scheme,
+    /// The user or the password has a character that must be encoded.
+    #[error("the user or the password has an @ or a /: write them as %40 and %2F")]
+    UnencodedCredentials,
+    /// The name of an option has an invalid character.
+    #[error(
+        "invalid option: if the user or the password has a /, @ or ?, write it as %2F, %40 or %3F"
+    )]
+    InvalidOption,
+    /// The value of `target_session_attrs` is not supported.
+    #[error(
+        "invalid target_session_attrs: write any, primary or read-write, because sign-ups need a server that allows \
+         writes"
+    )]
+    TargetSessionAttrs,
+    /// The value of `tcp_user_timeout` is not a number.
+    #[error("invalid tcp_user_timeout: write a number of milliseconds")]
+    TcpUserTimeout,
+    /// The value of `sslmode` is invalid.
+    #[error("invalid sslmode: write disable, allow, prefer, require, verify-ca or verify-full")]
+    SslMode,
+    /// The URL has `sslrootcert=system` with a weaker `sslmode`.
+    #[error("sslrootcert=system requires sslmode=verify-full")]
+    SystemRoots,
+    /// The value of an option is not a version of TLS.
+    #[error("invalid {option}: write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")]
+    TlsVersion {
+        /// The name of the option.
+        option: String,
+    },
+    /// The URL allows no supported version of TLS.
+    #[error(
+        "ssl_max_protocol_version is below ssl_min_protocol_version, or below TLSv1.2, the oldest version that \
+         this program supports"
+    )]
+    TlsRange,
+    /// The URL has no host.
+    #[error("the URL has no host: write postgres://user@host/database")]
+    NoHost,
+    /// The URL has another number of `hostaddr` than of hosts.
+    #[error("the URL must have one hostaddr for each host, or none")]
+    HostaddrCount,
+    /// The URL has several ports, and another number of hosts.
+    #[error("the URL must have one port for each host, or one for all")]
+    PortCount,
+    /// The driver rejects the URL. Its text names options, but no values.
+    #[error("cannot read the URL: {0}; write postgres://user:password@host:5432/database")]
+    Driver(String),
+}

@@ -1,0 +1,96 @@
+//! The interface of a store.
+
+use std::{future::ready, pin::Pin};
+
+use tokio::sync::watch;
+
+use super::{
+    email::Email,
+    entry::WaitlistEntry,
+    entry_stream::{EntryStream, Selection},
+    error::StoreError,
+};
+
+/// The future of a store's response.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// The outcome of a sign-up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum JoinOutcome {
+    /// The sign-up added the address to the list.
+    New,
+    /// The address was on the list before, perhaps in another spelling.
+    AlreadyListed,
+}
+
+/// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
+pub trait Waitlist: Send + Sync + 'static {
+    /// Adds an entry, unless its address is already on the list. Once the future resolves to an outcome, the
+    /// address is on the list and survives a crash of the process and of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
+    /// the list all the same. Repeating the call is safe and gives a definite outcome.
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
+
+    /// Adds many entries, as [`join`](Self::join) does, and returns an outcome for each, in the same order. It is
+    /// for imports: it waits for space in the queue and leaves room for visitors who sign up at the same time.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some entries may be on the list.
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        Box::pin(async move {
+            let mut joined = Vec::with_capacity(entries.len());
+            for entry in entries {
+                joined.push(self.join(entry).await?);
+            }
+            Ok(joined)
+        })
+    }
+
+    /// Removes addresses from the list, in any spelling, and returns for each whether it was listed. Once the
+    /// future resolves, the removal is durable. It waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Returns how many entries were ever erased, after all erasures that have begun to write are done. It
+    /// explains why [`entries`](Self::entries) may yield fewer entries than it counted. A store whose entries
+    /// are an exact snapshot returns 0.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn erased_count(&self) -> StoreFuture<'_, u64> {
+        Box::pin(ready(Ok(0)))
+    }
+
+    /// Sets [`count`](Self::count) to the number of entries, and returns the difference. A store that counts its
+    /// entries each time it is opened has nothing to correct.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn recount(&self) -> StoreFuture<'_, i64> {
+        Box::pin(ready(Ok(0)))
+    }
+
+    /// Resolves when the store can accept a sign-up.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn ready(&self) -> StoreFuture<'_, ()>;
+
+    /// Returns the number of entries. The count is exact and kept up to date, so this never walks the list.
+    fn count(&self) -> u64;
+
+    /// Subscribes to changes of [`count`](Self::count).
+    fn watch_count(&self) -> watch::Receiver<u64>;
+
+    /// Reads the list as it is now. Entries added afterwards are not included. Entries erased while it is read
+    /// may be missing. It blocks on the disk, so call it from a thread that may block.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and
+    /// [`StoreError::ReaderTimedOut`]. Each can also occur midway, as an item of the stream.
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
+}

@@ -1,0 +1,76 @@
+//! Runs the console examples of the documentation and compares their output.
+
+use std::{fs, path::Path};
+
+use super::{all_stores, stderr, stdout};
+
+/// The file that the examples import.
+const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
+                         ann@example.com,Ann,2,\"2026-11-01 08:00:00\"\n\
+                         bob@example.com,Bob,4,\"2026-11-02 09:30:00\"\n\
+                         cyd at example.com,Cyd,3,\n\
+                         ";
+
+/// A command of an example, and the output that the page shows for it.
+struct Example {
+    command: String,
+    output: String,
+}
+
+/// Returns the examples in the `console` blocks of a page, in order.
+fn examples(page: &str) -> Vec<Example> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let page = fs::read_to_string(path).expect("readable");
+    let mut examples: Vec<Example> = Vec::new();
+    for block in page.split("```console\n").skip(1) {
+        let (block, _) = block.split_once("```").expect("an end of the block");
+        for line in block.lines() {
+            match (line.strip_prefix("$ landing "), examples.last_mut()) {
+                (Some(command), _) => examples.push(Example {
+                    command: command.into(),
+                    output: String::new(),
+                }),
+                (None, Some(example)) => example.output += &format!("{line}\n"),
+                (None, None) => panic!("a block that does not begin with a command: {line}"),
+            }
+        }
+    }
+    examples
+}
+
+/// The pages with examples, the commands to run before them, and the number of commands in them.
+const PAGES: [(&str, &[&str], usize); 2] = [
+    ("README.md", &["import", "mailchimp.csv"], 3),
+    ("docs/owner.md", &[], 11),
+];
+
+#[test]
+fn commands_print_the_output_in_the_documentation() {
+    for (page, setup, count) in PAGES {
+        for cli in all_stores() {
+            cli.write("mailchimp.csv", MAILCHIMP);
+            if !setup.is_empty() {
+                cli.run(setup);
+            }
+            let examples = examples(page);
+            assert_eq!(examples.len(), count, "{page}");
+            for Example { command, output } in examples {
+                let args: Vec<_> = command.split(' ').collect();
+                let result = cli.run(&args);
+                let printed = stdout(&result) + &stderr(&result);
+                assert_eq!(printed, output, "{page}: {command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_other_page_has_examples() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for page in fs::read_dir(docs).expect("readable").flatten() {
+        let name = format!("docs/{}", page.file_name().display());
+        if !PAGES.iter().any(|(tested, ..)| *tested == name) {
+            assert!(examples(&name).is_empty(), "{name} is not in PAGES");
+        }
+    }
+}

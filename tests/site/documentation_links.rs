@@ -1,0 +1,67 @@
+//! Checks the relative links of the documentation: their files and their headings exist.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use regex::Regex;
+
+const PAGES: [&str; 4] = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+];
+
+#[test]
+fn relative_links_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root.join(page)).collect();
+    let docs = fs::read_dir(root.join("docs")).expect("readable");
+    pages.extend(docs.flatten().map(|page| page.path()));
+    let link = Regex::new(r"\]\(([^)\s]+)\)").expect("valid");
+    let mut links = 0;
+    for page in &pages {
+        let text = without_code_blocks(&fs::read_to_string(page).expect("readable"));
+        for found in link.captures_iter(&text) {
+            let target = &found[1];
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            links += 1;
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = match path {
+                "" => page.clone(),
+                path => page.parent().expect("a folder").join(path),
+            };
+            assert!(path.exists(), "{}: {target} does not exist", page.display());
+            assert!(
+                heading.is_empty() || has_heading(&path, heading),
+                "{}: {target} has no such heading",
+                page.display()
+            );
+        }
+    }
+    assert!(links > 50, "{links} links");
+}
+
+fn without_code_blocks(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// Returns whether a page has a heading with this anchor, as GitHub derives anchors: small letters, hyphens for
+/// spaces, and no punctuation.
+fn has_heading(page: &Path, anchor: &str) -> bool {
+    let text = fs::read_to_string(page).expect("readable");
+    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.any(|line| {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let derived: String = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect();
+        derived == anchor
+    })
+}
