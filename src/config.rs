@@ -1,5 +1,5 @@
-//! The server's command-line flags. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
-//! environment. The flag takes precedence.
+//! The server's command-line options. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
+//! environment. The option takes precedence.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -67,7 +67,7 @@ pub struct Config {
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
     pub support_url: Option<LinkUrl>,
 
-    /// Sign-up attempts per minute and client, also as one burst; 0 means no limit
+    /// Sign-up attempts per client and minute, and the largest burst; 0 removes the limit
     #[arg(
         long,
         env = "LANDING_SIGNUPS_PER_MINUTE",
@@ -87,7 +87,7 @@ pub struct Config {
     )]
     pub trusted_proxies: Vec<IpNet>,
 
-    /// Header in which these proxies report it
+    /// Header in which trusted proxies report the client's address
     #[arg(
         long,
         env = "LANDING_PROXY_HEADER",
@@ -200,7 +200,7 @@ impl FromStr for LinkUrl {
     }
 }
 
-/// Why the value of a flag or an environment variable is invalid.
+/// Why the value of an option or an environment variable is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidValue {
     /// The value is not an absolute URL.

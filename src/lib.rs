@@ -14,7 +14,7 @@
 //! | 2 | [`waitlist`] | the list: e-mail addresses, the trait of a store, and the two stores, sled and PostgreSQL |
 //! | 1 | [`copy`] | every text and link that a visitor reads |
 //! | 1 | [`wire`] | every type that the server shares with TypeScript, as JSON |
-//! | 1 | [`config`] | the server's command-line flags |
+//! | 1 | [`config`] | the server's command-line options |
 //!
 //! `island_host` is the WebAssembly module. It finds the islands and decides when each is mounted. It is compiled
 //! without the layers above, except [`wire`].

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::progress_bar},
+    terminal::{output::OutputArgs, progress::entry_progress},
     time::time_problem,
     transfer::email_hashes::EmailHashes,
     waitlist_handle::WaitlistHandle,
@@ -91,7 +91,7 @@ struct CheckResult {
 /// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
 fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
     let entries = list.entries(Selection::default())?;
-    let bar = progress_bar(entries.count, "reading");
+    let bar = entry_progress(entries.count, "reading");
     let mut seen = EmailHashes::default();
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.entries.progress_with(bar) {

@@ -15,7 +15,7 @@ use super::{
     terminal::{
         output::{OutputArgs, is_terminal, print_all_to_stdout, write_error},
         output_buffer::OutputBuffer,
-        progress::{entry_counter, progress_bar},
+        progress::entry_progress,
     },
     time::PeriodArgs,
     transfer::{
@@ -26,7 +26,6 @@ use super::{
     },
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
-use crate::waitlist::Selection;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -50,7 +49,7 @@ pub(super) struct ExportArgs {
     report: OutputArgs,
 }
 
-/// Names of standard output. If a file behind `>>` were opened by such a name, it would be overwritten from its start.
+/// Names of standard output. Opening one of them would overwrite the file behind `>>` from its start.
 const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
@@ -62,14 +61,8 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None => ExportFormat::Csv,
     });
     let list = args.store.location()?.open()?;
-    let selection = args.period.selection(false);
-    let entries = list.entries(selection)?;
-    // Only the size of the whole list is known in advance.
-    let bar = if selection == Selection::default() {
-        progress_bar(entries.count, "writing")
-    } else {
-        entry_counter("writing")
-    };
+    let entries = list.entries(args.period.selection(false))?;
+    let bar = entry_progress(entries.count, "writing");
     let Some(file) = file else {
         // On a terminal, the bar would be drawn between the entries.
         let bar = if is_terminal() {

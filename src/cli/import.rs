@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow, bail};
 use super::{
     control::BATCH_SIZE,
     store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::progress_bar},
+    terminal::{output::OutputArgs, progress::byte_progress},
     transfer::{
         email_hashes::EmailHashes,
         error::ImportError,
@@ -99,7 +99,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
 
     let length = file.metadata().with_context(nothing_imported)?.len();
-    let bar = progress_bar(length, "reading");
+    let bar = byte_progress(length, "reading");
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
         .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
@@ -123,7 +123,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     print(&report, true)?;
     imported.map_err(|error| {
         anyhow!(
-            "{name}: {error:#}; {} were added before that: import it again, existing entries are not changed",
+            "{name}: {error:#}; {} entries were added before that; import the file again: existing entries are not changed",
             report.added
         )
     })?;
@@ -133,7 +133,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         && trailer.entries != line_count
     {
         bail!(
-            "{name}: the last line says {} entries, but the file has {line_count}: compare it with the original",
+            "{name}: the last line says {} entries, but the file has {line_count}; compare it with the original",
             trailer.entries
         );
     }
@@ -141,7 +141,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let invalid = report.invalid;
     if invalid > 0 {
         bail!(
-            "{name}: {invalid} of {line_count} lines are invalid, see above: correct them and import the file again"
+            "{name}: {invalid} of {line_count} lines are invalid, see above; correct them and import the file again"
         );
     }
     Ok(())
@@ -154,7 +154,7 @@ fn scan_file(
     trailer: Option<&Trailer>,
 ) -> Result<Scan, ImportError> {
     let length = file.metadata()?.len();
-    let bar = progress_bar(length, "scanning");
+    let bar = byte_progress(length, "scanning");
     let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &status_options.ignore)?;
     let scan = scan(reader, status_options, trailer.is_some())?;
     bar.finish_and_clear();

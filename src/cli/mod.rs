@@ -4,7 +4,9 @@
 //! `import`, `erase`, `stats` and `check`. They share:
 //!
 //! - `store_location`: `--store`, the location of the list.
-//! - `open_list`: opens the list there, `waitlist_handle`: the open list, `list_error`: its errors.
+//! - `open_list`: opens the list at that location.
+//! - `waitlist_handle`: the open list.
+//! - `list_error`: the errors of an open list, with advice.
 //! - `control`: the socket through which a command reaches the list of a running server.
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file formats of `import` and `export`.

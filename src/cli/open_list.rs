@@ -140,8 +140,8 @@ impl StoreLocation {
             && let Some(backup) = SledWaitlist::legacy_backup(data)
         {
             tracing::warn!(
-                "{} is an unused backup of the waitlist, left by an earlier version; it contains addresses that \
-                 were erased since: remove it",
+                "{} is an unused backup of the waitlist, left by an earlier version, with addresses that were erased \
+                 since; remove it",
                 backup.display()
             );
         }

@@ -129,19 +129,19 @@ async fn open_unless_stopped(
     config: &Config,
     signals: &mut Signals,
 ) -> anyhow::Result<(ServedList, AppState)> {
-    let (opened, mut opening) = oneshot::channel();
+    let (result_sender, mut result) = oneshot::channel();
     let stop = Arc::new(AtomicBool::new(false));
     {
         let (store, config) = (store.clone(), config.clone());
         let (runtime, stop) = (Handle::current(), Arc::clone(&stop));
         // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
-        thread::spawn(move || opened.send(open(&store, &config, &runtime, &stop)));
+        thread::spawn(move || result_sender.send(open(&store, &config, &runtime, &stop)));
     }
     let mut report = interval(OPENING_LOG_INTERVAL);
     report.tick().await;
     loop {
         tokio::select! {
-            opened = &mut opening => {
+            opened = &mut result => {
                 return opened.map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))?;
             }
             _ = report.tick() => tracing::info!("opening the waitlist in {store}"),
@@ -152,7 +152,7 @@ async fn open_unless_stopped(
     if matches!(store, StoreLocation::Directory(_)) {
         tokio::select! {
             // An open list is dropped here, which closes it.
-            opened = opening => if let Ok(Err(error)) = opened {
+            opened = result => if let Ok(Err(error)) = opened {
                 return Err(error);
             },
             () = signals.next() => {}

@@ -8,7 +8,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::waitlist::{StoreError, Waitlist};
 
-/// Pause before a store that did not respond is asked again.
+/// Pause before the next readiness check of a store that did not respond.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Sends a notification. Does nothing without a service manager.
@@ -39,9 +39,9 @@ async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration
     }
 }
 
-/// Waits until the store responds to a readiness check. Any other error is a response too: during an outage of the
-/// database, for example, a restart would not help. A full queue is not a response, because a store that hangs
-/// fills its queue.
+/// Waits until the store responds to a readiness check. A timeout is not a response. A full queue is not one either,
+/// because a store that hangs fills its queue. Any other error is a response: during an outage of the database, for
+/// example, a restart would not help.
 async fn wait_for_response(list: &dyn Waitlist) {
     while let Err(StoreError::TimedOut | StoreError::Busy) = list.ready().await {
         sleep(RETRY_INTERVAL).await;

@@ -13,7 +13,7 @@ use terminal_size::{Width, terminal_size};
 
 use super::{
     store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::progress_bar},
+    terminal::{output::OutputArgs, progress::entry_progress},
 };
 use crate::waitlist::Selection;
 
@@ -55,14 +55,14 @@ enum Interval {
     Year,
 }
 
-/// Maximum number of bars in a chart. A list that spans more years than this has one bar per year.
+/// Maximum number of bars in a chart. A list that spans more years than this exceeds it, with one bar per year.
 const BARS_MAX: usize = 31;
 
 pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> anyhow::Result<()> {
     let list = store.location()?.open()?;
     let entries = list.entries(Selection::default())?;
     let now = SystemTime::now();
-    let bar = progress_bar(entries.count, "reading");
+    let bar = entry_progress(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
     let mut days = BTreeMap::new();
     for entry in entries.entries.progress_with(bar) {
@@ -97,16 +97,16 @@ fn utc_date(time: SystemTime) -> Date {
 fn build_chart(days: &BTreeMap<Date, u64>, today: Date) -> (Interval, Vec<ChartBar>) {
     let first = days.keys().next().copied().unwrap_or(today);
     let last = days.keys().next_back().copied().unwrap_or(today).max(today);
-    let from = |interval: Interval| {
-        let next = move |from: &Date| interval.next_start(*from).filter(|next| *next <= last);
+    let starts = |interval: Interval| {
+        let next = move |start: &Date| interval.next_start(*start).filter(|next| *next <= last);
         std::iter::successors(Some(interval.start_of(first)), next)
     };
     let intervals = [Interval::Day, Interval::Week, Interval::Month];
     let interval = intervals
         .into_iter()
-        .find(|interval| from(*interval).take(BARS_MAX + 1).count() <= BARS_MAX);
+        .find(|interval| starts(*interval).take(BARS_MAX + 1).count() <= BARS_MAX);
     let interval = interval.unwrap_or(Interval::Year);
-    let mut counts: BTreeMap<Date, u64> = from(interval).map(|from| (from, 0)).collect();
+    let mut counts: BTreeMap<Date, u64> = starts(interval).map(|start| (start, 0)).collect();
     for (day, count) in days {
         *counts.entry(interval.start_of(*day)).or_default() += count;
     }

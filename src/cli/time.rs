@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use crate::waitlist::Selection;
 
-/// 1 January 1971. The first e-mail between two machines was sent in that year.
+/// Earliest plausible sign-up time, counted from 1970: 1 January 1971. The first e-mail between two machines was sent
+/// in that year.
 const EARLIEST_SINCE_EPOCH: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A time further in the future than this is implausible. A wrong clock explains anything less.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -19,13 +20,13 @@ pub(super) struct PeriodArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     since: Option<SystemTime>,
 
-    /// Only entries from before this time
+    /// Only entries before this time
     #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
     until: Option<SystemTime>,
 }
 
 impl PeriodArgs {
-    /// Returns the selected entries, in this order.
+    /// Converts the options to a selection, in this order.
     pub(super) fn selection(&self, newest_first: bool) -> Selection {
         Selection {
             since: self.since,
@@ -35,7 +36,7 @@ impl PeriodArgs {
     }
 }
 
-/// Parses a time, or an age.
+/// Parses a time, or an age such as `7d`, which means that long ago.
 fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTimeArg> {
     let ago = || {
         let span = text.parse::<Span>().ok()?;

@@ -19,7 +19,7 @@ pub(super) enum WaitlistHandle {
 
 /// The selected entries of a list.
 pub(super) struct SelectedEntries {
-    /// Number of entries on the list, selected or not.
+    /// Number of selected entries.
     pub(super) count: u64,
     /// The selected entries, in order.
     pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, ListError>>>,
@@ -83,7 +83,7 @@ impl WaitlistHandle {
             Self::Local(list, _) => {
                 let entries = list.entries(selection)?;
                 Ok(SelectedEntries {
-                    count: entries.total_count(),
+                    count: entries.selected_count(),
                     entries: Box::new(entries.map(|entry| Ok(entry?))),
                 })
             }

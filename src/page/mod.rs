@@ -70,7 +70,7 @@ pub struct Files {
     pub island_builds: HashMap<String, IslandBuild>,
 }
 
-/// What a page contains of an island.
+/// The build of an island: what a page contains of it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IslandBuild {
     /// URL paths of all modules of the island, separated by spaces.
@@ -97,7 +97,7 @@ pub struct Page {
     pub count: u64,
     /// The reply to a form that was sent without JavaScript.
     pub reply: Option<FormReply>,
-    /// `cargo leptos watch` runs the server: the page needs its reload script.
+    /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
 }
 

@@ -98,7 +98,7 @@ pub struct AppStateInner {
     sign_up_rate_limit: rate_limit::SignUpRateLimit,
     max_connections: usize,
     shutdown_grace: Duration,
-    /// `cargo leptos watch` runs this server: each request reads the files again and renders its page.
+    /// Whether `cargo leptos watch` runs this server. Then each request reads the files again and renders its page.
     is_watching: bool,
 }
 
@@ -119,7 +119,7 @@ impl AppState {
             reply: None,
             is_watching,
         };
-        // In parallel: compressing takes a while, and the server does not accept requests before.
+        // In parallel: compressing takes a while, and the server does not accept requests until it is done.
         let (page_cache, text_files) = thread::scope(|scope| {
             let text_files = scope.spawn(|| text_files::TextFiles::new(&site));
             let page_cache = page_cache::PageCache::new(page);

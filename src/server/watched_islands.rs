@@ -41,7 +41,7 @@ impl WatchedIslands {
     }
 }
 
-/// Skips files that disappear in between: they belong to older builds.
+/// Reads the scripts. Skips those that disappear in between, because they belong to older builds.
 fn read_scripts(directory: &Path) -> HashMap<String, Bytes> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries

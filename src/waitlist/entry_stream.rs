@@ -15,6 +15,13 @@ pub struct Selection {
     pub newest_first: bool,
 }
 
+impl Selection {
+    /// Returns whether this selects every entry.
+    pub fn is_everything(&self) -> bool {
+        self.since.is_none() && self.until.is_none()
+    }
+}
+
 /// The selected entries of a list, as an iterator.
 pub struct EntryStream {
     count: u64,
@@ -22,7 +29,7 @@ pub struct EntryStream {
 }
 
 impl EntryStream {
-    /// Wraps the selected entries of a list that had `count` entries at the same moment.
+    /// Wraps `count` selected entries.
     pub fn new(
         count: u64,
         entries: impl Iterator<Item = Result<WaitlistEntry, StoreError>> + Send + 'static,
@@ -33,8 +40,11 @@ impl EntryStream {
         }
     }
 
-    /// Returns the size of the whole list, selected or not, at the moment that the entries are of.
-    pub fn total_count(&self) -> u64 {
+    /// Returns the number of selected entries.
+    ///
+    /// If all entries are selected, this is the count that the page shows. A database may have another number of
+    /// entries, after changes by other programs.
+    pub fn selected_count(&self) -> u64 {
         self.count
     }
 }

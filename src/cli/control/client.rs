@@ -91,7 +91,7 @@ impl ControlClient {
         Ok(erased)
     }
 
-    /// Returns the number of entries on the list, and the selected ones.
+    /// Returns the number of selected entries, and the entries.
     ///
     /// # Errors
     /// See [`count`](Self::count). The stream of entries can also fail in the middle.
@@ -145,7 +145,7 @@ impl ControlClient {
     }
 }
 
-/// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each of them, which stays
+/// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each byte, which stays
 /// below the server's limit. A single command-line argument is never longer than this (execve(2)).
 const ERASE_BATCH_MAX_BYTES: usize = 128 << 10;
 

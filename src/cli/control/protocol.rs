@@ -31,7 +31,7 @@ pub(super) enum Command {
     Erase(Vec<String>),
     /// `u64`: the number of entries that were ever erased.
     Erasures,
-    /// `u64`, the number of entries; then one `Vec<WireEntry>` per line. An empty one ends the response.
+    /// `u64`, the number of selected entries; then one `Vec<WireEntry>` per line. An empty one ends the response.
     Entries {
         since: Option<u64>,
         until: Option<u64>,

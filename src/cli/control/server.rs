@@ -80,7 +80,7 @@ async fn serve(listener: UnixListener, list: Arc<dyn Waitlist>) {
         };
         tokio::select! {
             connection = connection => match connection {
-                // Ignores errors of a connection: the client has disconnected.
+                // The result of `handle` is ignored: an error means that the client has disconnected.
                 (Ok(permit), Ok((stream, _))) => {
                     drop(handlers.spawn(handle(stream, Arc::clone(&list), permit)));
                 }
@@ -170,7 +170,7 @@ fn send_entries(
         Ok(entries) => entries,
         Err(message) => return out.write_all(&to_line(&Reply::<u64>::Err(message))),
     };
-    out.write_all(&to_line(&Reply::Ok(entries.total_count())))?;
+    out.write_all(&to_line(&Reply::Ok(entries.selected_count())))?;
     loop {
         let batch = entries.by_ref().take(BATCH_SIZE);
         let batch = batch.map(|entry| match entry {

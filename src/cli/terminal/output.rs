@@ -31,8 +31,8 @@ impl OutputArgs {
     }
 }
 
-/// Prints the output of `print`, which is dropped before the output is read, along with anything it owns, such as the
-/// list: see [`write_to_stdout`]. A reader that stops early (`| head`) is not an error.
+/// Prints the output of `print`. A slow reader keeps neither `print` alive nor what it owns, such as the list: see
+/// [`write_to_stdout`]. A reader that stops early (`| head`) is not an error.
 pub(crate) fn print_to_stdout(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {

@@ -27,7 +27,7 @@ pub(crate) fn write_to_stdout(
     output.write_to(&mut io::stdout().lock())
 }
 
-/// Complete output.
+/// The collected output.
 pub(crate) struct OutputBuffer(SpooledTempFile);
 
 impl OutputBuffer {

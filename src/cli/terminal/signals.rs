@@ -41,8 +41,8 @@ pub(crate) fn handle_file_size_signal() -> io::Result<()> {
     runtime_with(listen).map(drop)
 }
 
-/// Ends the program when it is interrupted or its terminal is closed. Calls `remove` first, which removes an incomplete
-/// file.
+/// Ends the program when it is interrupted or its terminal is closed. First removes an incomplete file by calling
+/// `remove`.
 pub(crate) fn on_interrupt(
     remove: impl FnOnce() -> io::Result<()> + Send + 'static,
 ) -> io::Result<()> {
@@ -76,14 +76,14 @@ pub(crate) fn exit_on_next_signal(message: &'static str) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a runtime for the current thread, and the signals that `listen` listens to with it.
+/// Returns a single-threaded runtime, and the result of `listen`, which runs in it.
 fn runtime_with<T>(listen: impl FnOnce() -> io::Result<T>) -> io::Result<(Runtime, T)> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let signals = {
+    let listening = {
         let _entered = runtime.enter();
         listen()?
     };
-    Ok((runtime, signals))
+    Ok((runtime, listening))
 }

@@ -134,7 +134,7 @@ const STATUS_PARTS: [&str; 9] = [
     "consent",
     "optin",
 ];
-/// Parts of names that are about unsubscribing, but also about other things.
+/// Parts of names that may be about unsubscribing, or about something else.
 const MAYBE_UNSUBSCRIBED_PARTS: [&str; 24] = [
     "delet",
     "archiv",
@@ -163,8 +163,8 @@ const MAYBE_UNSUBSCRIBED_PARTS: [&str; 24] = [
 ];
 /// Whole words of such names.
 const MAYBE_UNSUBSCRIBED_WORDS: [&str; 5] = ["left", "leave", "leaving", "quit", "gone"];
-/// Parts of names that are about consent, but also about other things. `subscription` is not among them: it may
-/// be a paid one.
+/// Parts of names that may be about consent, or about something else. `subscription` is not among them: it may be
+/// a paid one.
 const MAYBE_SUBSCRIBED_PARTS: [&str; 23] = [
     "optin",
     "optedin",
@@ -209,8 +209,8 @@ pub(crate) struct ColumnGuess {
     pub(crate) is_certain: bool,
 }
 
-/// Guesses the kind of a column from its name. Returns `None` for a column about another channel, such as
-/// SMS.
+/// Guesses the kind of a column from its name. Returns `None` for a column about subscriptions on
+/// another channel, such as SMS.
 pub(crate) fn guess_column(name: &str) -> Option<ColumnGuess> {
     let normalized = normalize(name);
     let words = split_words(name);
@@ -222,9 +222,9 @@ pub(crate) fn guess_column(name: &str) -> Option<ColumnGuess> {
             .any(|word| words.iter().any(|it| it == word));
     let is_maybe_subscribed = has(&MAYBE_SUBSCRIBED_PARTS);
     let is_about_unsubscribing = is_unsubscribed || is_maybe_unsubscribed;
-    let is_about_people =
+    let is_about_subscription =
         is_about_unsubscribing || is_maybe_subscribed || normalized.contains("status");
-    if has(&OTHER_CHANNEL_PARTS) && !normalized.contains("mail") && is_about_people {
+    if has(&OTHER_CHANNEL_PARTS) && !normalized.contains("mail") && is_about_subscription {
         return None;
     }
     let name = &*normalized;

@@ -56,7 +56,7 @@ pub(crate) struct ColumnReport {
     /// Positions in `columns`, by name.
     indexes: HashMap<String, usize>,
     /// The number of different unknown values.
-    unknown: usize,
+    unknown_count: usize,
 }
 
 impl ColumnReport {
@@ -107,17 +107,17 @@ impl ColumnReport {
         }) = column
         {
             let before = values.unknown.len();
-            let max = if self.unknown < UNKNOWN_TOTAL_MAX {
+            let max = if self.unknown_count < UNKNOWN_TOTAL_MAX {
                 UNKNOWN_MAX
             } else {
                 UNKNOWN_REDUCED_MAX
             };
             values.record(name, line, text, meaning, max);
-            self.unknown += values.unknown.len() - before;
+            self.unknown_count += values.unknown.len() - before;
         }
     }
 
-    /// Decides after the last value which columns say who has unsubscribed, and returns the unknown values.
+    /// Decides which columns say who has unsubscribed, and returns the unknown values. Called after the last value.
     pub(crate) fn finish(&mut self, rules: &mut ImportRules) -> Vec<UnknownValue> {
         let mut unknown = Vec::new();
         for column in &mut self.columns {

@@ -109,7 +109,7 @@ impl ColumnValues {
     }
 
     fn add_unknown(&mut self, column: &str, line: u64, text: &str, max: usize) {
-        // Shortened, so that all addresses count as one value: they are shown alike.
+        // `shorten` hides addresses, so all addresses count as one value.
         let key = shorten(&comparison_key(text));
         if let Some(at) = self.indexes.get(&key) {
             self.unknown[*at].people += 1;
@@ -140,7 +140,7 @@ impl ColumnValues {
 
     /// Describes which values skip people and which import them.
     pub(super) fn describe(&self) -> String {
-        let list = |values: &[String]| {
+        let enumerate = |values: &[String]| {
             let shown = |value: &String| {
                 if value == A_TIME {
                     "people with a time".to_owned()
@@ -148,13 +148,13 @@ impl ColumnValues {
                     quoted(value)
                 }
             };
-            let mut list: Vec<_> = values.iter().map(shown).collect();
-            if list.len() == KNOWN_SHOWN_MAX {
-                list.push("…".to_owned());
+            let mut items: Vec<_> = values.iter().map(shown).collect();
+            if items.len() == KNOWN_SHOWN_MAX {
+                items.push("…".to_owned());
             }
-            list.join(", ")
+            items.join(", ")
         };
-        let (skipped, imported) = (list(&self.skipped), list(&self.imported));
+        let (skipped, imported) = (enumerate(&self.skipped), enumerate(&self.imported));
         match (self.skipped.is_empty(), self.imported.is_empty()) {
             (true, true) => "skips nobody".to_owned(),
             (true, false) => format!("imports {imported}"),

@@ -35,8 +35,8 @@ pub(crate) struct ColumnNames<'a> {
     pub(crate) containers: &'a [usize],
 }
 
-/// Names of columns of addresses, and below of times, as [`normalize`] returns them: of `export`, Mailchimp,
-/// getwaitlist, Prefinery, Google Forms, Tally and Typeform, and of files written by hand.
+/// Names of address columns, as [`normalize`] returns them. Like `JOINED_AT_NAMES`, they cover the files of `export`,
+/// Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by hand.
 const EMAIL_NAMES: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
 const JOINED_AT_NAMES: [&str; 6] = [
     "joinedat",
@@ -125,7 +125,7 @@ impl Columns {
         let outer = names.iter().zip(&is_ignored).take(inner_from);
         let bare_names: Vec<_> = outer.map(bare_name).collect();
         // In the order of `wanted`, which is by preference.
-        let all = |wanted: &[&str]| {
+        let find_all = |wanted: &[&str]| {
             let at = |wanted: &&str| bare_names.iter().position(|name| name == wanted);
             wanted.iter().filter_map(at).collect::<Vec<_>>()
         };
@@ -151,20 +151,20 @@ impl Columns {
         // our newsletter" if there is no better column.
         let is_email =
             |at: &usize| bare_names[*at].contains(EMAIL_NAMES[0]) && !names[*at].contains('@');
-        let others = |is_one: fn(ColumnKind) -> bool| {
+        let find_email = |accepts: fn(ColumnKind) -> bool| {
             let mut emails = (0..bare_names.len()).filter(is_email);
-            emails.find(|at| is_one(kind_of(*at)))
+            emails.find(|at| accepts(kind_of(*at)))
         };
-        let email = all(&EMAIL_NAMES).first().copied();
-        let email = email.or_else(|| others(|kind| kind == ColumnKind::Other));
-        let email = email.or_else(|| others(|kind| !kind.is_decisive()))?;
-        let mut joined_at = all(&JOINED_AT_NAMES);
+        let email = find_all(&EMAIL_NAMES).first().copied();
+        let email = email.or_else(|| find_email(|kind| kind == ColumnKind::Other));
+        let email = email.or_else(|| find_email(|kind| !kind.is_decisive()))?;
+        let mut joined_at = find_all(&JOINED_AT_NAMES);
         for (at, name) in bare_names.iter().enumerate() {
-            let is_one =
+            let is_sign_up_time =
                 has(name, &JOINING_PARTS) && has(name, &TIME_PARTS) && !has(name, &LATER_PARTS);
-            let is_one =
-                is_one && matches!(kind_of(at), ColumnKind::Other | ColumnKind::MaybeSubscribed);
-            if is_one && !joined_at.contains(&at) {
+            let is_joined_at = is_sign_up_time
+                && matches!(kind_of(at), ColumnKind::Other | ColumnKind::MaybeSubscribed);
+            if is_joined_at && !joined_at.contains(&at) {
                 joined_at.push(at);
             }
         }
@@ -207,7 +207,7 @@ impl Columns {
         !self.status_columns.is_empty()
     }
 
-    /// Whether a column is shown by this name, or by this number if it has no name.
+    /// Whether a column has this name, or this number if it has no name.
     pub(crate) fn has(&self, name: &str) -> bool {
         (0..self.width).any(|at| comparison_key(&self.name(at)) == comparison_key(name))
     }

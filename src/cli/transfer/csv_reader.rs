@@ -106,13 +106,13 @@ impl<R: BufRead> CsvReader<R> {
         let mut bytes = first.len();
         let mut lines = vec![with_newline(first)];
         self.parser.reset();
-        let (mut text, mut ends) = (0, 0);
+        let (mut text_len, mut cell_count) = (0, 0);
         while let Some(line) = lines.last() {
             // The parser never writes more than it reads.
-            self.text.resize(text + line.len(), 0);
-            let (into, ended) = (&mut self.text[text..], &mut self.ends[ends..]);
-            let (result, _, written, cells) = self.parser.read_record(line, into, ended);
-            (text, ends) = (text + written, ends + cells);
+            self.text.resize(text_len + line.len(), 0);
+            let (text, ends) = (&mut self.text[text_len..], &mut self.ends[cell_count..]);
+            let (result, _, written, cells) = self.parser.read_record(line, text, ends);
+            (text_len, cell_count) = (text_len + written, cell_count + cells);
             match result {
                 ReadRecordResult::Record
                     if lines.len() > 1 && !has_valid_quotes(&lines.concat(), self.separator) =>
@@ -123,8 +123,8 @@ impl<R: BufRead> CsvReader<R> {
                     self.line += lines.len() as u64;
                     return Ok(Some(Ok(CsvRow {
                         line: first_line,
-                        text: self.text[..text].to_owned(),
-                        ends: self.ends[..ends].to_owned(),
+                        text: self.text[..text_len].to_owned(),
+                        ends: self.ends[..cell_count].to_owned(),
                     })));
                 }
                 ReadRecordResult::OutputEndsFull => {

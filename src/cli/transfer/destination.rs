@@ -60,8 +60,8 @@ pub(crate) enum DestinationError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(
-        "{} is a {kind} of user {uid} in a directory that others can write to, so nothing was written: remove the \
-         {kind}, or write to another directory",
+        "cannot write {}: it is a {kind} of user {uid} in a directory that others can write to; remove the {kind}, or \
+         write to another directory",
         .path.display()
     )]
     Foreign {

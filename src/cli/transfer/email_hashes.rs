@@ -5,8 +5,8 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-/// A set of addresses that keeps 64 bits of each. With a million addresses, two share their 64 bits in one
-/// of 10^7 lists.
+/// A set of addresses that keeps 64 bits of each. Of 10^7 lists with a million addresses, one contains two addresses
+/// with the same 64 bits.
 #[derive(Default)]
 pub(crate) struct EmailHashes {
     hasher: RandomState,

@@ -16,17 +16,17 @@ pub(crate) enum ImportError {
          or add --changed if you changed it on purpose"
     )]
     ChangedExport,
-    #[error("the file is in UTF-16: save it as CSV in UTF-8")]
+    #[error("the file is in UTF-16; save it as CSV in UTF-8")]
     Utf16,
-    #[error("the file is a JSON array: write one object per line, for example with `jq -c '.[]'`")]
+    #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
     JsonArray,
     /// Without a header row nobody knows what the cells of the other rows mean.
     #[error("line {}: {}", .0.line, .0.reason)]
     MalformedHeader(MalformedRow),
-    #[error("cannot find the column with the addresses: add a header row that names it \"email\"")]
+    #[error("cannot find the column with the addresses; add a header row that names it \"email\"")]
     NoAddressColumn,
     #[error(
-        "its objects have more than {max} different names: keep only those that the import needs, \
+        "its objects have more than {max} different names; keep only those that the import needs, \
          for example with `jq -c '{{email, joined_at, status}}'`, or skip an inner object with --ignore"
     )]
     TooManyColumns { max: usize },

@@ -21,7 +21,7 @@ pub(crate) enum ExportFormat {
     Jsonl,
 }
 
-/// An entry in JSON. `ListedEntry` of `list` has the same fields in another order, and both orders are output.
+/// An entry in JSON. `ListedEntry` of `list` has the same fields in another order. Scripts may rely on either order.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     email: &'a str,
@@ -33,7 +33,8 @@ pub(crate) struct ExportWriter<W: Write> {
     format: ExportFormat,
     out: W,
     hash: Sha256,
-    line: Vec<u8>,
+    /// The last line, which is not written yet.
+    pending_line: Vec<u8>,
     entries: u64,
 }
 
@@ -43,33 +44,35 @@ impl<W: Write> ExportWriter<W> {
             format,
             out,
             hash: Sha256::new(),
-            line: Vec::new(),
+            pending_line: Vec::new(),
             entries: 0,
         };
         if format == ExportFormat::Csv {
-            writer.line = format!("{BYTE_ORDER_MARK}{HEADER}\n").into();
+            writer.pending_line = format!("{BYTE_ORDER_MARK}{HEADER}\n").into();
         }
         writer
     }
 
     pub(crate) fn write(&mut self, entry: &WaitlistEntry) -> io::Result<()> {
-        self.write_line()?;
+        self.write_pending_line()?;
         let (email, joined_at) = (entry.email.as_typed(), &*rfc3339(entry.joined_at));
         match self.format {
             // No quoting is needed: `Email::parse` rejects commas, quotation marks and line breaks.
-            ExportFormat::Csv => write!(self.line, "{},{joined_at}", escape_formula(email))?,
+            ExportFormat::Csv => {
+                write!(self.pending_line, "{},{joined_at}", escape_formula(email))?
+            }
             ExportFormat::Jsonl => {
-                serde_json::to_writer(&mut self.line, &JsonLine { email, joined_at })?
+                serde_json::to_writer(&mut self.pending_line, &JsonLine { email, joined_at })?
             }
         }
-        self.line.push(b'\n');
+        self.pending_line.push(b'\n');
         self.entries += 1;
         Ok(())
     }
 
     /// Writes the trailer and returns it.
     pub(crate) fn finish(mut self) -> io::Result<Trailer> {
-        self.write_line()?;
+        self.write_pending_line()?;
         let trailer = Trailer::new(self.entries, self.hash);
         let line = match self.format {
             ExportFormat::Csv => trailer.to_csv(),
@@ -80,16 +83,16 @@ impl<W: Write> ExportWriter<W> {
         Ok(trailer)
     }
 
-    fn write_line(&mut self) -> io::Result<()> {
-        self.hash.update(&self.line);
-        self.out.write_all(&self.line)?;
-        self.line.clear();
+    fn write_pending_line(&mut self) -> io::Result<()> {
+        self.hash.update(&self.pending_line);
+        self.out.write_all(&self.pending_line)?;
+        self.pending_line.clear();
         Ok(())
     }
 }
 
 /// The first characters by which a spreadsheet recognizes a formula (OWASP, CSV Injection), most of which an
-/// address can begin with. `'` is one of them, so that escaping can be undone.
+/// address can begin with. `'` is added, so that escaping can be undone.
 const FORMULA_PREFIXES: [char; 5] = ['=', '+', '-', '@', '\''];
 
 /// Puts a `'` before a text that a spreadsheet would run as a formula.

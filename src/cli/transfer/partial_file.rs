@@ -40,8 +40,8 @@ pub(crate) fn write_atomically<T>(
             break partial;
         }
     };
-    let (interrupted, name) = (Arc::clone(&directory), partial.name.clone());
-    signals::on_interrupt(move || remove(&interrupted, &name))?;
+    let (handler_directory, name) = (Arc::clone(&directory), partial.name.clone());
+    signals::on_interrupt(move || remove(&handler_directory, &name))?;
     let written = write(BufWriter::with_capacity(1 << 16, &partial.file))?;
     partial.file.sync_all()?;
     renameat(&*directory, &partial.name, &*directory, &target.name)?;
@@ -89,7 +89,7 @@ fn remove(directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(directory, name, AtFlags::empty())?)
 }
 
-/// Removes the incomplete files that killed exports of the same user to the same file have left behind.
+/// Removes the incomplete files of earlier exports to the same target, by the same user, that were killed.
 fn remove_leftovers(directory: &OwnedFd, prefix: &OsStr) -> io::Result<()> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;

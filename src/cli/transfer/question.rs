@@ -9,22 +9,22 @@ use super::{column_values::UnknownValue, text::quoted};
 /// Why nothing is imported without another option.
 #[derive(Debug, Error)]
 pub(crate) enum Question {
-    #[error("there is no column {}: check the spelling of --ignore", quoted(.0))]
+    #[error("there is no column {}; check the spelling of --ignore", quoted(.0))]
     MissingColumn(String),
     #[error(
-        "line {line} is a second header row, so the columns below it may differ: split the file there, and \
+        "line {line} is a second header row, so the columns below it may differ; split the file there, and \
          import both parts"
     )]
     SecondHeader { line: u64 },
     #[error(
-        "no value in the file matches {options}: check the spelling; to match a yes, a no, a number or a \
+        "no value in the file matches {options}; check the spelling; to match a yes, a no, a number or a \
          time, name the column too, as in COLUMN=STATUS"
     )]
     UnusedOptions { options: String },
     #[error("{}", UnknownValues(.0))]
     UnknownValues(Vec<UnknownValue>),
     #[error(
-        "everybody in the file would be skipped because of {columns} ({}): if they have unsubscribed, add \
+        "everybody in the file would be skipped because of {columns} ({}); if they have unsubscribed, add \
          --skip-all; otherwise import them with --ignore COLUMN, or with --keep STATUS if the reason is a word \
          such as \"inactive\"",
         people(*.skipped)

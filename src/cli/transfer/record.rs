@@ -66,7 +66,7 @@ pub(crate) enum Reason {
     Malformed(&'static str),
 }
 
-const NOT_UTF_8: Reason = Reason::Malformed("invalid UTF-8: save the file as UTF-8");
+const NOT_UTF_8: Reason = Reason::Malformed("invalid UTF-8; save the file as UTF-8");
 
 impl Reason {
     fn invalid_email(typed: &str, error: InvalidEmail) -> Self {
@@ -85,7 +85,7 @@ impl Serialize for Reason {
 }
 
 impl Content {
-    /// Returns the columns, except for an entry as `export` writes it.
+    /// Returns the columns, or `None` for an entry as `export` writes it.
     pub(crate) fn columns(&self) -> Option<&Columns> {
         match self {
             Self::Exported(_) => None,
@@ -120,7 +120,7 @@ impl Content {
         }
     }
 
-    /// Returns the text in a status column. Only a column whose values decide must be valid UTF-8.
+    /// Returns the text in a status column. Only a decisive column must be valid UTF-8.
     pub(crate) fn status_text(&self, column: &StatusColumn) -> Result<Cow<'_, str>, Reason> {
         if column.kind.is_decisive() {
             self.cell(column.at).map(Cow::Borrowed)
@@ -171,7 +171,7 @@ impl Content {
     ) -> Result<ParsedEntry, Reason> {
         if self.extra_cells().next().is_some() {
             return Err(Reason::Malformed(
-                "more cells than in the first row, so they may be in the wrong columns: quote the cells that \
+                "more cells than in the first row, so they may be in the wrong columns; quote the cells that \
                  contain a separator",
             ));
         }

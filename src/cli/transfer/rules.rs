@@ -11,7 +11,7 @@ use super::{
 };
 use crate::waitlist::Email;
 
-/// How rows are read.
+/// The rules by which rows are imported or skipped.
 #[derive(Default)]
 pub(crate) struct ImportRules {
     pub(crate) overrides: StatusOverrides,
@@ -23,7 +23,7 @@ pub(crate) struct ImportRules {
     pub(crate) ignored_columns: HashSet<String>,
     /// Columns in which an empty cell may mean "no".
     pub(crate) checkbox_columns: HashSet<String>,
-    /// People who have unsubscribed. Another row about them may not say so.
+    /// People who have unsubscribed according to at least one of their rows.
     unsubscribed: EmailHashes,
 }
 

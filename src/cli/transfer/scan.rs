@@ -29,13 +29,13 @@ pub(crate) struct Scan {
     pub(crate) question: Option<Question>,
 }
 
-/// The first people with a row that does not say that they have unsubscribed. Another row may say so.
+/// The first people in the file whose row does not mark them as unsubscribed. Another row may.
 #[derive(Default)]
 struct SubscribedSample {
     people: HashMap<String, Email>,
 }
 
-/// Maximum number of people that are looked up in other rows.
+/// Maximum number of people to look up in other rows. With more, not all of them count as unsubscribed.
 const SAMPLE_MAX: usize = 1_000;
 
 impl SubscribedSample {
@@ -48,7 +48,7 @@ impl SubscribedSample {
         }
     }
 
-    /// Whether other rows say of all of them that they have unsubscribed.
+    /// Whether other rows mark all of them as unsubscribed.
     fn are_all_unsubscribed(&self, rules: &ImportRules) -> bool {
         self.people.len() <= SAMPLE_MAX && self.people.values().all(|it| rules.is_unsubscribed(it))
     }
@@ -60,8 +60,8 @@ struct Scanner {
     report: ColumnReport,
     /// Columns of `--ignore` that were not found yet.
     missing_columns: Vec<String>,
-    /// The number of rows that say that a person has unsubscribed.
-    unsubscribed: u64,
+    /// The number of rows that mark a person as unsubscribed.
+    unsubscribed_rows: u64,
     sample: SubscribedSample,
     second_header: Option<u64>,
 }
@@ -76,7 +76,7 @@ pub(crate) fn scan(
         rules: ImportRules::new(status_options, is_intact),
         report: ColumnReport::default(),
         missing_columns: status_options.ignore.clone(),
-        unsubscribed: 0,
+        unsubscribed_rows: 0,
         sample: SubscribedSample::default(),
         second_header: None,
     };
@@ -126,7 +126,7 @@ impl Scanner {
             self.sample.add(email);
             return Ok(());
         }
-        self.unsubscribed += 1;
+        self.unsubscribed_rows += 1;
         if let Ok(email) = Email::parse(email) {
             self.rules.add_unsubscribed(&email);
         }
@@ -166,12 +166,12 @@ impl Scanner {
             Some(Question::UnusedOptions { options })
         } else if !unknown.is_empty() {
             Some(Question::UnknownValues(unknown))
-        } else if self.unsubscribed > 0
+        } else if self.unsubscribed_rows > 0
             && self.sample.are_all_unsubscribed(&self.rules)
             && !self.rules.may_skip_all
         {
             Some(Question::AllSkipped {
-                skipped: self.unsubscribed,
+                skipped: self.unsubscribed_rows,
                 columns: self.report.skipping_columns(),
             })
         } else {

@@ -131,7 +131,7 @@ fn may_mean_unsubscribed(kind: ColumnKind, text: &str) -> bool {
             let is_cross = is_symbol(text) && !is_yes(text);
             NO_WORDS.contains(&&*word) || is_cross || may_mean_withdrawn(kind, text)
         }
-        // Counts and tokens are numbers too.
+        // A number may be a count or a token.
         ColumnKind::Detail => {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             !is_number && (is_yes(text) || is_time())
@@ -200,8 +200,8 @@ fn unsubscribed_parts(text: &str) -> Vec<String> {
 
 /// Splits a text into its items, without links: `vip; news (unsubscribed)` has three.
 pub(crate) fn list_items(text: &str) -> Vec<String> {
-    let is_no_link = |word: &&str| !is_link(word);
-    let text: Vec<_> = text.split_whitespace().filter(is_no_link).collect();
+    let is_not_link = |word: &&str| !is_link(word);
+    let text: Vec<_> = text.split_whitespace().filter(is_not_link).collect();
     let text = text.join(" ");
     let items = text.split([
         ';', ',', '|', '/', ':', '=', '"', '(', ')', '[', ']', '{', '}',

@@ -16,8 +16,8 @@ pub(crate) const HEADER: &str = "email,joined_at";
 /// Starts a CSV export, because spreadsheets recognize UTF-8 by it.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Longer than any line that `export` writes.
-const LINE_MAX_BYTES: u64 = 1024;
+/// Upper limit for the length of a line that `export` writes, in bytes.
+const EXPORT_LINE_MAX_BYTES: u64 = 1024;
 
 /// The number of entries in a file, and the SHA-256 of all bytes before this line.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -63,7 +63,9 @@ impl Trailer {
 /// [`ImportError::ChangedExport`] and [`ImportError::Io`].
 pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportError> {
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LINE_MAX_BYTES)))?;
+    file.seek(SeekFrom::Start(
+        length.saturating_sub(EXPORT_LINE_MAX_BYTES),
+    ))?;
     let mut end = Vec::new();
     file.read_to_end(&mut end)?;
     file.rewind()?;
@@ -86,7 +88,8 @@ pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportE
         }
         None => {
             let mut beginning = Vec::new();
-            file.take(LINE_MAX_BYTES).read_to_end(&mut beginning)?;
+            file.take(EXPORT_LINE_MAX_BYTES)
+                .read_to_end(&mut beginning)?;
             !is_own_export(&beginning)
         }
     };

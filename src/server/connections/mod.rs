@@ -113,7 +113,7 @@ impl Connection {
         };
         if let Err(error) = result {
             let error: Option<&hyper::Error> = error.downcast_ref();
-            let reply = match error {
+            let request_error = match error {
                 Some(error) if error.is_parse_version_h2() => Some(RequestError::Http2NotAllowed),
                 // hyper has already responded to other malformed requests: 431 for too large headers, else 400.
                 Some(error) if error.is_parse() => None,
@@ -122,8 +122,8 @@ impl Connection {
                 }
                 _ => return,
             };
-            if let Some(reply) = reply {
-                send_error(&state, reply, &mut leftover.stream).await;
+            if let Some(request_error) = request_error {
+                send_error(&state, request_error, &mut leftover.stream).await;
             }
         }
         linger(leftover.stream).await;
@@ -183,7 +183,7 @@ impl Connection {
 
 /// Sends an error response on a connection that hyper has given up.
 ///
-/// Lets hyper respond to an invented request, so that `Date` and the framing are correct.
+/// Lets hyper respond to an artificial request, so that `Date` and the framing are correct.
 async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {

@@ -53,7 +53,7 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Creates a connector for at most `connections` to each host. It does not connect yet.
+    /// Creates a connector for at most `connections` connections to each host. It does not connect yet.
     ///
     /// # Errors
     /// [`TlsError`] if the TLS options cannot be used.
@@ -75,7 +75,7 @@ impl Connector {
         })
     }
 
-    /// Returns a connector for the same hosts, with as many permits.
+    /// Returns a connector for the same hosts, with the same number of permits of its own.
     pub(super) fn with_own_permits(&self) -> Self {
         let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
         Self {
@@ -114,7 +114,7 @@ impl Connector {
         Err(failures.into_failure())
     }
 
-    /// Returns the hosts in the order in which they are tried. It begins with a random host, unless the URL sets the
+    /// Returns the positions of the hosts in the order in which they are tried. It begins with a random host, unless the URL sets the
     /// order.
     fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let count = self.url.targets.len();

@@ -12,7 +12,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::{error::Elapsed, timeout},
 };
-use tokio_postgres::{IsolationLevel, Row};
+use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use super::{
     super::{
@@ -50,7 +50,7 @@ const READER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of attempts to read, if concurrent writes make an attempt fail.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Returns the selected entries, and the count of the same moment. It blocks, so do not call it from a task.
+/// Returns the selected entries, and their number at the same moment. It blocks, so do not call it from a task.
 ///
 /// # Errors
 /// [`StoreError`], which can also occur midway, as an item of the stream.
@@ -141,7 +141,13 @@ impl Reader {
     }
 
     async fn read_with(&mut self, connection: &mut Connection) -> Result<(), ReadError> {
+        let Selection { since, until, .. } = self.selection;
+        let period = [
+            since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
+            until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH),
+        ];
         let total_count = connection.qualify(sql::TOTAL_COUNT);
+        let selected_count = connection.qualify(sql::SELECTED_COUNT);
         let statement = connection.qualify(&sql::entries(self.selection.newest_first));
         let begin = async {
             let client = connection.client();
@@ -150,19 +156,16 @@ impl Reader {
             let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
             let transaction = transaction.read_only(true).start().await?;
             // The first statement of the transaction takes the snapshot.
-            let count = transaction
-                .query_typed_one(&total_count, &[])
-                .await?
-                .try_get(0)?;
-            Ok::<_, ReadError>((transaction, count))
+            let count = transaction.query_typed_one(&total_count, &[]).await?;
+            Ok::<_, ReadError>((transaction, count.try_get(0)?))
         };
-        let (transaction, count) = timeout(BEGIN_TIMEOUT, begin).await??;
-
-        let Selection { since, until, .. } = self.selection;
-        let period = [
-            since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
-            until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH),
-        ];
+        let (transaction, mut count) = timeout(BEGIN_TIMEOUT, begin).await??;
+        if !self.selection.is_everything() {
+            let [since, until] = &period;
+            let parameters: [&(dyn ToSql + Sync); 2] = [since, until];
+            let selected = transaction.query_one(&selected_count, &parameters);
+            count = timeout(SORT_TIMEOUT, selected).await??.try_get(0)?;
+        }
         let rows = transaction.query_raw(&statement, period);
         let mut rows = pin!(timeout(SORT_TIMEOUT, rows).await??);
         let mut block = Vec::with_capacity(BLOCK_ENTRIES);

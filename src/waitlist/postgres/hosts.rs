@@ -18,12 +18,12 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Notes that an address did not respond.
+    /// Records that an address did not respond.
     pub(super) fn suspect(&self, address: Address) {
         *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
-    /// Notes that an address works.
+    /// Records that an address works.
     pub(super) fn remember(&self, address: Address) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }

@@ -79,7 +79,7 @@ impl PostgresWaitlist {
         Self::open_list(url, runtime, false)
     }
 
-    /// Opens the list in a database. It creates a missing list, and updates one of an earlier format. This blocks, like
+    /// Opens the list in a database. Creates a missing list, and updates one of an earlier format. This blocks, like
     /// [`open`](Self::open).
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl PostgresWaitlist {
         let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
         let committer = Committer::new(writer_connector, Arc::clone(&state));
         let committer = store_task(committer.run(requests));
-        let watch = store_task(state::poll_count(
+        let count_poller = store_task(state::poll_count(
             Arc::clone(&reader_connector),
             Some(connection),
             Arc::clone(&state),
@@ -128,7 +128,8 @@ impl PostgresWaitlist {
             queue,
             reader_connector,
             state,
-            _tasks: [runtime.spawn(committer), runtime.spawn(watch)].map(AbortOnDropHandle::new),
+            _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]
+                .map(AbortOnDropHandle::new),
             runtime: runtime.clone(),
             warning: warning.map(|warning| format!("{url} has {warning}")),
         })

@@ -58,7 +58,7 @@ pub enum PostgresOpenError {
     },
     /// The list has an older format, which a server or an import would update.
     #[error(
-        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}: to update it, \
+        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; to update it, \
          start the server once as the user who owns the tables"
     )]
     Older {
@@ -69,7 +69,7 @@ pub enum PostgresOpenError {
     },
     /// The list has a newer format.
     #[error(
-        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}: use the version \
+        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; use the version \
          that created the list, or a newer one"
     )]
     Newer {
@@ -80,7 +80,7 @@ pub enum PostgresOpenError {
     },
     /// The database has several lists.
     #[error(
-        "{database} has waitlists in several schemas ({}): choose one in the URL with options=-csearch_path%3DSCHEMA",
+        "{database} has waitlists in several schemas ({}); choose one in the URL with options=-csearch_path%3DSCHEMA",
         schemas.join(", ")
     )]
     Several {
@@ -91,7 +91,7 @@ pub enum PostgresOpenError {
     },
     /// The database cannot store every address as typed.
     #[error(
-        "{database} stores text as {encoding}, which cannot represent every address: create a database with \
+        "{database} stores text as {encoding}, which cannot represent every address; create a database with \
          ENCODING 'UTF8'"
     )]
     Encoding {
@@ -103,7 +103,7 @@ pub enum PostgresOpenError {
     /// A connection pooler gives each transaction another session.
     #[error(
         "{database} is a connection pooler that gives each transaction another session, as PgBouncer does with \
-         pool_mode = transaction: set pool_mode = session for this database, or connect to PostgreSQL directly"
+         pool_mode = transaction; set pool_mode = session for this database, or connect to PostgreSQL directly"
     )]
     Pooler {
         /// The database.

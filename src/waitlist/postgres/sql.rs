@@ -17,7 +17,7 @@
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
 //! test module `delayed_statements` delays each statement in turn.
 //!
-//! PostgreSQL, CockroachDB and YugabyteDB support all of this; README.md lists the features by engine.
+//! PostgreSQL, CockroachDB and YugabyteDB support all of this; docs/instances.md lists the features by engine.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub(super) const SETTINGS: &str = "SELECT
 pub(super) const SET_SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, set_config('landing.session', $1, false)";
 
-/// Returns the process id of a session, and its mark.
+/// Returns the process id of a session, and its marker.
 pub(super) const SESSION_MARKER: &str =
     "SELECT pg_backend_pid()::bigint, current_setting('landing.session', true)";
 
@@ -186,6 +186,11 @@ pub(super) const ERASE: &str = "
 pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
+
+/// Counts the entries of a period: since $1, before $2.
+pub(super) const SELECTED_COUNT: &str = "
+    SELECT count(*) FROM {schema}.waitlist_entries
+    WHERE joined_at >= $1 AND joined_at < $2";
 
 /// Reads all slots of the count.
 pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";

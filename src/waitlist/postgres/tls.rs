@@ -43,11 +43,11 @@ pub enum TlsError {
         error: Error,
     },
     /// Only one of `sslcert` and `sslkey` is set.
-    #[error("the URL has only one of sslcert and sslkey: set both or none")]
+    #[error("the URL has only one of sslcert and sslkey; set both or none")]
     HalfClientCertificate,
     /// The file, or the system, has no certificate of an authority.
     #[error(
-        "{origin} has no certificate of an authority: set sslrootcert to the file of the database's authority"
+        "{origin} has no certificate of an authority; set sslrootcert to the file of the database's authority"
     )]
     NoAuthority {
         /// The file, or the system.
@@ -96,17 +96,17 @@ impl TlsOptions {
     /// [`TlsError`] if a file cannot be read, or there is no authority to trust.
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let (trusted, authorities) = match self.trust {
+        let (authority_certificates, authority_verifier) = match self.trust {
             Trust::Any => (Vec::new(), None),
             _ => {
-                let (trusted, authorities) = self.authorities(&provider)?;
-                (trusted, Some(authorities))
+                let (certificates, verifier) = self.authorities(&provider)?;
+                (certificates, Some(verifier))
             }
         };
         let verifier = Verifier {
             provider: Arc::clone(&provider),
-            authorities,
-            trusted,
+            authority_verifier,
+            authority_certificates,
             checks_host_name: self.trust == Trust::Host,
         };
         let config = ClientConfig::builder_with_provider(provider)
@@ -190,9 +190,10 @@ fn file_error(path: &Path) -> impl Fn(pem::Error) -> TlsError + use<'_> {
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    authorities: Option<Arc<WebPkiServerVerifier>>,
+    /// Verifies certificates of the trusted authorities, or `None` if any server is trusted.
+    authority_verifier: Option<Arc<WebPkiServerVerifier>>,
     /// The certificates of the authorities, as read.
-    trusted: Vec<CertificateDer<'static>>,
+    authority_certificates: Vec<CertificateDer<'static>>,
     checks_host_name: bool,
 }
 
@@ -205,10 +206,10 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let Some(authorities) = &self.authorities else {
+        let Some(authority_verifier) = &self.authority_verifier else {
             return Ok(ServerCertVerified::assertion());
         };
-        let verified = authorities.verify_server_cert(
+        let verified = authority_verifier.verify_server_cert(
             end_entity,
             intermediates,
             server_name,
@@ -225,7 +226,10 @@ impl ServerCertVerifier for Verifier {
             // mark.
             Err(Error::InvalidCertificate(CertificateError::Other(reason)))
                 if reason.to_string().contains("CaUsedAsEndEntity")
-                    && self.trusted.iter().any(|trusted| trusted == end_entity) =>
+                    && self
+                        .authority_certificates
+                        .iter()
+                        .any(|certificate| certificate == end_entity) =>
             {
                 if self.checks_host_name {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;

@@ -1,5 +1,5 @@
 //! Parses the URL of a database as libpq does (PostgreSQL's manual, 34.1.1.2 and 34.1.2), with several hosts and TLS
-//! options. README.md lists the options.
+//! options. docs/instances.md lists them.
 
 use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 

@@ -9,30 +9,30 @@ pub enum InvalidDatabaseUrl {
     #[error("a database URL begins with postgres://")]
     Scheme,
     /// The user or the password has a character that must be encoded.
-    #[error("the user or the password has an @ or a /: write them as %40 and %2F")]
+    #[error("the user or the password has an @ or a /; write them as %40 and %2F")]
     UnencodedCredentials,
     /// The name of an option has an invalid character.
     #[error(
-        "invalid option: if the user or the password has a /, @ or ?, write it as %2F, %40 or %3F"
+        "invalid option; if the user or the password has a /, @ or ?, write it as %2F, %40 or %3F"
     )]
     InvalidOption,
     /// The value of `target_session_attrs` is not supported.
     #[error(
-        "invalid target_session_attrs: write any, primary or read-write, because sign-ups need a server that allows \
+        "invalid target_session_attrs; write any, primary or read-write, because sign-ups need a server that allows \
          writes"
     )]
     TargetSessionAttrs,
     /// The value of `tcp_user_timeout` is not a number.
-    #[error("invalid tcp_user_timeout: write a number of milliseconds")]
+    #[error("invalid tcp_user_timeout; write a number of milliseconds")]
     TcpUserTimeout,
     /// The value of `sslmode` is invalid.
-    #[error("invalid sslmode: write disable, allow, prefer, require, verify-ca or verify-full")]
+    #[error("invalid sslmode; write disable, allow, prefer, require, verify-ca or verify-full")]
     SslMode,
     /// The URL has `sslrootcert=system` with a weaker `sslmode`.
     #[error("sslrootcert=system requires sslmode=verify-full")]
     SystemRoots,
     /// The value of an option is not a version of TLS.
-    #[error("invalid {option}: write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")]
+    #[error("invalid {option}; write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")]
     TlsVersion {
         /// The name of the option.
         option: String,
@@ -44,7 +44,7 @@ pub enum InvalidDatabaseUrl {
     )]
     TlsRange,
     /// The URL has no host.
-    #[error("the URL has no host: write postgres://user@host/database")]
+    #[error("the URL has no host; write postgres://user@host/database")]
     NoHost,
     /// The URL has another number of `hostaddr` than of hosts.
     #[error("the URL must have one hostaddr for each host, or none")]

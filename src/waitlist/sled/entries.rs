@@ -17,7 +17,7 @@ const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
 /// Maximum number of entries in a block. Each block is twice as long as the one before it.
 const MAX_BLOCK_ENTRIES: usize = 1 << 17;
 
-/// Returns the selected entries with numbers below `end`, in order.
+/// Returns the selected entries with numbers below `end`, in order, and how many they are.
 ///
 /// An entry that is erased while the list is read may be missing.
 ///
@@ -27,15 +27,16 @@ pub(super) fn entries(
     tree: ::sled::Tree,
     end: u64,
     selection: Selection,
-) -> Result<impl Iterator<Item = Result<WaitlistEntry, StoreError>>, StoreError> {
+) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
     let mut numbers = sorted_numbers(&tree, end, selection)?;
+    let count = numbers.len() as u64;
     let mut size = FIRST_BLOCK_ENTRIES;
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
         size = MAX_BLOCK_ENTRIES.min(size * 2);
         (!block.is_empty()).then(|| read(&tree, &block))
     });
-    Ok(flatten_blocks(blocks).filter_map(Result::transpose))
+    Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))
 }
 
 /// Returns the numbers of the selected entries, in the order of the selection.
@@ -43,7 +44,7 @@ fn sorted_numbers(
     tree: &::sled::Tree,
     end: u64,
     selection: Selection,
-) -> Result<impl Iterator<Item = u64> + use<>, StoreError> {
+) -> Result<impl ExactSizeIterator<Item = u64> + use<>, StoreError> {
     let since = selection.since.map_or(0, unix_millis);
     let until = selection.until.map(unix_millis);
     let mut order = Vec::new();

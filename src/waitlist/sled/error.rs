@@ -98,14 +98,14 @@ pub enum UnusableReason {
     NotAWaitlist,
     /// The list has another format, whose number is known or not.
     #[error(
-        "it has {}, and this version of the program reads format {FORMAT_VERSION}: run the version that wrote it",
+        "it has {}, and this version of the program reads format {FORMAT_VERSION}; run the version that wrote it",
         format_name(*.0)
     )]
     Format(Option<u64>),
     /// The high-water mark cannot be read.
     #[error(
-        "its file `mark` cannot be read: {0}. Without this file, missing entries go unnoticed: restore it, or \
-         create one of 32 zero bytes to open the list as it is"
+        "its file `mark`, which reveals missing entries, cannot be read: {0}; restore it, or create one of 32 zero bytes \
+         to open the list as it is"
     )]
     Mark(io::Error),
     /// The entries from this number on are damaged.

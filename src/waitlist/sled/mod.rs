@@ -205,7 +205,12 @@ impl Waitlist for SledWaitlist {
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         let Snapshot { end, count } = self.snapshot();
-        let entries = entries::entries(self.records.clone(), end, selection)?;
+        let (selected, entries) = entries::entries(self.records.clone(), end, selection)?;
+        let count = if selection.is_everything() {
+            count
+        } else {
+            selected
+        };
         Ok(EntryStream::new(count, entries))
     }
 }

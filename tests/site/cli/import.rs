@@ -48,7 +48,7 @@ fn reports_invalid_lines_by_number_and_imports_the_others() {
         assert_eq!(stdout(&result), expected);
         assert_eq!(
             stderr(&result),
-            "landing: <stdin>: 6 of 9 lines are invalid, see above: correct them and import the file again\n"
+            "landing: <stdin>: 6 of 9 lines are invalid, see above; correct them and import the file again\n"
         );
         assert_eq!(cli.stdout(&["count"]), "2\n");
         assert!(!stderr(&result).contains("ann@"));
@@ -83,7 +83,7 @@ fn reports_invalid_utf_8_and_invalid_json_lines() {
         let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
         let result = cli.run_with_input(&["import"], csv).code(1);
         assert!(
-            stdout(&result).contains("\n<stdin>:3: invalid UTF-8: save the file as UTF-8\n"),
+            stdout(&result).contains("\n<stdin>:3: invalid UTF-8; save the file as UTF-8\n"),
             "{}",
             stdout(&result)
         );
@@ -95,7 +95,7 @@ fn reports_invalid_utf_8_and_invalid_json_lines() {
             "column \"email\": addresses\n\
              <stdin>:3: invalid JSON: each line must be one object\n\
              <stdin>:4: missing \"email\"\n\
-             <stdin>:5: invalid UTF-8: save the file as UTF-8\n\
+             <stdin>:5: invalid UTF-8; save the file as UTF-8\n\
              2 added, 0 already there, 3 rejected\n\
              2 have no sign-up time; the current time was used\n"
         );

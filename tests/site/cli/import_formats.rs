@@ -153,7 +153,7 @@ fn reports_a_file_without_addresses() {
             .collect();
         let output = stderr(&cli.run_with_input(&["import"], utf16).code(1));
         assert!(
-            output.contains("the file is in UTF-16: save it as CSV in UTF-8"),
+            output.contains("the file is in UTF-16; save it as CSV in UTF-8"),
             "{output}"
         );
         let output = stderr(&cli.run(&["import", "nowhere.csv"]).code(1));

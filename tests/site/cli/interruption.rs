@@ -161,7 +161,7 @@ fn import_reports_a_server_shutdown_and_keeps_its_progress() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("were added before that: import it again"),
+        stderr.contains("entries were added before that; import the file again"),
         "{stderr}"
     );
     let listed = cli.listed_once().len();

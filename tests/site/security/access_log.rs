@@ -121,7 +121,9 @@ fn logs_rejected_requests_but_not_unparsable_ones() {
         "GET /ann@example.com?{} HTTP/1.1\r\nHost: site\r\n\r\n",
         "a".repeat(2048)
     );
-    let cases: [(&[u8], &str, Option<(&str, &str)>); 9] = [
+    // The bytes, the status of the response, and the method and the route of the line in the log.
+    type RawCase<'a> = (&'a [u8], &'a str, Option<(&'a str, &'a str)>);
+    let cases: [RawCase<'_>; 9] = [
         (b"", "", None),
         (b"ann@example.com\r\n\r\n", "400", None),
         (b"GET /ann@example.com", "", None),

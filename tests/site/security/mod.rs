@@ -8,6 +8,7 @@ mod control_socket_limits;
 mod cross_site;
 mod headers;
 mod http2;
+mod observatory;
 mod overload;
 mod rate_limit;
 mod readiness;

@@ -171,6 +171,11 @@ async fn entries_can_be_filtered_by_time_and_reversed(fixture: impl StoreFixture
             until,
             newest_first,
         };
+        let count = read_on_thread(|| {
+            let entries = list.entries(selection).expect("readable");
+            entries.selected_count()
+        });
+        assert_eq!(count, expected.len() as u64, "{selection:?}");
         let matching = selected(&*list, selection);
         let numbers: String = matching
             .iter()
@@ -190,7 +195,7 @@ async fn snapshot_count_matches_its_entries(fixture: impl StoreFixture) {
     while list.count() < 2_000 {
         read_on_thread(|| {
             let snapshot = list.entries(Selection::default()).expect("readable");
-            let count = snapshot.total_count();
+            let count = snapshot.selected_count();
             let read: Vec<_> = snapshot.map(|entry| entry.expect("readable")).collect();
             assert_eq!(count, read.len() as u64);
         });

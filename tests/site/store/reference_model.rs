@@ -76,7 +76,6 @@ impl Waitlist for ReferenceModel {
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         let mut entries = self.entries.lock().expect("no panic").clone();
-        let count = entries.len() as u64;
         entries.retain(|entry| {
             selection.since.is_none_or(|since| entry.joined_at >= since)
                 && selection.until.is_none_or(|until| entry.joined_at < until)
@@ -85,6 +84,7 @@ impl Waitlist for ReferenceModel {
         if selection.newest_first {
             entries.reverse();
         }
+        let count = entries.len() as u64;
         Ok(EntryStream::new(count, entries.into_iter().map(Ok)))
     }
 }

@@ -19,7 +19,7 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::Subscriber
 use crate::config::LogFormat;
 use queue::Queue;
 
-/// Pause between two writes. Without it the writing thread was woken for each line, and its `sched_yield` alone was a
+/// Pause between two writes. Without it, each line would wake the writing thread. Its `sched_yield` alone was then a
 /// tenth of all system calls under load.
 const WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -76,9 +76,9 @@ fn write_queued(queue: &Queue) {
     let (mut lost, mut reported) = (0, 0);
     while let Some(dropped) = queue.take(&mut lines) {
         lost += dropped;
-        let all = count_lines(&lines);
+        let total = count_lines(&lines);
         let failed = write_lines(&lines);
-        if failed == all {
+        if failed == total {
             // The warning was lost too.
             lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
         } else {

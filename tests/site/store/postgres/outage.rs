@@ -247,7 +247,7 @@ async fn sign_up_recreates_a_missing_count_row() {
     let read = || {
         list.entries(Selection::default())
             .expect("readable")
-            .total_count()
+            .selected_count()
     };
     assert_eq!(block_in_place(read), 0);
 }
