@@ -1,20 +1,22 @@
 /**
- * Makes the pictures from the running site and from `public/favicon.svg`: the icons that browsers
- * ask for as PNG and ICO, the social card, and the README's picture. `make pictures` runs it, with
- * the owner's settings: the card shows the product's name.
+ * Draws the images that are made from the site itself: the icons, the social card and the README's
+ * picture. `make pictures` runs it in your environment, so the card shows the product's name.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
-import { BROWSER, FLAGS, serve } from "./site.mjs";
+import { CHROMIUM, RENDERING_FLAGS, SANDBOX_FLAGS } from "./support/browser.mjs";
+import { Site } from "./support/site.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const file = (path) => join(root, path);
 
-/** Side in pixels; the mark's share of it; whether the icon keeps the mark's round corners. A
- * maskable icon's safe zone is a circle of 80 % of its width (W3C, Web Application Manifest), and
- * iOS cuts its own corners. */
+/**
+ * Icons with their side in pixels, the logo's share of it, and whether the logo keeps its rounded
+ * square. The safe zone of a maskable icon is a circle of 80 % of its width (W3C, Web Application
+ * Manifest). iOS rounds the corners itself.
+ */
 const ICONS = [
   { path: "public/apple-touch-icon.png", side: 180, share: 0.8, rounded: false },
   { path: "public/icon-192.png", side: 192, share: 1, rounded: true },
@@ -24,57 +26,59 @@ const ICONS = [
 const FAVICON_SIDE = 32;
 
 const browser = await chromium.launch({
-  executablePath: BROWSER,
-  args: [
-    ...FLAGS,
-    "--font-render-hinting=none",
-    "--disable-lcd-text",
-    "--force-color-profile=srgb",
-  ],
+  executablePath: CHROMIUM,
+  args: [...SANDBOX_FLAGS, ...RENDERING_FLAGS],
 });
-const { origin, stop } = await serve();
+const site = await Site.start();
 try {
-  const svg = await readFile(file("public/favicon.svg"), "utf8");
-  for (const icon of ICONS) await writeFile(file(icon.path), await draw(svg, icon));
-  const small = await draw(svg, { side: FAVICON_SIDE, share: 1, rounded: true });
-  await writeFile(file("public/favicon.ico"), ico(small));
-  await socialCard();
-  await readmePicture();
+  const logo = await readFile(file("public/favicon.svg"), "utf8");
+  for (const icon of ICONS) await writeFile(file(icon.path), await drawIcon(logo, icon));
+  const favicon = await drawIcon(logo, { side: FAVICON_SIDE, share: 1, rounded: true });
+  await writeFile(file("public/favicon.ico"), ico(favicon));
+  await drawSocialCard();
+  await drawReadmePicture();
 } finally {
   await browser.close();
-  await stop();
+  await site.stop();
 }
 
+/** Opens the landing page in its own fonts. */
 async function open(width, height, colorScheme) {
   const viewport = { width, height };
-  const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
-  await page.goto(origin);
-  // Fonts that came late are used from the second visit on.
+  const page = await browser.newPage({
+    viewport,
+    colorScheme,
+    reducedMotion: "reduce",
+    // The policy forbids the social card's `<style>` element.
+    bypassCSP: true,
+  });
+  await page.goto(site.origin);
+  // A font that loads late is used from the second visit on.
   await page.reload({ waitUntil: "networkidle" });
   return page;
 }
 
-/** The mark in the middle of a square of its own ground. */
-async function draw(svg, { side, share, rounded }) {
+/** Draws the logo in the middle of a square that has the logo's background colour. */
+async function drawIcon(logo, { side, share, rounded }) {
   const page = await browser.newPage({
     viewport: { width: side, height: side },
     colorScheme: "light",
   });
-  const ground = /rect \{ fill: ([^}]+?) *\}/.exec(svg)?.[1];
+  const background = /rect \{ fill: ([^}]+?) *\}/.exec(logo)?.[1];
   await page.setContent(
     `<style>body { margin: 0; height: 100vh; display: grid; place-items: center;
-      ${rounded ? "" : `background: ${ground}`} } svg { width: ${share * 100}% }</style>${svg}`,
+      ${rounded ? "" : `background: ${background}`} } svg { width: ${share * 100}% }</style>${logo}`,
   );
   const png = await page.screenshot({ omitBackground: true });
   await page.close();
   return png;
 }
 
-/** An icon file around one PNG: a header of 6 bytes, then an entry of 16. */
+/** Returns an ICO file with one PNG: a header of 6 bytes and an entry of 16 bytes, then the PNG. */
 function ico(png) {
   const header = Buffer.alloc(22);
-  header.writeUInt16LE(1, 2); // an icon, not a cursor
-  header.writeUInt16LE(1, 4); // one picture
+  header.writeUInt16LE(1, 2); // type: icon
+  header.writeUInt16LE(1, 4); // number of images
   header.writeUInt8(FAVICON_SIDE, 6);
   header.writeUInt8(FAVICON_SIDE, 7);
   header.writeUInt16LE(1, 10); // planes
@@ -84,20 +88,20 @@ function ico(png) {
   return Buffer.concat([header, png]);
 }
 
-/** The promise and the terminal of the page itself, on the stage. */
-async function socialCard() {
+/** Draws the social card from the page's own brand, title and terminal. */
+async function drawSocialCard() {
   const page = await open(1200, 630, "dark");
   await page.evaluate(() => {
-    const copy = (selector) => document.querySelector(selector)?.cloneNode(true) ?? "";
+    const clone = (selector) => document.querySelector(selector)?.cloneNode(true) ?? "";
     const card = document.createElement("div");
-    card.className = "card-of-the-page stage";
-    card.append(copy(".nav-brand"), copy("h1"), copy(".terminal"));
+    card.className = "social-card stage";
+    card.append(clone(".nav-brand"), clone("h1"), clone(".terminal"));
     document.body.replaceChildren(card);
   });
   await page.addStyleTag({
     content: `
       body { padding: 0; overflow: hidden }
-      .card-of-the-page { position: relative; inline-size: 1200px; block-size: 630px; padding: 64px }
+      .social-card { position: relative; inline-size: 1200px; block-size: 630px; padding: 64px }
       .nav-brand { display: flex; align-items: center; gap: 14px; color: inherit;
         font-size: 38px; text-decoration: none }
       h1 { margin-block-start: 34px; font-size: 84px }
@@ -110,8 +114,8 @@ async function socialCard() {
   await page.close();
 }
 
-/** The first screen in both schemes, half and half. */
-async function readmePicture() {
+/** Draws the first screen, half in light and half in dark. */
+async function drawReadmePicture() {
   const halves = [];
   for (const scheme of ["light", "dark"]) {
     const page = await open(1280, 800, scheme);

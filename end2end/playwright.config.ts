@@ -1,81 +1,60 @@
-import { existsSync } from "node:fs";
-import { defineConfig, type PlaywrightTestConfig } from "@playwright/test";
-
-/** Debian's Chromium where it is installed, else the one that Playwright brings; see .ci/setup. */
-const debians = "/usr/bin/chromium";
+import { defineConfig } from "@playwright/test";
+import { HEADLESS_SHELL_LAUNCH } from "./support/browser.mjs";
 
 const desktop = { viewport: { width: 1280, height: 800 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** Tags say whom a test is for. Without one it is for everybody with JavaScript. */
-const WITHOUT_JAVASCRIPT = /@no-javascript/;
-const BY_MOUSE = /@hover/;
-const IN_MOTION = /@motion/;
-/** Sets its windows and colour schemes itself, or has no use for them: once is enough. */
-const ONCE = /@once/;
-/** Compares pictures, which must come out the same on every machine. */
-const VISUAL = /@visual/;
-const ELSEWHERE = [WITHOUT_JAVASCRIPT, ONCE, VISUAL];
-
-function chromium(...flags: string[]): NonNullable<PlaywrightTestConfig["use"]> {
-  return {
-    launchOptions: {
-      ...(existsSync(debians) ? { executablePath: debians } : {}),
-      // Chromium refuses its sandbox to root, as in containers.
-      args: [...(process.getuid?.() === 0 ? ["--no-sandbox"] : []), ...flags],
-    },
-  };
-}
+/** A test without a tag runs in every project with JavaScript. */
+const TAGS = {
+  /** Runs only in the projects without JavaScript. */
+  noJavascript: /@no-javascript/,
+  /** Runs in all projects, with and without JavaScript. */
+  everywhere: /@everywhere/,
+  /** Needs a mouse. */
+  hover: /@hover/,
+  /** Expects animations. */
+  motion: /@motion/,
+  /** Runs once: the test sets window size and media itself, or does not depend on them. */
+  once: /@once/,
+};
+const OTHER_PROJECTS = [TAGS.noJavascript, TAGS.once];
+const WITHOUT_JAVASCRIPT = [TAGS.noJavascript, TAGS.everywhere];
 
 export default defineConfig({
   testDir: "tests",
   forbidOnly: true,
   fullyParallel: true,
-  workers: 2,
-  // A machine that is busy elsewhere is slow, not wrong.
+  // Tests spend part of their time waiting. With one and a half workers per core, no core is idle.
+  workers: "150%",
+  // Generous, so that tests pass on a busy machine too.
   timeout: 60_000,
   reporter: "list",
   expect: {
     timeout: 10_000,
-    // On one Chromium the pictures are the same to the last few pixels, with any fonts and any
-    // drawing board. A faint colour or a hairline that has changed is more than this.
+    // The same Chromium draws the same pixels on every machine, except for a few. A changed
+    // hairline or a slightly different colour exceeds these limits.
     toHaveScreenshot: { maxDiffPixelRatio: 0.002, threshold: 0.02 },
   },
   snapshotPathTemplate: "{testDir}/snapshots/{arg}{ext}",
-  use: {
-    screenshot: "only-on-failure",
-    ...chromium(),
-  },
+  use: { launchOptions: HEADLESS_SHELL_LAUNCH },
   projects: [
-    { name: "once", use: desktop, grep: ONCE },
-    {
-      name: "visual",
-      use: {
-        ...desktop,
-        ...chromium(
-          "--font-render-hinting=none",
-          "--disable-lcd-text",
-          "--force-color-profile=srgb",
-        ),
-      },
-      grep: VISUAL,
-    },
-    { name: "desktop", use: desktop, grepInvert: ELSEWHERE },
-    { name: "phone", use: phone, grepInvert: [...ELSEWHERE, BY_MOUSE] },
+    { name: "once", use: desktop, grep: TAGS.once },
+    { name: "desktop", use: desktop, grepInvert: OTHER_PROJECTS },
+    { name: "phone", use: phone, grepInvert: [...OTHER_PROJECTS, TAGS.hover] },
     {
       name: "reduced motion",
       use: { ...desktop, contextOptions: { reducedMotion: "reduce" } },
-      grepInvert: [...ELSEWHERE, IN_MOTION],
+      grepInvert: [...OTHER_PROJECTS, TAGS.motion],
     },
     {
       name: "desktop without JavaScript",
       use: { ...desktop, javaScriptEnabled: false },
-      grep: /@no-javascript|@everybody/,
+      grep: WITHOUT_JAVASCRIPT,
     },
     {
       name: "phone without JavaScript",
       use: { ...phone, javaScriptEnabled: false },
-      grep: /@no-javascript|@everybody/,
+      grep: WITHOUT_JAVASCRIPT,
     },
   ],
 });

@@ -1,16 +1,18 @@
 /**
- * `make lighthouse`: what Lighthouse says of the page on a phone (its mobile preset: a slow 4G and a
- * processor four times slower, simulated), as the medians of five visits with one browser: what a
- * browser does once when it starts, such as looking for the system's fonts, is not the page's.
+ * Runs Lighthouse against the release build, for `make lighthouse`, and prints the medians of five
+ * visits. It uses the mobile preset: simulated slow 4G and a processor four times slower. One browser
+ * makes all visits, because the work of its start, such as finding system fonts, is not the page's.
  */
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
-import { BROWSER, FLAGS, serve } from "../site.mjs";
+import { CHROMIUM, SANDBOX_FLAGS } from "../support/browser.mjs";
+import { Site } from "../support/site.mjs";
 
 const RUNS = 5;
-/** Each with its goal: at least, or at most. */
-const SCORES = { performance: 100, accessibility: 100, "best-practices": 100, seo: 100 };
-const AT_MOST = {
+/** Goals for the scores, at least. */
+const MIN_SCORES = { performance: 100, accessibility: 100, "best-practices": 100, seo: 100 };
+/** Goals for the metrics, at most, in milliseconds. The layout shift has no unit. */
+const MAX_METRICS = {
   "first-contentful-paint": 1000,
   "largest-contentful-paint": 1000,
   "total-blocking-time": 0,
@@ -19,32 +21,32 @@ const AT_MOST = {
 };
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
-const { origin, stop } = await serve();
+const site = await Site.start();
 const reports = [];
-const chrome = await launch({
-  chromePath: BROWSER,
-  chromeFlags: [...FLAGS, "--headless=new", "--disable-background-networking"],
+const browser = await launch({
+  chromePath: CHROMIUM,
+  chromeFlags: [...SANDBOX_FLAGS, "--headless=new", "--disable-background-networking"],
 });
 for (let run = 0; run < RUNS; run += 1) {
-  const result = await lighthouse(`${origin}/`, { port: chrome.port, logLevel: "error" });
+  const result = await lighthouse(`${site.origin}/`, { port: browser.port, logLevel: "error" });
   reports.push(result.lhr);
 }
-chrome.kill();
-await stop();
+browser.kill();
+await site.stop();
 
-const row = (name, numbers, goal, met) =>
+const printRow = (name, values, goal, isMet) =>
   console.log(
-    `${name.padEnd(26)}${String(median(numbers)).padEnd(8)}${goal.padEnd(18)}`,
-    [...(met(median(numbers)) ? ["met"] : ["NOT MET"]), numbers.join(" ")].join("  "),
+    `${name.padEnd(26)}${String(median(values)).padEnd(8)}${goal.padEnd(18)}`,
+    [isMet(median(values)) ? "met" : "NOT MET", values.join(" ")].join("  "),
   );
 console.log(`${"".padEnd(26)}${"median".padEnd(8)}${"goal".padEnd(18)}`);
-for (const [name, goal] of Object.entries(SCORES)) {
+for (const [name, goal] of Object.entries(MIN_SCORES)) {
   const scores = reports.map(({ categories }) => Math.round(categories[name].score * 100));
-  row(name, scores, `at least ${goal}`, (score) => score >= goal);
+  printRow(name, scores, `at least ${goal}`, (score) => score >= goal);
 }
-for (const [name, goal] of Object.entries(AT_MOST)) {
+for (const [name, goal] of Object.entries(MAX_METRICS)) {
   const values = reports.map(({ audits }) => Math.round(audits[name].numericValue * 1000) / 1000);
-  const shown = values.map((value) => (name.endsWith("shift") ? value : Math.round(value)));
+  const rounded = values.map((value) => (name.endsWith("shift") ? value : Math.round(value)));
   const unit = name.endsWith("shift") ? "" : " ms";
-  row(name, shown, `at most ${goal}${unit}`, (value) => value <= goal);
+  printRow(name, rounded, `at most ${goal}${unit}`, (value) => value <= goal);
 }

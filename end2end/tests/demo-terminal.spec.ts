@@ -1,31 +1,30 @@
-/** Spec §4 and §9: the demo terminal. The clock is the test's own. */
+/** Spec §4 and §9: the demo terminal. The tests that play it control the clock. */
 import type { Page } from "@playwright/test";
-import { expect, test } from "../fixtures.ts";
-import type { LandingPage } from "../landing-page.ts";
+import { expect, test } from "../support/fixtures.ts";
+import { boundingBox, type LandingPage } from "../support/landing-page.ts";
 
-/** Scrolls until the given share of the demo section is in view. */
-async function show(page: Page, landing: LandingPage, share: number): Promise<void> {
-  const section = await landing.section("demo").boundingBox();
+/** Scrolls until this share of the demo section is in view. */
+async function showShare(page: Page, landing: LandingPage, share: number): Promise<void> {
+  const section = await boundingBox(landing.section("demo"));
   const height = page.viewportSize()?.height ?? 0;
-  if (!section) throw new Error("there is no demo section");
   await page.evaluate(
     (by) => scrollBy({ top: by, behavior: "instant" }),
     section.y + section.height * share - height,
   );
-  await landing.observersTold();
+  await landing.waitForIntersectionObservers();
 }
 
-/** Opens the page, brings the terminal to life before it plays, and stops the clock. */
+/** Opens the page, hydrates the terminal before it plays, and stops the clock. */
 async function openStopped(page: Page, landing: LandingPage): Promise<void> {
   await page.clock.install({ time: new Date("2026-01-01T00:00:00Z") });
   await landing.open();
-  // Near enough to start, also when a typeface that comes late moves it down.
-  await show(page, landing, 0.3);
-  await landing.ready("demo-terminal");
+  // Far enough to hydrate it, even if a late font moves it down; not far enough to play it.
+  await showShare(page, landing, 0.3);
+  await landing.waitForIslands("demo-terminal");
   await page.clock.pauseAt(new Date("2026-01-01T01:00:00Z"));
 }
 
-test("§4 the nine lines: command, six checks, the SMS with $29.99, the live site", async ({
+test("§4 the terminal has nine lines: command, six checks, SMS with $29.99, live site", async ({
   landing,
 }) => {
   await landing.open();
@@ -40,16 +39,16 @@ test("§4 the nine lines: command, six checks, the SMS with $29.99, the live sit
 });
 
 test.describe("§4 §9 playing", { tag: "@motion" }, () => {
-  test("§9 half in view → 1000 ms → a line every 800 ms, then it stops", async ({
+  test("§9 when half in view it waits 1000 ms, shows a line every 800 ms, and stops", async ({
     landing,
     page,
   }) => {
     await openStopped(page, landing);
-    await show(page, landing, 0.45);
+    await showShare(page, landing, 0.45);
     await page.clock.runFor(5000);
     await expect(landing.shownLines).toHaveCount(0);
 
-    await show(page, landing, 0.6);
+    await showShare(page, landing, 0.6);
     await page.clock.runFor(999);
     await expect(landing.shownLines).toHaveCount(0);
     await page.clock.runFor(1);
@@ -64,9 +63,9 @@ test.describe("§4 §9 playing", { tag: "@motion" }, () => {
     await expect(landing.shownLines).toHaveCount(9);
   });
 
-  test("§4 lines not yet reached are dimmed, and still legible", async ({ landing, page }) => {
+  test("§4 lines that are not reached yet are dimmed", async ({ landing, page }) => {
     await openStopped(page, landing);
-    await show(page, landing, 1);
+    await showShare(page, landing, 1);
     await page.clock.runFor(1000 + 800);
     await expect(landing.shownLines).toHaveCount(2);
     await page.clock.resume();
@@ -75,17 +74,17 @@ test.describe("§4 §9 playing", { tag: "@motion" }, () => {
     await expect(text(8)).not.toHaveCSS("opacity", "1");
   });
 
-  test("§4 leaving midway never starts a second run", async ({ landing, page }) => {
+  test("§4 scrolling away during a run starts no second run", async ({ landing, page }) => {
     await openStopped(page, landing);
-    await show(page, landing, 0.6);
+    await showShare(page, landing, 0.6);
     await page.clock.runFor(1000 + 800);
     await expect(landing.shownLines).toHaveCount(2);
-    await show(page, landing, 0.1);
+    await showShare(page, landing, 0.1);
     await page.clock.runFor(800);
-    await show(page, landing, 0.6);
+    await showShare(page, landing, 0.6);
     await page.clock.runFor(800);
     await expect(landing.shownLines).toHaveCount(4);
-    // Had a second run begun, there would be one line again, or lines in between.
+    // A second run would show one line again, or add lines between these times.
     await page.clock.runFor(200);
     await expect(landing.shownLines).toHaveCount(4);
     await page.clock.runFor(5 * 800);
@@ -94,13 +93,13 @@ test.describe("§4 §9 playing", { tag: "@motion" }, () => {
     await expect(landing.shownLines).toHaveCount(9);
   });
 
-  test("§4 coming back after the end plays again", async ({ landing, page }) => {
+  test("§4 scrolling back after the end plays it again", async ({ landing, page }) => {
     await openStopped(page, landing);
-    await show(page, landing, 0.6);
+    await showShare(page, landing, 0.6);
     await page.clock.runFor(1000 + 8 * 800);
     await expect(landing.shownLines).toHaveCount(9);
-    await show(page, landing, 0.1);
-    await show(page, landing, 0.6);
+    await showShare(page, landing, 0.1);
+    await showShare(page, landing, 0.6);
     await page.clock.runFor(1000);
     await expect(landing.shownLines).toHaveCount(1);
     await page.clock.runFor(8 * 800);
@@ -108,7 +107,7 @@ test.describe("§4 §9 playing", { tag: "@motion" }, () => {
   });
 });
 
-test("§4 under reduced motion all lines stand revealed, also before any script", async ({
+test("§4 with reduced motion all lines are shown, even before scripts load", async ({
   landing,
   page,
 }) => {
@@ -122,10 +121,10 @@ test("§4 under reduced motion all lines stand revealed, also before any script"
   await expect(landing.shownLines).toHaveCount(9);
 });
 
-test("§4 a screen reader gets the nine lines once, as text", async ({ landing, page }) => {
+test("§4 a screen reader finds the nine lines once, as text", async ({ landing, page }) => {
   await landing.open();
   await landing.section("demo").scrollIntoViewIfNeeded();
-  await landing.ready("demo-terminal");
+  await landing.waitForIslands("demo-terminal");
   await expect(landing.terminal).toMatchAriaSnapshot(`
     - list "A launch, line by line":
       - listitem: agent deploy --idea "small-batch hot sauce"
@@ -138,9 +137,9 @@ test("§4 a screen reader gets the nine lines once, as text", async ({ landing, 
       - listitem: /SMS/
       - listitem: /Live at/
   `);
-  const live = landing
+  const liveRegions = landing
     .section("demo")
     .locator("[aria-live], [role=status], [role=alert], [role=log]");
-  await expect(live).toHaveCount(0);
+  await expect(liveRegions).toHaveCount(0);
   await expect(page.getByText("Business plan written")).toHaveCount(1);
 });

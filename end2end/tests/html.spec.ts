@@ -1,4 +1,4 @@
-/** The HTML as it is delivered: valid, and what it says to search engines is of schema.org. */
+/** The HTML as sent is valid, references resolve, and the JSON-LD follows schema.org. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { APIResponse } from "@playwright/test";
 import { HtmlValidate } from "html-validate";
-import { expect, freshAddress, test } from "../fixtures.ts";
+import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 
 const MODULES = fileURLToPath(new URL("../node_modules", import.meta.url));
 
@@ -14,18 +14,16 @@ const validator = new HtmlValidate({
   root: true,
   extends: ["html-validate:recommended", "html-validate:standard"],
   rules: {
-    // The islands' markup is React's, which closes `<input/>`. HTML allows both.
+    // React renders the islands and writes `<input/>`, `hidden=""` and `autoComplete`. HTML allows all three.
     "void-style": "off",
-    // It writes `hidden=""`.
     "attribute-empty-style": "off",
-    // And writes `autoComplete`. HTML knows no case.
     "attr-case": ["error", { style: ["lowercase", "camelcase"] }],
   },
 });
 
-/** What is wrong with an answer's HTML. */
-async function faults(answer: APIResponse): Promise<string[]> {
-  const html = await answer.text();
+/** Returns each validation error with the HTML around it. */
+async function validationErrors(response: APIResponse): Promise<string[]> {
+  const html = await response.text();
   const { results } = await validator.validateString(html);
   return results.flatMap(({ messages }) =>
     messages.map(({ ruleId, message, offset }) => {
@@ -39,33 +37,33 @@ test.describe("HTML", { tag: "@once" }, () => {
     ["the landing page", "/", 200],
     ["the not-found page", "/nothing", 404],
   ] as const) {
-    test(`${name} is valid`, async ({ request }) => {
-      const answer = await request.get(path);
-      expect(answer.status()).toBe(status);
-      expect(await faults(answer)).toEqual([]);
+    test(`${name} is valid HTML`, async ({ request }) => {
+      const response = await request.get(path);
+      expect(response.status()).toBe(status);
+      expect(await validationErrors(response)).toEqual([]);
     });
   }
 
-  for (const [name, status, email] of [
-    ["takes a sign-up", 200, freshAddress],
-    ["refuses an address", 400, () => '"><b>no address'],
+  for (const [outcome, status, email] of [
+    ["a success", 200, uniqueEmail],
+    ["an error", 400, () => '"><b>no address'],
   ] as const) {
-    test(`the page that ${name} is valid`, async ({ request }) => {
-      const answer = await request.post("/", { form: { email: email() } });
-      expect(answer.status()).toBe(status);
-      expect(await answer.text()).toContain('class="waitlist-message"');
-      expect(await faults(answer)).toEqual([]);
+    test(`the page after ${outcome} is valid HTML`, async ({ request }) => {
+      const response = await request.post("/", { form: { email: email() } });
+      expect(response.status()).toBe(status);
+      expect(await response.text()).toContain('class="waitlist-message"');
+      expect(await validationErrors(response)).toEqual([]);
     });
   }
 
-  test("each id of the living page is used once, and each reference leads to one", async ({
+  test("each id of the hydrated page is unique, and each reference has a target", async ({
     landing,
     page,
   }) => {
     await landing.openForm();
-    await landing.ready("contact-links");
+    await landing.waitForIslands("contact-links");
     await landing.openTooltip();
-    const { twice, dangling } = await page.evaluate(() => {
+    const { duplicate, dangling } = await page.evaluate(() => {
       const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
       const references = [...document.querySelectorAll("*")].flatMap((node) =>
         ["for", "aria-labelledby", "aria-describedby", "aria-controls"].flatMap(
@@ -73,60 +71,70 @@ test.describe("HTML", { tag: "@once" }, () => {
         ),
       );
       return {
-        twice: ids.filter((id, index) => ids.indexOf(id) !== index),
+        duplicate: ids.filter((id, index) => ids.indexOf(id) !== index),
         dangling: references.filter((id) => !ids.includes(id)),
       };
     });
-    expect(twice).toEqual([]);
+    expect(duplicate).toEqual([]);
     expect(dangling).toEqual([]);
   });
 });
 
 test.describe("JSON-LD", { tag: "@once" }, () => {
-  /** What TypeScript says of a value that is to be a graph of schema.org. */
-  async function typeErrors(graph: unknown): Promise<string> {
+  /** Type-checks values as graphs of schema.org, and returns TypeScript's errors for each of them. */
+  async function typeErrors(graphs: Record<string, unknown>): Promise<Record<string, string>> {
     const cache = join(MODULES, ".cache");
     await mkdir(cache, { recursive: true });
-    const folder = await mkdtemp(join(cache, "json-ld-"));
-    const source = [
-      'import type { Graph } from "schema-dts";',
-      `export const graph: Graph = ${JSON.stringify(graph)};`,
-    ];
-    try {
-      await writeFile(join(folder, "graph.ts"), source.join("\n"));
-      const options = ["--noEmit", "--ignoreConfig", "--strict", "--module", "nodenext"];
-      const plainly = ["--types", "", "--pretty", "false"];
-      const tsc = join(MODULES, ".bin", "tsc");
-      await promisify(execFile)(tsc, [...options, ...plainly, "graph.ts"], { cwd: folder });
-      return "";
-    } catch (error) {
-      return (error as { stdout: string }).stdout;
-    } finally {
-      await rm(folder, { recursive: true });
+    const directory = await mkdtemp(join(cache, "json-ld-"));
+    const files = Object.keys(graphs).map((name) => `${name}.ts`);
+    for (const [name, graph] of Object.entries(graphs)) {
+      const source = [
+        'import type { Graph } from "schema-dts";',
+        `export const graph: Graph = ${JSON.stringify(graph)};`,
+      ];
+      await writeFile(join(directory, `${name}.ts`), source.join("\n"));
     }
+    const options = ["--noEmit", "--ignoreConfig", "--strict", "--module", "nodenext"];
+    const output = ["--types", "", "--pretty", "false"];
+    const tsc = promisify(execFile)(
+      join(MODULES, ".bin", "tsc"),
+      [...options, ...output, ...files],
+      { cwd: directory },
+    );
+    const { stdout } = await tsc.catch((error: { stdout: string }) => error);
+    await rm(directory, { recursive: true });
+    // Each error begins with its file name, and may go on for several lines.
+    const errors = stdout.split(/^(?=\S)/m);
+    return Object.fromEntries(
+      Object.keys(graphs).map((name) => [
+        name,
+        errors.filter((error) => error.startsWith(`${name}.ts`)).join(""),
+      ]),
+    );
   }
 
   interface Graph {
     "@graph": { "@type": string }[];
   }
 
-  test("what the page says to search engines has the types of schema.org", async ({
-    landing,
-    page,
-  }) => {
+  test("the structured data has the types of schema.org", async ({ landing, page }) => {
     await landing.open();
-    const said = page.locator('script[type="application/ld+json"]');
-    await expect(said).toHaveCount(1);
-    const graph = JSON.parse((await said.textContent()) ?? "") as Graph;
+    const script = page.locator('script[type="application/ld+json"]');
+    await expect(script).toHaveCount(1);
+    const graph = JSON.parse((await script.textContent()) ?? "") as Graph;
     const types = graph["@graph"].map((node) => node["@type"]);
     expect(types).toContain("Organization");
     expect(types).toContain("WebSite");
-    expect(await typeErrors(graph)).toBe("");
-    // And the check tells what is not of schema.org.
+
+    // The other two graphs are wrong on purpose, and show that the check finds such errors.
     const [first, ...others] = graph["@graph"];
-    const invented = { ...graph, "@graph": [{ ...first, inventedProperty: "yes" }, ...others] };
-    expect(await typeErrors(invented)).toContain("inventedProperty");
-    const mistyped = { ...graph, "@graph": [{ ...first, url: 42 }, ...others] };
-    expect(await typeErrors(mistyped)).toContain("error TS");
+    const errors = await typeErrors({
+      page: graph,
+      invented: { ...graph, "@graph": [{ ...first, inventedProperty: "yes" }, ...others] },
+      mistyped: { ...graph, "@graph": [{ ...first, url: 42 }, ...others] },
+    });
+    expect(errors["page"]).toBe("");
+    expect(errors["invented"]).toContain("inventedProperty");
+    expect(errors["mistyped"]).toContain("error TS");
   });
 });

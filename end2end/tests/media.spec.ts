@@ -1,20 +1,25 @@
-/** The page in the reader's own colours, and on paper. */
-import { below, type Contrast, contrasts, contrastsWithWhite } from "../colours.ts";
-import { expect, test } from "../fixtures.ts";
+/** The page in the visitor's own colours, with more contrast, and in print. */
+import {
+  type Contrast,
+  measureContrast,
+  measureContrastWithWhite,
+  tooLow,
+} from "../support/contrast.ts";
+import { expect, test } from "../support/fixtures.ts";
 
-/** What is drawn by its lines; the washes behind them carry nothing. */
-const LINES =
+/** The lines of the drawings. Their washes, the areas of colour behind them, are decoration. */
+const DRAWN_LINES =
   ".scene :is(line, path, rect, circle):not(.wash, .night, .caret), .network :is(path, circle)";
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(`forced colours, ${colorScheme}`, { tag: "@once" }, () => {
+  test.describe(`forced colours from ${colorScheme}`, { tag: "@once" }, () => {
     test.use({ colorScheme, contextOptions: { forcedColors: "active" } });
 
-    test(`controls and toasts keep their borders in forced colours, ${colorScheme}`, async ({
+    test(`controls and toasts keep their borders in forced colours from ${colorScheme}`, async ({
       landing,
       page,
     }) => {
-      await landing.openRefusal();
+      await landing.openFormWithError();
       for (const selector of [".button", ".waitlist input", ".toast"]) {
         const borders = await page.locator(`${selector}:visible`).evaluateAll((nodes) =>
           nodes.map((node) => {
@@ -24,87 +29,86 @@ for (const colorScheme of ["light", "dark"] as const) {
         );
         const width = selector === ".toast" ? "2px" : "1px";
         expect(new Set(borders), selector).toEqual(new Set([`${width} solid`]));
-        const property = "border-top-color";
-        const on = "surroundings";
-        expect(below(3, await contrasts(page, { selector, property, on }))).toEqual([]);
+        const colours = { selector, property: "border-top-color", on: "parent" } as const;
+        expect(tooLow(3, await measureContrast(page, colours))).toEqual([]);
       }
     });
 
-    test(`every text is legible in forced colours, ${colorScheme}, the terminal too`, async ({
+    test(`all text is legible in forced colours from ${colorScheme}, also the terminal`, async ({
       landing,
       page,
     }) => {
       await page.clock.install();
       await landing.open();
       await landing.section("demo").scrollIntoViewIfNeeded();
-      await landing.ready("demo-terminal");
+      await landing.waitForIslands("demo-terminal");
       await expect(landing.shownLines).toHaveCount(0);
-      expect(below(4.5, await contrasts(page))).toEqual([]);
+      expect(tooLow(4.5, await measureContrast(page))).toEqual([]);
       await landing.playTerminal();
-      expect(below(4.5, await contrasts(page))).toEqual([]);
+      expect(tooLow(4.5, await measureContrast(page))).toEqual([]);
     });
 
-    test(`the drawings stand out from the page in forced colours, ${colorScheme}`, async ({
+    test(`the drawings are visible in forced colours from ${colorScheme}`, async ({
       landing,
       page,
     }) => {
       await landing.open();
-      const drawn = await contrasts(page, { selector: LINES, property: "stroke" });
-      expect(drawn.length).toBeGreaterThan(30);
-      expect(below(3, drawn)).toEqual([]);
+      const lines = await measureContrast(page, { selector: DRAWN_LINES, property: "stroke" });
+      expect(lines.length).toBeGreaterThan(30);
+      expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`the mark stands out from its square in forced colours, ${colorScheme}`, async ({
+    test(`the logo is visible on its square in forced colours from ${colorScheme}`, async ({
       landing,
       page,
     }) => {
       await landing.open();
-      // Its square is a shape, not a background; here it becomes one.
-      await page.locator(".mark").evaluateAll((marks) => {
-        for (const mark of marks as SVGElement[]) {
-          const square = mark.querySelector("rect");
-          if (square) mark.style.backgroundColor = getComputedStyle(square).fill;
+      // The square is an SVG shape. Make it a background, which the measurement takes into account.
+      await page.locator(".mark").evaluateAll((logos) => {
+        for (const logo of logos as SVGElement[]) {
+          const square = logo.querySelector("rect");
+          if (square) logo.style.backgroundColor = getComputedStyle(square).fill;
         }
       });
-      const marks = await contrasts(page, { selector: ".mark path", property: "stroke" });
-      expect(marks).toHaveLength(3);
-      expect(below(3, marks)).toEqual([]);
+      const lines = await measureContrast(page, { selector: ".mark path", property: "stroke" });
+      expect(lines).toHaveLength(3);
+      expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`the focus is seen on every control in forced colours, ${colorScheme}`, async ({
+    test(`every control shows its focus in forced colours from ${colorScheme}`, async ({
       landing,
       page,
     }) => {
-      await landing.openAlive();
+      await landing.openHydrated();
       for (let control = 0; control < (await landing.controls.count()); control += 1) {
         await page.keyboard.press("Tab");
         const focused = page.locator(":focus-visible");
         await expect(focused).toHaveCSS("outline-style", "solid");
         await expect(focused).toHaveCSS("outline-width", "2px");
-        const ring = { selector: ":focus-visible", property: "outline-color" };
-        expect(below(3, await contrasts(page, { ...ring, on: "surroundings" }))).toEqual([]);
+        const outline = await measureContrast(page, {
+          selector: ":focus-visible",
+          property: "outline-color",
+          on: "parent",
+        });
+        expect(tooLow(3, outline)).toEqual([]);
       }
     });
   });
 
-  test.describe(`on paper, from ${colorScheme}`, { tag: "@once" }, () => {
+  test.describe(`print from ${colorScheme}`, { tag: "@once" }, () => {
     test.use({ colorScheme });
 
-    test(`the page prints as ink on white, from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the page prints black on white from ${colorScheme}`, async ({ landing, page }) => {
       await page.clock.install();
       await landing.open();
       await landing.playTerminal();
       await page.emulateMedia({ media: "print" });
-      const texts = await contrastsWithWhite(page);
+      const texts = await measureContrastWithWhite(page);
       expect(texts.length).toBeGreaterThan(80);
-      const isDrawn = ({ what }: Contrast) => what.startsWith("text.");
-      expect(
-        below(
-          7,
-          texts.filter((text) => !isDrawn(text)),
-        ),
-      ).toEqual([]);
-      expect(below(4.5, texts.filter(isDrawn))).toEqual([]);
+      const isInDrawing = ({ name }: Contrast) => name.startsWith("text.");
+      const prose = texts.filter((text) => !isInDrawing(text));
+      expect(tooLow(7, prose)).toEqual([]);
+      expect(tooLow(4.5, texts.filter(isInDrawing))).toEqual([]);
       const backgrounds = await page
         .locator("html, body, body *")
         .evaluateAll((nodes) =>
@@ -116,24 +120,24 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect([...new Set(backgrounds)].filter((background) => !white.has(background))).toEqual([]);
     });
 
-    test(`drawings are seen on paper, from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the drawings print legibly from ${colorScheme}`, async ({ landing, page }) => {
       await landing.open();
       await page.emulateMedia({ media: "print" });
       const selector = ".scene :is(path, rect, circle):not(.wash, .night, .caret)";
-      const drawn = await contrastsWithWhite(page, { selector, property: "stroke" });
-      expect(drawn.length).toBeGreaterThan(30);
-      expect(below(3, drawn)).toEqual([]);
+      const lines = await measureContrastWithWhite(page, { selector, property: "stroke" });
+      expect(lines.length).toBeGreaterThan(30);
+      expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`nothing that floats or is clicked prints, and all lines do, from ${colorScheme}`, async ({
+    test(`the terminal prints all lines, and no header, toast or button prints, from ${colorScheme}`, async ({
       landing,
       page,
     }) => {
       await landing.openForm();
       await landing.submit.click();
-      await landing.keepToast();
+      await landing.keepToastOpen();
       await page.emulateMedia({ media: "print" });
-      await expect(landing.bar).toBeHidden();
+      await expect(landing.header).toBeHidden();
       await expect(landing.toasts).toBeHidden();
       for (const button of await page.locator(".button").all()) await expect(button).toBeHidden();
       await expect(landing.lines).toHaveCount(9);
@@ -143,7 +147,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       }
     });
 
-    test(`the page makes a PDF, from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the page prints as a PDF from ${colorScheme}`, async ({ landing, page }) => {
       await landing.open();
       const pdf = await page.pdf({ format: "A4" });
       expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");
@@ -153,3 +157,25 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   });
 }
+
+test("every line of the terminal prints black, and the header does not print", async ({
+  landing,
+  page,
+}) => {
+  await landing.open();
+  await page.emulateMedia({ media: "print" });
+  await expect(landing.header).toBeHidden();
+  const colours = await landing.lines.evaluateAll((lines) =>
+    lines.map((line) => getComputedStyle(line).color),
+  );
+  expect(new Set(colours)).toEqual(new Set(["rgb(0, 0, 0)"]));
+});
+
+test("more contrast strengthens the hairlines", { tag: "@once" }, async ({ landing, page }) => {
+  await landing.open();
+  const lineColour = () =>
+    page.locator(".footer").evaluate((footer) => getComputedStyle(footer).borderTopColor);
+  const normal = await lineColour();
+  await page.emulateMedia({ contrast: "more" });
+  expect(await lineColour()).not.toBe(normal);
+});

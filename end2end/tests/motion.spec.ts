@@ -1,14 +1,13 @@
-/** What moves: only what costs no layout, nothing for those who asked for none, and each state of a
- * control so that it is seen. */
+/** Animations change only transform and opacity, reduced motion turns them off, and every state of a control is visible. */
 import type { Locator, Page } from "@playwright/test";
-import { expect, freshAddress, test } from "../fixtures.ts";
-import type { LandingPage } from "../landing-page.ts";
+import { expect, test, uniqueEmail } from "../support/fixtures.ts";
+import { boundingBox, type LandingPage } from "../support/landing-page.ts";
 
-/** What a browser animates without laying out or painting anew. */
-const CHEAP = ["transform", "opacity"];
+/** Properties that browsers animate without a new layout or paint. */
+const COMPOSITED = ["opacity", "transform"];
 
 test.describe("style sheets", { tag: "@once" }, () => {
-  test("every transition and every keyframe touches only transform and opacity", async ({
+  test("every transition and keyframe changes only transform and opacity", async ({
     landing,
     page,
   }) => {
@@ -16,112 +15,108 @@ test.describe("style sheets", { tag: "@once" }, () => {
     const { transitions, keyframes } = await page.evaluate(() => {
       const transitions: string[] = [];
       const keyframes: string[] = [];
-      /** The property of each part; without one a transition is of all. */
-      function propertiesOf(transition: string): string[] {
-        const parts = transition.replaceAll(/\([^()]*\)/g, "").split(",");
-        const other = /^(ease|linear|step|normal|allow-discrete|var|cubic|[\d.-]+m?s)/;
+      /** Returns the property of each part of a shorthand. A part without a property means `all`. */
+      function transitionProperties(shorthand: string): string[] {
+        const parts = shorthand.replaceAll(/\([^()]*\)/g, "").split(",");
+        const otherValue = /^(ease|linear|step|normal|allow-discrete|var|cubic|[\d.-]+m?s)/;
         return parts.map((part) => {
-          return (
-            part
-              .trim()
-              .split(/\s+/)
-              .find((word) => !other.test(word)) ?? "all"
-          );
+          const values = part.trim().split(/\s+/);
+          return values.find((value) => !otherValue.test(value)) ?? "all";
         });
       }
-      /** Also those within layers, media, containers and other rules. */
-      function walk(rules: CSSRuleList | CSSRule[]) {
+      /** Visits rules, including those nested in layers, media queries, containers and other rules. */
+      function visit(rules: CSSRuleList | CSSRule[]) {
         for (const rule of rules) {
           if (rule instanceof CSSKeyframeRule) keyframes.push(...rule.style);
           if (rule instanceof CSSStyleRule || rule.constructor.name === "CSSNestedDeclarations") {
             const { style } = rule as CSSStyleRule;
-            // With a variable in it, a shorthand has no longhands yet.
+            // A shorthand with a variable has no longhands yet.
             const written = style.transition || style.transitionProperty;
-            if (written) transitions.push(...propertiesOf(written));
+            if (written) transitions.push(...transitionProperties(written));
           }
-          if ("cssRules" in rule) walk(rule.cssRules as CSSRuleList);
-          if (rule instanceof CSSImportRule && rule.styleSheet) walk(rule.styleSheet.cssRules);
+          if ("cssRules" in rule) visit(rule.cssRules as CSSRuleList);
+          if (rule instanceof CSSImportRule && rule.styleSheet) visit(rule.styleSheet.cssRules);
         }
       }
       for (const sheet of [...document.styleSheets, ...document.adoptedStyleSheets]) {
-        walk(sheet.cssRules);
+        visit(sheet.cssRules);
       }
       return { transitions, keyframes };
     });
     expect(transitions.length).toBeGreaterThan(3);
     expect(keyframes.length).toBeGreaterThan(1);
-    const touched = new Set([...transitions, ...keyframes]);
-    for (const harmless of ["none", "animation-timing-function"]) touched.delete(harmless);
-    expect([...touched].sort()).toEqual(CHEAP.toSorted());
+    const properties = new Set([...transitions, ...keyframes]);
+    for (const neutral of ["none", "animation-timing-function"]) properties.delete(neutral);
+    expect([...properties].sort()).toEqual(COMPOSITED);
   });
 
-  test("what really runs touches only transform and opacity too", async ({ landing, page }) => {
-    const ran = await recordMotion(page);
-    await throughAllStates(page, landing);
-    const properties = (await ran()).map((motion) => motion.split(" ")[0]);
-    expect(properties.length).toBeGreaterThan(2);
-    const isKeyframes = (name: string | undefined) => ["toast-in", "busy"].includes(name ?? "");
-    const others = properties.filter((name) => !isKeyframes(name) && !CHEAP.includes(name ?? ""));
-    expect(others).toEqual([]);
+  test("the animations that run change only transform and opacity", async ({ landing, page }) => {
+    const animations = await recordAnimations(page);
+    await visitAllStates(page, landing);
+    const names = (await animations()).map((animation) => animation.split(" ")[0] ?? "");
+    expect(names.length).toBeGreaterThan(2);
+    const allowed = [...COMPOSITED, "toast-in", "busy"];
+    expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
   });
 });
 
 test.describe("reduced motion", { tag: "@once" }, () => {
   test.use({ contextOptions: { reducedMotion: "reduce" } });
 
-  test("under reduced motion nothing moves in any state", async ({ landing, page }) => {
-    const ran = await recordMotion(page);
-    await throughAllStates(page, landing);
-    expect(await ran()).toEqual([]);
+  test("with reduced motion nothing is animated in any state", async ({ landing, page }) => {
+    const animations = await recordAnimations(page);
+    await visitAllStates(page, landing);
+    expect(await animations()).toEqual([]);
   });
 });
 
 for (const width of [320, 390, 1280]) {
   test(
-    `the button keeps its width to the pixel, idle, busy and idle again, at ${width} px`,
+    `the button keeps its size while it is busy and afterwards at ${width} px`,
     { tag: "@once" },
     async ({ landing, page }) => {
       await page.setViewportSize({ width, height: 800 });
-      const letGo = await landing.hold("**/api/waitlist");
+      const release = await landing.holdRequests("**/api/waitlist");
       await landing.openForm();
-      const idle = await landing.submit.boundingBox();
-      const field = await landing.email.boundingBox();
-      await landing.join(freshAddress());
+      const button = await boundingBox(landing.submit);
+      const field = await boundingBox(landing.email);
+      await landing.signUp(uniqueEmail());
       await expect(landing.submit).toHaveText("Adding...");
-      expect((await landing.submit.boundingBox())?.width).toBe(idle?.width);
-      expect((await landing.submit.boundingBox())?.height).toBe(idle?.height);
-      expect((await landing.email.boundingBox())?.width).toBe(field?.width);
-      letGo();
+      const busy = await boundingBox(landing.submit);
+      expect(busy.width).toBe(button.width);
+      expect(busy.height).toBe(button.height);
+      expect((await boundingBox(landing.email)).width).toBe(field.width);
+      release();
       await expect(landing.submit).toHaveText("Join the Waitlist");
-      expect((await landing.submit.boundingBox())?.width).toBe(idle?.width);
+      expect((await boundingBox(landing.submit)).width).toBe(button.width);
     },
   );
 }
 
 test.describe("states", { tag: "@once" }, () => {
-  /** The control as a picture, when all that moves has come to its end. */
-  async function picture(control: Locator): Promise<string> {
+  /** Returns a screenshot of a control, after its animations have ended. */
+  async function screenshot(control: Locator): Promise<string> {
     return (await control.screenshot({ animations: "disabled", caret: "hide" })).toString("base64");
   }
 
-  /** Under the pointer a control looks different, and pressed it moves. */
+  /** Checks that a hovered control looks different and a pressed one moves. */
   async function expectStates(page: Page, control: Locator): Promise<void> {
     await control.scrollIntoViewIfNeeded();
     await page.mouse.move(0, 0);
-    const idle = await picture(control);
-    expect(await picture(control), "two pictures of the same").toBe(idle);
+    const idle = await screenshot(control);
+    expect(await screenshot(control), "a second screenshot").toBe(idle);
     await expect(control).not.toHaveCSS("transform", /matrix/);
     await control.hover();
-    expect((await picture(control)) === idle, "hovered looks as idle").toBe(false);
+    expect((await screenshot(control)) === idle, "looks idle while hovered").toBe(false);
     await page.mouse.down();
     await expect(control).toHaveCSS("transform", /matrix/);
     await page.mouse.up();
   }
 
-  test("buttons and links answer the pointer", async ({ landing, page }) => {
+  test("buttons and links respond to the pointer", async ({ landing, page }) => {
     await page.emulateMedia({ reducedMotion: "reduce" });
     await landing.openForm();
-    // A click scrolls on: the lower ones come last.
+    // A click scrolls down the page, so the controls are tested from top to bottom.
     for (const name of ["Get Started", "Launch Your AI Agent", "Watch Demo"]) {
       await expectStates(page, page.getByRole("link", { name }));
     }
@@ -132,75 +127,75 @@ test.describe("states", { tag: "@once" }, () => {
       page.getByRole("link", { name: "Follow the launch" }),
     ]) {
       await page.mouse.move(0, 0);
-      const idle = await picture(link);
+      const idle = await screenshot(link);
       await link.hover();
-      expect((await picture(link)) === idle, "hovered looks as idle").toBe(false);
+      expect((await screenshot(link)) === idle, "looks idle while hovered").toBe(false);
     }
   });
 
-  test("the form shows that it is busy, refused and taken", async ({ landing, page }) => {
-    const letGo = await landing.hold("**/api/waitlist");
+  test("the form shows its idle, error, busy and success states", async ({ landing, page }) => {
+    const release = await landing.holdRequests("**/api/waitlist");
     await landing.openForm();
     await page.mouse.move(0, 0);
-    const colour = () => landing.email.evaluate((node) => getComputedStyle(node).borderTopColor);
-    const pictures = async () => ({
-      field: await picture(landing.email),
-      button: await picture(landing.submit),
-      border: await colour(),
+    const appearance = async () => ({
+      field: await screenshot(landing.email),
+      button: await screenshot(landing.submit),
+      border: await landing.email.evaluate((node) => getComputedStyle(node).borderTopColor),
       fill: await landing.submit.evaluate((node) => getComputedStyle(node).backgroundColor),
     });
-    const idle = await pictures();
+    const idle = await appearance();
 
     await landing.email.press("Enter");
     await expect(landing.email).toHaveAttribute("aria-invalid", "true");
     await landing.email.blur();
-    const refused = await pictures();
-    await landing.email.fill(freshAddress());
+    const error = await appearance();
+    await landing.email.fill(uniqueEmail());
     await expect(landing.email).toHaveAttribute("aria-invalid", "false");
 
     await landing.email.press("Enter");
     await expect(landing.form).toHaveAttribute("aria-busy", "true");
-    const busy = await pictures();
+    const busy = await appearance();
 
-    letGo();
+    release();
     await expect(landing.form).toHaveAttribute("data-outcome", "joined");
     await expect(landing.submit).toBeFocused();
     await landing.submit.blur();
-    const joined = await pictures();
+    const success = await appearance();
 
-    for (const [name, state] of Object.entries({ refused, busy, joined })) {
-      expect(state.field === idle.field, `the field when ${name}`).toBe(false);
+    for (const [name, state] of Object.entries({ error, busy, success })) {
+      expect(state.field === idle.field, `the field looks idle: ${name}`).toBe(false);
     }
-    expect(new Set([idle, refused, joined].map(({ border }) => border)).size).toBe(3);
-    expect(busy.button === idle.button, "the button when busy").toBe(false);
-    // Beside a toast Chromium blends the button's edges differently.
-    expect(joined.fill, "the button when joined").toBe(idle.fill);
+    expect(new Set([idle, error, success].map(({ border }) => border)).size).toBe(3);
+    expect(busy.button === idle.button, "the button looks idle: busy").toBe(false);
+    // Not the screenshots: next to a toast Chromium blends the button's edges differently.
+    expect(success.fill, "the button after a sign-up").toBe(idle.fill);
   });
 });
 
-/** Everything that begins to move from now on, and all that moves at the end. */
-async function recordMotion(page: Page): Promise<() => Promise<string[]>> {
+/** Records all transitions and animations from now on. The returned function adds those that still run. */
+async function recordAnimations(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
-    const moved: string[] = [];
-    const note = (what: string, target: EventTarget | null) =>
-      moved.push(`${what} ${target instanceof Element ? target.outerHTML.slice(0, 60) : ""}`);
-    addEventListener("transitionrun", (e) => note(e.propertyName, e.target), true);
-    addEventListener("animationstart", (e) => note(e.animationName, e.target), true);
-    Object.assign(window, { moved });
+    const started: string[] = [];
+    const record = (name: string, target: EventTarget | null) =>
+      started.push(`${name} ${target instanceof Element ? target.outerHTML.slice(0, 60) : ""}`);
+    addEventListener("transitionrun", (e) => record(e.propertyName, e.target), true);
+    addEventListener("animationstart", (e) => record(e.animationName, e.target), true);
+    Object.assign(window, { startedAnimations: started });
   });
   return () =>
     page.evaluate(() => {
+      const { startedAnimations } = window as unknown as { startedAnimations: string[] };
       const running = document.getAnimations().map((animation) => {
         if (animation instanceof CSSTransition) return animation.transitionProperty;
         return animation instanceof CSSAnimation ? animation.animationName : animation.id;
       });
-      return [...(window as unknown as { moved: string[] }).moved, ...running];
+      return [...startedAnimations, ...running];
     });
 }
 
-/** Hovers, presses, scrolls, plays, is refused, waits, succeeds, swipes and closes. */
-async function throughAllStates(page: Page, landing: LandingPage): Promise<void> {
-  const letGo = await landing.hold("**/api/waitlist");
+/** Brings the page into every state that is animated: hover, press, terminal, error, swipe, busy, success. */
+async function visitAllStates(page: Page, landing: LandingPage): Promise<void> {
+  const release = await landing.holdRequests("**/api/waitlist");
   await landing.open();
   for (const control of await page.locator("header, .hero").locator(landing.controls).all()) {
     await control.hover();
@@ -211,20 +206,18 @@ async function throughAllStates(page: Page, landing: LandingPage): Promise<void>
   await landing.terminal.scrollIntoViewIfNeeded();
   await expect(landing.shownLines).not.toHaveCount(0);
   await landing.section("contact").scrollIntoViewIfNeeded();
-  await landing.ready("waitlist-form");
-  await landing.ready("toaster");
+  await landing.waitForIslands("waitlist-form", "toaster");
   await landing.submit.click();
-  const box = await landing.toasts.boundingBox();
-  if (!box) throw new Error("there is no toast");
-  await page.mouse.move(box.x + 40, box.y + box.height / 2);
+  const toast = await boundingBox(landing.toasts);
+  await page.mouse.move(toast.x + 40, toast.y + toast.height / 2);
   await page.mouse.down();
-  await page.mouse.move(box.x + 70, box.y + box.height / 2, { steps: 6 });
+  await page.mouse.move(toast.x + 70, toast.y + toast.height / 2, { steps: 6 });
   await page.mouse.up();
   await expect(landing.toasts).toHaveAttribute("data-swipe", "cancel");
-  await landing.join(freshAddress());
+  await landing.signUp(uniqueEmail());
   await expect(landing.form).toHaveAttribute("aria-busy", "true");
-  await landing.observersTold();
-  letGo();
+  await landing.waitForIntersectionObservers();
+  release();
   await expect(landing.toasts).toContainText("Success!");
   await landing.openTooltip();
   await landing.toasts.getByRole("button").click();

@@ -1,50 +1,48 @@
-/** What programs and other sites may not do to the page, and what its policy keeps scripts from. */
+/** Protection from bots, from other sites, and from scripts injected into the page. */
 import type { Page } from "@playwright/test";
-import { expect, freshAddress, Site, test } from "../fixtures.ts";
+import { expect, startSite, test, uniqueEmail } from "../support/fixtures.ts";
 
-const trap = (page: Page) => page.locator("input[name=topic]");
+/** The hidden field that only bots fill in. */
+const honeypot = (page: Page) => page.locator("input[name=topic]");
 
-/** As a program does that looks for every field. */
-const fillTrap = (page: Page) =>
-  trap(page).evaluate((field: HTMLInputElement) => {
-    field.value = "cheap pills";
-  });
+const SPAM = "cheap pills";
 
-test("a program that fills in every field is told that it has joined, and is not listed", async ({
+test("a bot that fills in the honeypot sees a success, but is not listed", async ({
   landing,
   page,
   site,
 }) => {
   await landing.openForm();
-  await fillTrap(page);
-  const email = freshAddress();
-  await landing.join(email);
+  await honeypot(page).evaluate((field: HTMLInputElement, value) => {
+    field.value = value;
+  }, SPAM);
+  const email = uniqueEmail();
+  await landing.signUp(email);
   await expect(landing.toasts).toContainText("You've been added to the waitlist.");
   await expect(landing.email).toHaveValue("");
-  expect(await site.join(email), "not listed before").toBe(201);
+  expect(await site.signUp(email), "a first sign-up").toBe(201);
 });
 
 test(
-  "so it is where the form posts itself",
+  "a bot that posts the honeypot without JavaScript sees a success, but is not listed",
   { tag: "@no-javascript" },
   async ({ landing, page, site }) => {
     await landing.open();
-    const email = freshAddress();
-    const form = { email, topic: "cheap pills" };
-    const answer = await page.request.post("/", { form });
-    expect(answer.url()).toContain("/?joined");
-    expect(await answer.text()).toContain("You've been added to the waitlist.");
-    expect(await site.join(email), "not listed before").toBe(201);
+    const email = uniqueEmail();
+    const response = await page.request.post("/", { form: { email, topic: SPAM } });
+    expect(response.url()).toContain("/?joined");
+    expect(await response.text()).toContain("You've been added to the waitlist.");
+    expect(await site.signUp(email), "a first sign-up").toBe(201);
   },
 );
 
 test(
-  "people never meet that field, by eye, by keyboard or by screen reader",
-  { tag: "@everybody" },
+  "the honeypot is hidden from sight, keyboard and screen readers",
+  { tag: "@everywhere" },
   async ({ landing, page }) => {
     await landing.open();
-    await expect(trap(page)).toHaveCount(1);
-    await expect(trap(page)).toBeHidden();
+    await expect(honeypot(page)).toHaveCount(1);
+    await expect(honeypot(page)).toBeHidden();
     await expect(landing.form.getByRole("textbox")).toHaveCount(1);
     expect(await landing.form.ariaSnapshot()).not.toContain("Leave this empty");
     await landing.email.focus();
@@ -53,19 +51,18 @@ test(
   },
 );
 
-test.describe("too many tries", () => {
+test.describe("the rate limit", () => {
   test.use({ expectedConsole: /Failed to load resource/ });
 
-  test("are told as any other failure, and what was typed stays", async ({ landing, page }) => {
-    const site = await Site.start("--signups-per-minute", "1");
+  test("shows the general error and keeps the address", async ({ landing, page }) => {
+    const site = await startSite("--signups-per-minute", "1");
     await page.goto(site.origin);
     await landing.section("contact").scrollIntoViewIfNeeded();
-    await landing.ready("waitlist-form");
-    await landing.ready("toaster");
-    await landing.join(freshAddress());
+    await landing.waitForIslands("waitlist-form", "toaster");
+    await landing.signUp(uniqueEmail());
     await expect(landing.toasts).toContainText("Success!");
-    const second = freshAddress();
-    await landing.join(second);
+    const second = uniqueEmail();
+    await landing.signUp(second);
     await expect(landing.toasts).toHaveText("Error Failed to add to waitlist. Please try again.");
     await expect(landing.email).toHaveValue(second);
     expect(await site.count()).toBe(1);
@@ -76,8 +73,8 @@ test.describe("too many tries", () => {
 test.describe("another site", () => {
   test.use({ expectedConsole: /Failed to load|frame-ancestors|Refused to|violates/ });
 
-  test("can not sign its visitors up", async ({ page, site }) => {
-    const email = freshAddress();
+  test("cannot sign up its visitors", async ({ page, site }) => {
+    const email = uniqueEmail();
     await page.route("http://evil.test/", (route) =>
       route.fulfill({
         contentType: "text/html",
@@ -86,13 +83,13 @@ test.describe("another site", () => {
       }),
     );
     await page.goto("http://evil.test/");
-    const answer = page.waitForResponse(`${site.origin}/`);
+    const response = page.waitForResponse(`${site.origin}/`);
     await page.getByRole("button").click();
-    expect((await answer).status()).toBe(403);
-    expect(await site.join(email), "not listed before").toBe(201);
+    expect((await response).status()).toBe(403);
+    expect(await site.signUp(email), "a first sign-up").toBe(201);
   });
 
-  test("can not show the page in a frame", async ({ page, site }) => {
+  test("cannot show the page in a frame", async ({ page, site }) => {
     await page.route("http://evil.test/", (route) =>
       route.fulfill({ contentType: "text/html", body: `<iframe src="${site.origin}/"></iframe>` }),
     );
@@ -101,12 +98,12 @@ test.describe("another site", () => {
   });
 });
 
-test.describe("a script that got into the page", () => {
+test.describe("an injected script", () => {
   test.use({ expectedConsole: /Content Security Policy|Trusted|violates|refused/i });
 
-  test("runs nothing of its own and reaches nobody", async ({ landing, page }) => {
+  test("cannot run code or send data to another site", async ({ landing, page }) => {
     await landing.openForm();
-    const got = await page.evaluate(async () => {
+    const results = await page.evaluate(async () => {
       const outcome = (attempt: () => unknown) => {
         try {
           return String(attempt());
@@ -120,11 +117,11 @@ test.describe("a script that got into the page", () => {
       return {
         inline: "ran" in window,
         markup: outcome(() => (document.body.lastElementChild!.innerHTML = "<b>x</b>")),
-        // Later, because what the test's own call runs is let through.
+        // In a timer, because the policy does not apply to code that Playwright evaluates.
         evaluated: await new Promise<string>((resolve) => {
           setTimeout(() => resolve(outcome(() => new Function("return 1")())));
         }),
-        elsewhere: await fetch("https://evil.test/").then(String, (error: Error) => error.name),
+        otherSite: await fetch("https://evil.test/").then(String, (error: Error) => error.name),
         base: outcome(() => {
           const base = Object.assign(document.createElement("base"), {
             href: "https://evil.test/",
@@ -134,24 +131,24 @@ test.describe("a script that got into the page", () => {
         }),
       };
     });
-    expect(got).toEqual({
+    expect(results).toEqual({
       inline: false,
       markup: "TypeError",
       evaluated: "EvalError",
-      elsewhere: "TypeError",
+      otherSite: "TypeError",
       base: "false",
     });
   });
 });
 
-test("an address is typed in any script, and is one in each of its spellings", async ({
+test("an international domain is accepted, and all its spellings are one address", async ({
   landing,
   site,
 }) => {
   await landing.openForm();
-  const name = freshAddress().split("@")[0];
-  await landing.join(`${name}@bücher.example`);
+  const name = uniqueEmail().split("@")[0];
+  await landing.signUp(`${name}@bücher.example`);
   await expect(landing.toasts).toContainText("Success!");
-  expect(await site.join(`${name}@BÜCHER.example`)).toBe(409);
-  expect(await site.join(`${name}@xn--bcher-kva.example`)).toBe(409);
+  expect(await site.signUp(`${name}@BÜCHER.example`)).toBe(409);
+  expect(await site.signUp(`${name}@xn--bcher-kva.example`)).toBe(409);
 });

@@ -1,7 +1,8 @@
 /** Spec §4 and §9: toasts and tooltips. */
-import { expect, test } from "../fixtures.ts";
+import { expect, test } from "../support/fixtures.ts";
+import { boundingBox } from "../support/landing-page.ts";
 
-test("§9 one toast at a time", async ({ landing }) => {
+test("§9 at most one toast is visible", async ({ landing }) => {
   await landing.openForm();
   await landing.submit.click();
   await expect(landing.toasts).toHaveCount(1);
@@ -11,7 +12,7 @@ test("§9 one toast at a time", async ({ landing }) => {
   await expect(landing.toasts).toHaveCount(1);
 });
 
-test("§9 a toast shows for 5000 ms", async ({ landing, page }) => {
+test("§9 a toast is visible for 5000 ms", async ({ landing, page }) => {
   await page.clock.install();
   await landing.openForm();
   await page.mouse.move(5, 300);
@@ -25,7 +26,7 @@ test("§9 a toast shows for 5000 ms", async ({ landing, page }) => {
   await expect(landing.toasts).toHaveCount(0);
 });
 
-test("§9 F8 goes to the toasts, and the toast can be closed from there", async ({
+test("§9 F8 focuses the toasts, and the keyboard closes one from there", async ({
   landing,
   page,
 }) => {
@@ -42,18 +43,17 @@ test("§9 F8 goes to the toasts, and the toast can be closed from there", async 
   await expect(landing.toasts).toHaveCount(0);
 });
 
-test("§9 a swipe of 50 px to the right dismisses a toast, a shorter one does not", async ({
+test("§9 a swipe of 50 px to the right closes a toast, a shorter one does not", async ({
   landing,
   page,
 }) => {
   await landing.openForm();
   await landing.submit.click();
-  const swipe = async (by: number) => {
-    const box = await landing.toasts.boundingBox();
-    if (!box) throw new Error("there is no toast");
-    await page.mouse.move(box.x + 40, box.y + box.height / 2);
+  const swipe = async (distance: number) => {
+    const toast = await boundingBox(landing.toasts);
+    await page.mouse.move(toast.x + 40, toast.y + toast.height / 2);
     await page.mouse.down();
-    await page.mouse.move(box.x + 40 + by, box.y + box.height / 2, { steps: 6 });
+    await page.mouse.move(toast.x + 40 + distance, toast.y + toast.height / 2, { steps: 6 });
     await page.mouse.up();
   };
   await swipe(40);
@@ -66,15 +66,15 @@ test("§9 a swipe of 50 px to the right dismisses a toast, a shorter one does no
 test("§4 a toast is announced once, politely", async ({ landing, page }) => {
   await landing.openForm();
   await landing.submit.click();
-  const announced = page.locator("[role=status][aria-live=polite]", {
+  const announcement = page.locator("[role=status][aria-live=polite]", {
     hasText: "Please enter your email address",
   });
-  await expect(announced).toHaveCount(1);
+  await expect(announcement).toHaveCount(1);
   await expect(page.locator("[aria-live=assertive]")).toHaveCount(0);
 });
 
 test.describe("§9 tooltips", { tag: "@hover" }, () => {
-  test("§9 a tooltip opens after 700 ms, the next one at once within 300 ms", async ({
+  test("§9 a tooltip opens after 700 ms, or at once within 300 ms of the previous one", async ({
     landing,
     page,
   }) => {
@@ -84,7 +84,7 @@ test.describe("§9 tooltips", { tag: "@hover" }, () => {
     const social = page.getByRole("link", { name: "Follow the launch" });
     const tooltip = page.getByRole("tooltip");
     await mail.scrollIntoViewIfNeeded();
-    await landing.ready("contact-links");
+    await landing.waitForIslands("contact-links");
     await page.mouse.move(5, 300);
     await page.clock.pauseAt(Date.now() + 3_600_000);
 
@@ -94,7 +94,7 @@ test.describe("§9 tooltips", { tag: "@hover" }, () => {
     await page.clock.runFor(1);
     await expect(tooltip).toHaveText("Opens your email app");
 
-    // In steps: the first move makes the way from link to tooltip, the next leaves it.
+    // In steps: Radix first sees the pointer on its way to the tooltip, then outside that path.
     await page.mouse.move(5, 300, { steps: 3 });
     await page.clock.runFor(200);
     await expect(tooltip).toHaveCount(0);
@@ -110,22 +110,21 @@ test.describe("§9 tooltips", { tag: "@hover" }, () => {
     await expect(tooltip).toHaveCount(0);
   });
 
-  test("§9 a tooltip stands 4 px from its link, and opens on focus too", async ({
-    landing,
-    page,
-  }) => {
+  test("§9 a tooltip also opens on focus, 4 px from its link", async ({ landing, page }) => {
     await landing.open();
     const mail = page.getByRole("link", { name: "Email us" });
     await mail.scrollIntoViewIfNeeded();
-    await landing.ready("contact-links");
+    await landing.waitForIslands("contact-links");
     await landing.submit.focus();
     await page.keyboard.press("Tab");
     await expect(mail).toBeFocused();
     await expect(page.getByRole("tooltip")).toHaveCount(1);
-    const link = await mail.boundingBox();
-    const tip = await page.locator(".tooltip").boundingBox();
-    if (!link || !tip) throw new Error("the link or its tooltip is not there");
-    const gap = tip.y > link.y ? tip.y - (link.y + link.height) : link.y - (tip.y + tip.height);
+    const link = await boundingBox(mail);
+    const tooltip = await boundingBox(page.locator(".tooltip"));
+    const gap =
+      tooltip.y > link.y
+        ? tooltip.y - (link.y + link.height)
+        : link.y - (tooltip.y + tooltip.height);
     expect(Math.round(gap)).toBe(4);
   });
 });

@@ -1,9 +1,9 @@
-/** What a visitor's network sees: the bytes of a file, and which request waits for which. */
+/** What the page transfers: sizes, file names, requests, and which request waits for which. */
 import { get } from "node:http";
 import type { Page } from "@playwright/test";
 
-/** The bytes of an answer as they travel to a browser, without its headers. */
-export function bytesOf(url: string): Promise<number> {
+/** Returns the size of a compressed response body, in bytes. */
+export function transferSize(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { "Accept-Encoding": "br" } }, (response) => {
       let bytes = 0;
@@ -18,10 +18,17 @@ export function bytesOf(url: string): Promise<number> {
   });
 }
 
-/** A file without its folder and its hash: `landing.js`, `boot.js`, `prose.woff2`. */
-export function plainName(url: string): string {
+/** Returns a file name without its directory and its hash: `landing.js`, `boot.js`, `newsreader.woff2`. */
+export function unhashedName(url: string): string {
   const name = new URL(url).pathname.split("/").at(-1) ?? "";
   return name.replace(/[.-][\w-]{8,}(?=\.\w+$)/, "");
+}
+
+/** Records the URL of every request from now on. */
+export function recordRequests(page: Page): string[] {
+  const urls: string[] = [];
+  page.on("request", (request) => urls.push(request.url()));
+  return urls;
 }
 
 interface Initiator {
@@ -29,17 +36,19 @@ interface Initiator {
   stack?: { callFrames: { url: string }[] };
 }
 
-/** By URL path, how many requests had to be answered before this one could be sent: 0 for the page,
- * 1 for what its HTML names. */
-export async function watchChain(page: Page): Promise<Map<string, number>> {
+/**
+ * Records how deep in the request chain each URL path is: 0 for the page, 1 for what its HTML names,
+ * 2 for what those files request.
+ */
+export async function recordRequestDepths(page: Page): Promise<Map<string, number>> {
   const depths = new Map<string, number>();
   const depthOf = (url: string | undefined) => depths.get(new URL(url ?? page.url()).pathname) ?? 0;
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Network.enable");
   devtools.on("Network.requestWillBeSent", ({ request, initiator, type }) => {
     const { url, stack }: Initiator = initiator;
-    const asker = stack?.callFrames[0]?.url ?? url;
-    const depth = type === "Document" ? 0 : depthOf(asker) + 1;
+    const initiatorUrl = stack?.callFrames[0]?.url ?? url;
+    const depth = type === "Document" ? 0 : depthOf(initiatorUrl) + 1;
     const { pathname } = new URL(request.url);
     if (!depths.has(pathname)) depths.set(pathname, depth);
   });

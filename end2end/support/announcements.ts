@@ -1,4 +1,4 @@
-/** What a screen reader is told without having been asked. */
+/** Records what a screen reader announces: text that appears in live regions. */
 import type { Page } from "@playwright/test";
 
 export interface Announcement {
@@ -12,9 +12,11 @@ declare global {
   }
 }
 
-/** Notes from the beginning what live regions say: each time that text comes into one, or a region
- * comes with text. What is taken away is not said. */
-export async function listen(page: Page): Promise<void> {
+/**
+ * Starts recording before the page loads. An announcement is text that is added to a live region,
+ * or a live region that is added with text. Removals are not announced.
+ */
+export async function recordAnnouncements(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const announcements: Announcement[] = [];
     window.announcements = announcements;
@@ -27,21 +29,21 @@ export async function listen(page: Page): Promise<void> {
     const elementOf = (node: Node) => (node instanceof Element ? node : node.parentElement);
 
     new MutationObserver((changes) => {
-      // One region says one thing, of however many parts.
-      const speaking = new Set<Element>();
+      // A region announces its whole text once, even if several parts of it change together.
+      const changedRegions = new Set<Element>();
       for (const { type, target, addedNodes, oldValue } of changes) {
         if (type === "characterData" && oldValue === target.nodeValue) continue;
-        const spoken = type === "childList" ? [...addedNodes] : [target];
-        for (const node of spoken) {
+        const changedNodes = type === "childList" ? [...addedNodes] : [target];
+        for (const node of changedNodes) {
           if (!node.textContent?.trim() || !node.isConnected) continue;
-          const around = elementOf(node)?.closest(LIVE);
-          if (around) speaking.add(around);
+          const region = elementOf(node)?.closest(LIVE);
+          if (region) changedRegions.add(region);
           else if (node instanceof Element) {
-            for (const region of node.querySelectorAll(LIVE)) speaking.add(region);
+            for (const inner of node.querySelectorAll(LIVE)) changedRegions.add(inner);
           }
         }
       }
-      for (const region of speaking) {
+      for (const region of changedRegions) {
         const text = region.textContent?.trim().replaceAll(/\s+/g, " ");
         const politeness = politenessOf(region);
         if (text && politeness !== "off") announcements.push({ politeness, text });
@@ -55,7 +57,7 @@ export async function listen(page: Page): Promise<void> {
   });
 }
 
-/** What has been said since the last time that one asked. */
-export function heard(page: Page): Promise<Announcement[]> {
+/** Returns the announcements since the last call. */
+export function takeAnnouncements(page: Page): Promise<Announcement[]> {
   return page.evaluate(() => window.announcements?.splice(0) ?? []);
 }

@@ -1,0 +1,96 @@
+/** The `test` that every spec imports. It adds a site, the landing page, and a check of the console. */
+import { test as base, expect, type Page } from "@playwright/test";
+import { LandingPage } from "./landing-page.ts";
+import { Site } from "./site.mjs";
+
+interface TestFixtures {
+  /** Console messages that a test causes on purpose. */
+  expectedConsole: RegExp;
+  /** The landing page, not yet opened. */
+  landing: LandingPage;
+  /** The landing page, opened once per worker. Tests may read it, but not change it. */
+  readOnlyLanding: LandingPage;
+}
+
+interface WorkerFixtures {
+  site: Site;
+  sharedPage: { page: Page; consoleErrors: string[] };
+}
+
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  site: [
+    async ({}, use) => {
+      const site = await startSite();
+      await use(site);
+      await site.stop();
+    },
+    { scope: "worker" },
+  ],
+  baseURL: ({ site }, use) => use(site.origin),
+  expectedConsole: [/(?!)/, { option: true }],
+  page: async ({ page, expectedConsole }, use, testInfo) => {
+    const consoleErrors = recordConsoleErrors(page);
+    await use(page);
+    // Playwright's `only-on-failure` takes a screenshot of every test and deletes most of them.
+    if (testInfo.status !== testInfo.expectedStatus) {
+      const path = testInfo.outputPath("failure.png");
+      await page.screenshot({ path });
+      await testInfo.attach("screenshot", { path, contentType: "image/png" });
+    }
+    const unexpected = consoleErrors.filter((text) => !expectedConsole.test(text));
+    expect(unexpected, "console errors and warnings").toEqual([]);
+  },
+  landing: ({ page }, use) => use(new LandingPage(page)),
+  sharedPage: [
+    async ({ browser, site }, use, { project }) => {
+      const { contextOptions, viewport, isMobile, hasTouch, javaScriptEnabled } = project.use;
+      const device = { viewport, isMobile, hasTouch, javaScriptEnabled };
+      const context = await browser.newContext({ ...contextOptions, ...device });
+      const page = await context.newPage();
+      const consoleErrors = recordConsoleErrors(page);
+      await page.goto(site.origin);
+      await use({ page, consoleErrors });
+      await context.close();
+    },
+    { scope: "worker" },
+  ],
+  readOnlyLanding: async ({ sharedPage: { page, consoleErrors } }, use) => {
+    await use(new LandingPage(page));
+    expect(consoleErrors, "console errors and warnings").toEqual([]);
+  },
+});
+
+export { expect };
+
+/** Starts a site for a test that needs its own options. */
+export function startSite(...options: string[]): Promise<Site> {
+  // All tests share one client address, so the rate limit is off.
+  return Site.start(options, { LANDING_SIGNUPS_PER_MINUTE: "0" });
+}
+
+/** Records errors and warnings on the console, and uncaught exceptions. */
+function recordConsoleErrors(page: Page): string[] {
+  const errors: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  return errors;
+}
+
+/** Adds a style sheet by script. The Content-Security-Policy forbids a `<style>` element. */
+export async function addStyle(page: Page, css: string): Promise<void> {
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets.push(sheet);
+  }, css);
+}
+
+let emails = 0;
+
+/** Returns an address that no other test uses. */
+export function uniqueEmail(): string {
+  emails += 1;
+  return `visitor-${process.pid}-${emails}@example.com`;
+}

@@ -1,0 +1,225 @@
+/** The landing page as a page object: its parts by role and text, and what visitors do with them. */
+import { expect, type Locator, type Page } from "@playwright/test";
+
+/** The sections that links lead to. */
+export const ANCHORS = ["features", "comparison", "demo", "contact"] as const;
+export type Anchor = (typeof ANCHORS)[number];
+
+export const ISLANDS = ["demo-terminal", "waitlist-form", "contact-links", "toaster"] as const;
+export type Island = (typeof ISLANDS)[number];
+
+/** The demo terminal's timing, in milliseconds; see §9 of the specification. */
+const DEMO_START_DELAY = 1000;
+const DEMO_LINE_INTERVAL = 800;
+const DEMO_LINES = 9;
+
+export class LandingPage {
+  readonly page: Page;
+  /** The bar that stays at the top. */
+  readonly header: Locator;
+  readonly nav: Locator;
+  readonly form: Locator;
+  readonly email: Locator;
+  readonly submit: Locator;
+  readonly count: Locator;
+  /** The line below the field: a promise at first, then the outcome of a sign-up. */
+  readonly message: Locator;
+  readonly terminal: Locator;
+  readonly lines: Locator;
+  readonly shownLines: Locator;
+  readonly toasts: Locator;
+  readonly toastRegion: Locator;
+  readonly footer: Locator;
+  /** Everything that can be clicked or typed into. The footer's placeholders are not links. */
+  readonly controls: Locator;
+
+  constructor(page: Page) {
+    this.page = page;
+    this.header = page.getByRole("banner");
+    this.nav = page.getByRole("navigation", { name: "Main" });
+    this.form = page.locator("form");
+    this.email = page.getByLabel("Email address");
+    this.submit = this.form.getByRole("button");
+    this.count = page.getByText(/^\d+ entrepreneurs already on the list$/);
+    this.message = this.form.locator(".waitlist-message");
+    this.terminal = page.getByRole("list", { name: "A launch, line by line" });
+    this.lines = this.terminal.getByRole("listitem");
+    this.shownLines = this.terminal.locator("[data-state=shown]");
+    this.toasts = page.locator(".toast");
+    this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
+    this.footer = page.getByRole("contentinfo");
+    this.controls = page.locator("a[href]:visible, button:visible, input:visible");
+  }
+
+  section(anchor: Anchor): Locator {
+    return this.page.locator(`section#${anchor}`);
+  }
+
+  async open(): Promise<void> {
+    await this.page.goto("/");
+  }
+
+  /** Opens the page at the form, and waits until the form and the toaster are hydrated. */
+  async openForm(): Promise<void> {
+    await this.open();
+    await this.section("contact").scrollIntoViewIfNeeded();
+    await this.waitForIslands("waitlist-form", "toaster");
+  }
+
+  /** Opens the page, waits until all islands of the contact section are hydrated, and scrolls to the top. */
+  async openHydrated(): Promise<void> {
+    await this.openForm();
+    await this.waitForIslands("contact-links");
+    await this.scrollToTop();
+  }
+
+  /** Opens the form, submits it empty, and keeps the error toast open. */
+  async openFormWithError(): Promise<void> {
+    await this.openForm();
+    await this.submit.click();
+    await this.keepToastOpen();
+    await this.finishAnimations();
+  }
+
+  /** Scrolls past every island, so that each of them is loaded. */
+  async scrollThroughIslands(): Promise<void> {
+    await this.section("demo").scrollIntoViewIfNeeded();
+    await this.section("contact").scrollIntoViewIfNeeded();
+  }
+
+  async scrollToTop(): Promise<void> {
+    await this.page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+  }
+
+  /** Waits until React has mounted these islands. */
+  async waitForIslands(...islands: Island[]): Promise<void> {
+    await this.page.waitForFunction((islands) => {
+      const hasKey = (node: Element | undefined, prefix: string) =>
+        node !== undefined && Object.keys(node).some((key) => key.startsWith(prefix));
+      return islands.every((island) => {
+        const host = document.querySelector(`[data-island=${island}]`) ?? undefined;
+        const isEmpty = host?.childElementCount === 0;
+        return (
+          hasKey(host, "__reactContainer") && (isEmpty || hasKey(host?.children[0], "__react"))
+        );
+      });
+    }, islands);
+  }
+
+  async waitForFirstPaint(): Promise<void> {
+    await this.page.waitForFunction(
+      () => performance.getEntriesByName("first-contentful-paint").length > 0,
+    );
+  }
+
+  /** Waits for the next idle moment, in which the page loads what it has put off. */
+  async waitForIdle(): Promise<void> {
+    await this.page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)));
+  }
+
+  async signUp(email: string): Promise<void> {
+    await this.email.fill(email);
+    await this.submit.click();
+  }
+
+  /** Holds requests to a URL back until the returned function is called. */
+  async holdRequests(url: string): Promise<() => void> {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await this.page.route(url, async (route) => {
+      await released;
+      await route.continue();
+    });
+    return release;
+  }
+
+  /** Plays the terminal to its end. The test must have installed Playwright's clock. */
+  async playTerminal(): Promise<void> {
+    await this.section("demo").scrollIntoViewIfNeeded();
+    await this.waitForIslands("demo-terminal");
+    await this.terminal.evaluate((list) => list.scrollIntoView({ block: "center" }));
+    await this.waitForIntersectionObservers();
+    await this.page.clock.runFor(DEMO_START_DELAY + DEMO_LINES * DEMO_LINE_INTERVAL);
+    await expect(this.shownLines).toHaveCount(DEMO_LINES);
+    await this.finishAnimations();
+  }
+
+  /** Finishes all animations, and pauses those that never end. */
+  async finishAnimations(): Promise<void> {
+    await this.page.evaluate(() => {
+      for (const animation of document.getAnimations()) {
+        const isEndless =
+          animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
+        if (isEndless) animation.pause();
+        else animation.finish();
+      }
+    });
+  }
+
+  /** Stops the timer of an open toast. Radix pauses it while the window is not focused. */
+  async keepToastOpen(): Promise<void> {
+    await expect(this.toasts).toHaveCount(1);
+    await this.page.evaluate(() => dispatchEvent(new Event("blur")));
+  }
+
+  /** Opens the tooltip of the e-mail link. It scrolls first, because scrolling closes a tooltip. */
+  async openTooltip(): Promise<void> {
+    const link = this.page.getByRole("link", { name: "Email us" });
+    await this.waitForIslands("contact-links");
+    await this.submit.focus();
+    await link.evaluate((node) => node.scrollIntoView({ block: "center", behavior: "instant" }));
+    await this.waitForIntersectionObservers();
+    await link.focus();
+    await expect(this.page.getByRole("tooltip")).toHaveCount(1);
+  }
+
+  /** Waits until the browser has notified every IntersectionObserver of the current scroll position. */
+  async waitForIntersectionObservers(): Promise<void> {
+    await this.page.evaluate(async () => {
+      for (let frame = 0; frame < 2; frame += 1) {
+        await new Promise<void>((resolve) => {
+          const observer = new IntersectionObserver(() => {
+            observer.disconnect();
+            resolve();
+          });
+          observer.observe(document.body);
+        });
+      }
+    });
+  }
+
+  /** Returns the distance from the header to a section's top, in pixels: about 0 after a jump to it. */
+  async distanceBelowHeader(anchor: Anchor): Promise<number> {
+    const header = await boundingBox(this.header);
+    const section = await boundingBox(this.section(anchor));
+    return section.y - (header.y + header.height);
+  }
+
+  /** Returns how many pixels the page is wider than the window. */
+  horizontalOverflow(): Promise<number> {
+    return this.page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+  }
+}
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Returns the bounding box of an element, which must be visible. */
+export async function boundingBox(element: Locator): Promise<Box> {
+  const box = await element.boundingBox();
+  if (!box) throw new Error(`${element} is not visible`);
+  return box;
+}
+
+/** Returns how many pixels of an element's content are cut off on the right. */
+export function hiddenWidth(element: Locator): Promise<number> {
+  return element.evaluate((node) => node.scrollWidth - node.clientWidth);
+}

@@ -1,0 +1,94 @@
+/** Starts the release build, for the tests, the pictures and Lighthouse. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM = fileURLToPath(new URL("../../target/release/landing", import.meta.url));
+
+/** A running server with an empty waitlist of its own. */
+export class Site {
+  /** @type {import("node:child_process").ChildProcess} */
+  #server;
+  /** @type {Promise<unknown>} */
+  #exited;
+  /** @type {string} */
+  #dataDirectory;
+
+  /**
+   * The URL of the server, without a path.
+   *
+   * @readonly
+   */
+  origin;
+
+  /**
+   * @param {string} origin
+   * @param {import("node:child_process").ChildProcess} server
+   * @param {Promise<unknown>} exited
+   * @param {string} dataDirectory
+   */
+  constructor(origin, server, exited, dataDirectory) {
+    this.origin = origin;
+    this.#server = server;
+    this.#exited = exited;
+    this.#dataDirectory = dataDirectory;
+  }
+
+  /**
+   * Starts a server on a free port and waits until it accepts requests.
+   *
+   * @param {string[]} options more command-line options
+   * @param {NodeJS.ProcessEnv} env its environment; by default that of this process
+   */
+  static async start(options = [], env = process.env) {
+    const dataDirectory = await mkdtemp(join(tmpdir(), "landing-"));
+    const args = ["--addr", "127.0.0.1:0", "--data", dataDirectory, ...options];
+    const server = spawn(PROGRAM, args, { stdio: ["ignore", "inherit", "pipe"], env });
+    const exited = new Promise((resolve) => server.once("close", resolve));
+    /** @type {string[]} */
+    const log = [];
+    server.once("error", (error) => log.push(String(error)));
+    for await (const line of createInterface({ input: server.stderr })) {
+      log.push(line);
+      const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
+      if (!origin) continue;
+      // Discard the rest of the log, or the server would block on a full pipe.
+      server.stderr.resume();
+      return new Site(origin, server, exited, dataDirectory);
+    }
+    await exited;
+    throw new Error(`cannot start ${PROGRAM}; run \`make build\`\n${log.join("\n")}`);
+  }
+
+  /**
+   * Signs up over the API and returns the status.
+   *
+   * @param {string} email
+   */
+  async signUp(email) {
+    const response = await fetch(`${this.origin}/api/waitlist`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ email }),
+    });
+    return response.status;
+  }
+
+  /** Returns the number of people on the waitlist. */
+  async count() {
+    const response = await fetch(`${this.origin}/api/waitlist/count`);
+    const { count } = /** @type {{ count: number }} */ (await response.json());
+    return count;
+  }
+
+  /** Stops the server and deletes its data. */
+  async stop() {
+    // Not SIGTERM: the server would wait for open connections first.
+    this.#server.kill("SIGKILL");
+    await this.#exited;
+    await rm(this.#dataDirectory, { recursive: true });
+  }
+}

@@ -1,0 +1,42 @@
+/** What a visit transfers: each part of the page stays within its budget, in compressed bytes. */
+import type { Page } from "@playwright/test";
+import budgets from "../budgets.json" with { type: "json" };
+import { expect, test } from "../support/fixtures.ts";
+import { transferSize } from "../support/network.ts";
+
+/** Returns the URLs in an attribute of the page's HTML, as the server sends it. */
+async function urlsInAttribute(page: Page, attribute: string): Promise<string[]> {
+  const html = await (await page.request.get("/")).text();
+  const values = [...html.matchAll(new RegExp(`${attribute}="([^"]+)"`, "g"))];
+  return values.flatMap(([, value = ""]) => value.split(" "));
+}
+
+test.describe("budgets", { tag: "@once" }, () => {
+  const findUrls: Record<keyof typeof budgets, (page: Page) => Promise<string[]>> = {
+    page: async () => ["/"],
+    boot: (page) => urlsInAttribute(page, "src"),
+    host: async (page) => [
+      ...(await urlsInAttribute(page, "data-host")),
+      ...(await urlsInAttribute(page, "data-wasm")),
+    ],
+    islands: async (page) => [...new Set(await urlsInAttribute(page, "data-modules"))],
+    fonts: async (page) =>
+      (await urlsInAttribute(page, "href")).filter((url) => url.endsWith(".woff2")),
+  };
+
+  for (const [key, { name, bytes }] of Object.entries(budgets)) {
+    test(`${name}: at most ${bytes} bytes`, async ({ page, site }) => {
+      const urls = await findUrls[key as keyof typeof budgets](page);
+      expect(urls, "URLs in the page").not.toEqual([]);
+      const sizes = await Promise.all(urls.map((url) => transferSize(`${site.origin}${url}`)));
+      const sum = sizes.reduce((sum, size) => sum + size, 0);
+      console.log(`${name}: ${sum} of ${bytes} bytes`);
+      expect(sum).toBeLessThanOrEqual(bytes);
+    });
+  }
+
+  test("the not-found page fits the budget of the landing page", async ({ request }) => {
+    const response = await request.get("/nothing", { headers: { "Accept-Encoding": "br" } });
+    expect(Number(response.headers()["content-length"])).toBeLessThanOrEqual(budgets.page.bytes);
+  });
+});

@@ -1,0 +1,160 @@
+/** The message below the field: it shows the outcome of a sign-up, stays, moves nothing, and keeps the field in view. */
+import { expect, test, uniqueEmail } from "../support/fixtures.ts";
+import { boundingBox } from "../support/landing-page.ts";
+
+const INVALID_EMAIL = `${"a".repeat(65)}@example.com`;
+
+test.describe("the message", { tag: "@once" }, () => {
+  test.use({ expectedConsole: /Failed to load resource/ });
+
+  test("stays after the toast has closed, and describes the field", async ({
+    landing,
+    page,
+    site,
+  }) => {
+    await page.clock.install();
+    const email = uniqueEmail();
+    await site.signUp(email);
+    await landing.openForm();
+    await page.mouse.move(5, 300);
+    await landing.email.fill(email);
+    await landing.email.press("Enter");
+    await expect(landing.toasts).toHaveCount(1);
+    await page.clock.runFor(10_000);
+    await expect(landing.toasts).toHaveCount(0);
+    await expect(landing.message).toHaveText("Email already on waitlist");
+    await expect(landing.email).toHaveAccessibleDescription("Email already on waitlist");
+    await landing.email.press("End");
+    await landing.email.press("x");
+    await expect(landing.message).toHaveText("We'll email you when Steward is ready.");
+  });
+
+  test("moves nothing when it changes", async ({ landing, page }) => {
+    for (const width of [320, 390, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await landing.openForm();
+      const before = await landing.submit.boundingBox();
+      await landing.submit.click();
+      await expect(landing.message).toHaveText("Please enter your email address");
+      expect(await landing.submit.boundingBox(), `${width} px`).toEqual(before);
+    }
+  });
+
+  test("an error focuses the field, even where a click does not focus the button", async ({
+    landing,
+    page,
+  }) => {
+    await landing.openForm();
+    await landing.email.fill(INVALID_EMAIL);
+    // As in Safari: a clicked button does not receive the focus.
+    await page.locator("main").evaluate((main) => {
+      document.querySelector(".waitlist button")?.addEventListener("click", () => main.focus());
+    });
+    await landing.submit.click();
+    await expect(landing.message).toHaveText("Please enter a valid email address");
+    await expect(landing.email).toBeFocused();
+  });
+
+  for (const [width, height] of [
+    [568, 320],
+    [320, 256],
+    [667, 375],
+  ] as const) {
+    test(`an error leaves the field in view in a window of ${width} × ${height}`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height });
+      await landing.openForm();
+      const header = await boundingBox(landing.header);
+      expect(header.height).toBeLessThanOrEqual(50);
+      for (const link of await landing.nav.getByRole("link").all()) {
+        await link.click({ trial: true, timeout: 5_000 });
+      }
+      for (const block of ["start", "center", "end", "nearest"] as const) {
+        await landing.email.evaluate(
+          (field, block) => field.scrollIntoView({ block, behavior: "instant" }),
+          block,
+        );
+        await landing.email.press("Enter");
+        await expect(landing.toasts).toHaveCount(1);
+        await landing.finishAnimations();
+        await expect(landing.email).toBeFocused();
+        await expect(landing.toasts).toBeInViewport({ ratio: 1 });
+        const field = await boundingBox(landing.email);
+        const toast = await boundingBox(landing.toasts);
+        expect(field.y, `${block}: below the header`).toBeGreaterThanOrEqual(header.height);
+        expect(field.y + field.height, `${block}: above the toast`).toBeLessThanOrEqual(toast.y);
+        // In a narrow window the button is below the field.
+        if (width > 320) {
+          const button = await boundingBox(landing.submit);
+          expect(button.y, `${block}: beside the field`).toBe(field.y);
+        }
+      }
+    });
+  }
+
+  test("an error scrolls the field into view in a low window", async ({ landing, page }) => {
+    await page.setViewportSize({ width: 320, height: 256 });
+    await landing.openForm();
+    await landing.submit.scrollIntoViewIfNeeded();
+    await landing.submit.click();
+    await expect(landing.email).toBeFocused();
+    await expect(landing.email).toBeInViewport({ ratio: 1 });
+  });
+
+  test("a double click signs up once, and the success message stays", async ({ landing, page }) => {
+    await page.clock.install();
+    const posts: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") posts.push(request.url());
+    });
+    await landing.openForm();
+    await landing.email.fill(uniqueEmail());
+    await landing.submit.dblclick({ delay: 30 });
+    await expect(landing.message).toContainText("You've been added to the waitlist.");
+    await page.clock.runFor(1000);
+    await expect(landing.message).toContainText("You've been added to the waitlist.");
+    await expect(landing.toasts).toContainText("Success!");
+    expect(posts).toHaveLength(1);
+  });
+});
+
+test.describe("the message without JavaScript", { tag: "@no-javascript" }, () => {
+  test.use({ expectedConsole: /Failed to load resource/ });
+
+  test("an error describes the field and is in the title", async ({ landing, page }) => {
+    await landing.open();
+    await landing.signUp(INVALID_EMAIL);
+    await expect(landing.email).toHaveAttribute("aria-invalid", "true");
+    await expect(landing.email).toHaveAccessibleDescription("Please enter a valid email address");
+    await expect(page).toHaveTitle("Error: Please enter a valid email address — Steward");
+  });
+
+  test("a success stays after a reload, which does not sign up again", async ({
+    landing,
+    page,
+    site,
+  }) => {
+    await landing.open();
+    await landing.signUp(uniqueEmail());
+    await expect(landing.message).toContainText("You've been added to the waitlist.");
+    const count = await site.count();
+    await page.reload();
+    await expect(landing.message).toContainText("You've been added to the waitlist.");
+    expect(await site.count()).toBe(count);
+  });
+
+  for (const [width, height] of [
+    [568, 320],
+    [320, 256],
+  ] as const) {
+    test(`an error is in view in a window of ${width} × ${height}`, async ({ landing, page }) => {
+      await page.setViewportSize({ width, height });
+      await landing.open();
+      await landing.signUp("");
+      await expect(landing.message).toHaveText("Please enter your email address");
+      await expect(landing.message).toBeInViewport({ ratio: 1 });
+    });
+  }
+});

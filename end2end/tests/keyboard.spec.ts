@@ -1,0 +1,188 @@
+/** The page by keyboard: every control is reached in order, in view and with a visible focus outline. */
+import type { Page } from "@playwright/test";
+import { expect, test } from "../support/fixtures.ts";
+import { boundingBox, type LandingPage } from "../support/landing-page.ts";
+
+const LINKS = ["link: Features", "link: vs ChatGPT", "link: Demo", "link: Contact"];
+
+/** The controls in reading order. In a narrow header the links are below the button. */
+const controlsAt = (width: number) => [
+  "link: Skip to content",
+  "link: Steward",
+  ...(width < 768 ? ["link: Get Started", ...LINKS] : [...LINKS, "link: Get Started"]),
+  "link: Launch Your AI Agent",
+  "link: Watch Demo",
+  "link: Start Your Agent Now",
+  "textbox: Email address",
+  "button: Join the Waitlist",
+  "link: Email us",
+  "link: Follow the launch",
+];
+
+/** Returns the role and accessible name of the focused control. */
+async function focusedControl(page: Page): Promise<string> {
+  const snapshot = await page.locator(":focus").ariaSnapshot();
+  const [role, name] = /- (\w+) "(.*?)"/.exec(snapshot)?.slice(1) ?? [];
+  return `${role}: ${name}`;
+}
+
+/**
+ * Waits until the focused control and its outline are fully visible: inside the window and not under
+ * the header.
+ */
+async function expectFocusInView(page: Page, landing: LandingPage): Promise<void> {
+  const control = page.locator(":focus");
+  await expect(
+    async () => {
+      const focus = await control.evaluate((node) => {
+        const { top, bottom, left, right } = node.getBoundingClientRect();
+        const style = getComputedStyle(node);
+        const width = style.outlineStyle === "none" ? 0 : Number.parseFloat(style.outlineWidth);
+        const outline = Math.max(0, width + Number.parseFloat(style.outlineOffset));
+        const isFixed = node.closest("header, .skip") !== null;
+        const { innerHeight, innerWidth } = window;
+        return { top, bottom, left, right, width, outline, isFixed, innerHeight, innerWidth };
+      });
+      const header = await boundingBox(landing.header);
+      const visibleTop = focus.isFixed ? 0 : header.y + header.height;
+      expect(focus.width, "outline width").toBeGreaterThanOrEqual(2);
+      expect(focus.top - focus.outline, "top").toBeGreaterThanOrEqual(visibleTop);
+      expect(focus.bottom + focus.outline, "bottom").toBeLessThanOrEqual(focus.innerHeight);
+      expect(focus.left, "left").toBeGreaterThanOrEqual(0);
+      expect(focus.right, "right").toBeLessThanOrEqual(focus.innerWidth);
+    },
+    await focusedControl(page),
+  ).toPass({ timeout: 5_000 });
+}
+
+for (const width of [390, 1280]) {
+  const controls = controlsAt(width);
+
+  test.describe(`Tab at ${width} px`, { tag: "@once" }, () => {
+    test.use({ viewport: { width, height: 800 } });
+
+    test(`Tab reaches all controls in order and in view at ${width} px`, async ({
+      landing,
+      page,
+    }) => {
+      await landing.openHydrated();
+      await expect(landing.controls).toHaveCount(controls.length);
+      for (const control of controls) {
+        await page.keyboard.press("Tab");
+        expect(await focusedControl(page)).toBe(control);
+        await expectFocusInView(page, landing);
+      }
+      await page.keyboard.press("Tab");
+      await expect(landing.controls.and(page.locator(":focus"))).toHaveCount(0);
+    });
+
+    test(`Shift+Tab goes back through all controls in view at ${width} px`, async ({
+      landing,
+      page,
+    }) => {
+      await landing.openHydrated();
+      await page.getByRole("link", { name: "Follow the launch" }).focus();
+      for (const control of controls.slice(0, -1).reverse()) {
+        await page.keyboard.press("Shift+Tab");
+        expect(await focusedControl(page)).toBe(control);
+        await expectFocusInView(page, landing);
+      }
+    });
+
+    test(`focus scrolls each control into view from any scroll position at ${width} px`, async ({
+      landing,
+      page,
+    }) => {
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      await landing.openHydrated();
+      for (const control of await page.locator("main").locator(landing.controls).all()) {
+        // Half under the header, then half below the window: there the browser scrolls least.
+        for (const block of ["start", "end"] as const) {
+          await page.mouse.move(0, 400);
+          await control.evaluate((node, block) => {
+            (document.activeElement as HTMLElement | null)?.blur();
+            const { top, height } = node.getBoundingClientRect();
+            const header = document.querySelector("header")?.getBoundingClientRect().bottom ?? 0;
+            scrollBy(0, top + height / 2 - (block === "start" ? header : innerHeight));
+          }, block);
+          await control.focus();
+          await page.keyboard.press("Shift");
+          await expectFocusInView(page, landing);
+        }
+      }
+    });
+  });
+}
+
+test("the skip link comes first and leads to the content", async ({ landing, page }) => {
+  await landing.open();
+  await page.keyboard.press("Tab");
+  const skip = page.getByRole("link", { name: "Skip to content" });
+  await expect(skip).toBeFocused();
+  await expect(skip).toBeInViewport();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("main")).toBeFocused();
+});
+
+test.describe("order", { tag: "@once" }, () => {
+  for (const width of [320, 390, 768, 1280]) {
+    test(`the header's document order is its visual order at ${width} px`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await landing.open();
+      const links = landing.header.locator("a:visible");
+      const positions = await links.evaluateAll((links) =>
+        links.map((link) => {
+          const { top, bottom, left } = link.getBoundingClientRect();
+          return { row: Math.round((top + bottom) / 2 / 10), left };
+        }),
+      );
+      expect(positions).toHaveLength(6);
+      expect(positions).toEqual(positions.toSorted((a, b) => a.row - b.row || a.left - b.left));
+    });
+  }
+});
+
+test.describe("toasts and tooltips", { tag: "@once" }, () => {
+  test("F8 without a toast leaves the focus where it is", async ({ landing, page }) => {
+    await landing.openForm();
+    await landing.email.focus();
+    await page.keyboard.press("F8");
+    await expect(landing.email).toBeFocused();
+  });
+
+  for (const [means, keys] of [
+    ["Escape", ["Tab", "Escape"]],
+    ["its button", ["Tab", "Tab", "Enter"]],
+  ] as const) {
+    test(`closing a toast with ${means} returns the focus`, async ({ landing, page }) => {
+      await landing.openForm();
+      await landing.submit.click();
+      await expect(landing.email).toBeFocused();
+      await page.keyboard.press("F8");
+      for (const key of keys) await page.keyboard.press(key);
+      await expect(landing.toasts).toHaveCount(0);
+      await expect(landing.email).toBeFocused();
+    });
+  }
+
+  test("a tooltip opens even when Tab scrolls to its link", async ({ landing, page }) => {
+    await page.setViewportSize({ width: 1280, height: 400 });
+    await landing.openForm();
+    await landing.waitForIslands("contact-links");
+    await landing.submit.focus();
+    await landing.submit.evaluate((button) =>
+      button.scrollIntoView({ block: "end", behavior: "instant" }),
+    );
+    await landing.waitForIntersectionObservers();
+    const before = await page.evaluate(() => scrollY);
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(before);
+    await expect(page.getByRole("link", { name: "Email us" })).toBeFocused();
+    await expect(page.getByRole("tooltip")).toHaveCount(1);
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("tooltip")).toHaveCount(0);
+  });
+});
