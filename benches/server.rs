@@ -106,7 +106,7 @@ pub(crate) fn free_addr() -> SocketAddr {
     listener.local_addr().expect("the listener is bound")
 }
 
-/// Writes a CSV file as the export of another program would be.
+/// Writes a CSV file like an export of another program.
 pub(crate) fn write_people(path: &Path, people: usize) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "Email Address,Name,OPTIN_TIME")?;
@@ -133,7 +133,7 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
-/// Returns the number at this share of sorted numbers.
+/// Returns a percentile of sorted numbers: the number at this share (0 to 1) of them.
 pub(crate) fn percentile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     let number = sorted.get((last * share) as usize);

@@ -60,9 +60,10 @@ async fn measure_throughput(folder: &Path, people: &People) {
         let list = open(&folder.join(format!("{clients}")));
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let before = list.syncs();
+            let before = list.sync_count();
             let store = sign_ups(&list, clients, people).await;
-            let sign_ups_per_sync = store.latencies.len() as f64 / (list.syncs() - before) as f64;
+            let sign_ups_per_sync =
+                store.latencies.len() as f64 / (list.sync_count() - before) as f64;
             rounds.push((
                 store,
                 append_and_sync(&folder.join("loop")),

@@ -2,8 +2,8 @@
 import { type RefObject, useEffect } from "react";
 
 /**
- * Steps of 1 %. Up to a section height of five windows, a step is at most 5 % of the window: the share of
- * the window that the section may leave uncovered and still count as filling it.
+ * Steps of 1 % of the section. In a section of up to five windows' height, a step is at most 5 % of the
+ * window. A section may leave that much of the window uncovered and still count as filling it.
  */
 const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
 

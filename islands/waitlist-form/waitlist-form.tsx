@@ -16,7 +16,7 @@ export { hydrate } from "../hydrate";
 const WAITLIST_URL = "/api/waitlist";
 /** Longest wait for the response to a sign-up, in milliseconds. */
 const SIGN_UP_TIMEOUT_MS = 60_000;
-/** An empty submit within this time of a success, in milliseconds, is the same click or key repeated. */
+/** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
 const REPEAT_INTERVAL_MS = 1000;
 
 /** The outcome of the last submit, and the message below the field. */

@@ -71,10 +71,11 @@ pub(super) fn run(
         }
         Ok(())
     })?;
+    let noun = if faults.len() == 1 { "fault" } else { "faults" };
     match faults.len() {
         0 => Ok(()),
         faults => bail!(
-            "{faults} faults in {read} entries, see above; erase invalid entries, run `landing check --repair` \
+            "{faults} {noun} in {read} entries, see above; erase invalid entries, run `landing check --repair` \
              if the count is wrong, or restore a backup into a new directory"
         ),
     }

@@ -185,11 +185,11 @@ fn import(
                 Ok(ParsedEntry {
                     entry,
                     has_time,
-                    is_time_valid,
+                    is_time_plausible,
                 }) => {
                     entries.push(entry);
                     report.without_time += u64::from(!has_time);
-                    report.implausible_times += u64::from(!is_time_valid);
+                    report.implausible_times += u64::from(!is_time_plausible);
                 }
                 Err(reason) => report.reject(line, reason),
             }

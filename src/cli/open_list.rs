@@ -30,7 +30,7 @@ use crate::waitlist::{
 
 /// How long to retry while another process holds the list, or while the database does not respond. A server
 /// usually stops, or starts to respond, sooner.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
+const OPEN_RETRY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause between two attempts to reach a database.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -109,11 +109,11 @@ impl StoreLocation {
         stop: &AtomicBool,
     ) -> Result<ServedList, OpenListError> {
         let started = Instant::now();
-        let may_retry = || started.elapsed() < OPEN_TIMEOUT && !stop.load(Ordering::Relaxed);
+        let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT && !stop.load(Ordering::Relaxed);
         let served = match self {
             Self::Directory(data) => loop {
                 match SledWaitlist::open_interruptible(stop, data) {
-                    // By a command, or by the previous server.
+                    // In use by a command, or by the previous server.
                     Err(SledOpenError::InUse { .. }) if may_retry() => {}
                     opened => {
                         break ServedList {
@@ -165,7 +165,7 @@ impl StoreLocation {
                     }
                 };
                 let started = Instant::now();
-                let may_retry = || started.elapsed() < OPEN_TIMEOUT;
+                let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT;
                 let list = retry(open, may_retry, |warning| eprintln!("landing: {warning}"))?;
                 Ok(list.map(|list| WaitlistHandle::local(list, runtime)))
             }
@@ -189,7 +189,7 @@ fn retry<T>(
                 if !std::mem::replace(&mut has_warned, true) {
                     warn(&format!(
                         "{error}; retrying for {} seconds",
-                        OPEN_TIMEOUT.as_secs()
+                        OPEN_RETRY_TIMEOUT.as_secs()
                     ));
                 }
                 sleep(RETRY_INTERVAL);
@@ -228,8 +228,8 @@ fn try_open_directory(
             _ => {}
         }
         match SledWaitlist::open(data) {
-            // By a server that is starting or stopping.
-            Err(SledOpenError::InUse { .. }) if started.elapsed() < OPEN_TIMEOUT => {}
+            // In use by a server that is starting or stopping.
+            Err(SledOpenError::InUse { .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {}
             opened => return Ok(Some(WaitlistHandle::local(opened?, runtime))),
         }
     }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    FormReply, Page,
+    FormResult, Page,
     island::{ReactIsland, Toaster},
     metadata::{Icons, MANIFEST_PATH, PageMetadata},
     sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
@@ -13,12 +13,12 @@ use crate::{copy, wire::FormOutcome};
 /// Renders the landing page.
 pub fn landing_page(page: Page) -> String {
     let title = match &page.reply {
-        Some(FormReply {
+        Some(FormResult {
             outcome: FormOutcome::Joined,
             title,
             ..
         }) => format!("{title} — {{product}}"),
-        Some(FormReply { title, text, .. }) => format!("{title}: {text} — {{product}}"),
+        Some(FormResult { title, text, .. }) => format!("{title}: {text} — {{product}}"),
         None => copy::head::TITLE.into(),
     };
     render(page, &title, true, || {

@@ -96,14 +96,14 @@ pub struct Page {
     /// Number of people on the list.
     pub count: u64,
     /// The reply to a form that was sent without JavaScript.
-    pub reply: Option<FormReply>,
+    pub reply: Option<FormResult>,
     /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
 }
 
 /// The result of a sign-up without JavaScript.
 #[derive(Clone, Debug)]
-pub struct FormReply {
+pub struct FormResult {
     /// Success, or the kind of failure.
     pub outcome: FormOutcome,
     /// The title, as in the toast (spec §8).
@@ -114,7 +114,7 @@ pub struct FormReply {
     pub email: String,
 }
 
-impl FormReply {
+impl FormResult {
     /// The sign-up succeeded.
     pub fn success() -> Self {
         Self {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     copy::reply,
-    page::FormReply,
+    page::FormResult,
     waitlist::{Email, InvalidEmail},
     wire::FormOutcome,
 };
@@ -23,7 +23,7 @@ use crate::{
 /// Where a success redirects to. Reloading that page does not send the form again.
 const JOINED_URL: &str = "/?joined#waitlist";
 
-/// `POST /`. After a success, redirects to a page that says so. After a failure, responds with the landing page
+/// `POST /`. After a success, redirects to a page that reports it. After a failure, responds with the landing page
 /// and the reason in its form, with the same status as the API.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
@@ -92,7 +92,7 @@ struct SignUpForm {
 }
 
 /// Returns the page's message for an error (spec §8). `email` stays in the field for correction.
-fn error_reply(error: &RequestError, email: String) -> FormReply {
+fn error_reply(error: &RequestError, email: String) -> FormResult {
     let (outcome, text) = match error {
         RequestError::AlreadyListed => (FormOutcome::Failed, reply::ALREADY_LISTED),
         RequestError::InvalidEmail(InvalidEmail::Empty) => {
@@ -103,5 +103,5 @@ fn error_reply(error: &RequestError, email: String) -> FormReply {
         }
         _ => (FormOutcome::Failed, reply::FAILED),
     };
-    FormReply::failure(outcome, text, email)
+    FormResult::failure(outcome, text, email)
 }

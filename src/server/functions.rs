@@ -24,7 +24,7 @@ pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
 /// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// As [`sign_up`].
+/// The errors of [`sign_up`].
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// The address, as typed.

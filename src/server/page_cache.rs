@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     copy::reply,
-    page::{FormReply, Page, document},
+    page::{FormResult, Page, document},
     wire::FormOutcome,
 };
 
@@ -83,9 +83,9 @@ impl PageCache {
 impl CachedLanding {
     fn new(page: Page, compression: Compression) -> Self {
         let count = page.count;
-        let failed = FormReply::failure(FormOutcome::Failed, reply::FAILED, String::new());
+        let failed = FormResult::failure(FormOutcome::Failed, reply::FAILED, String::new());
         let failed = render_with_reply(page.clone(), failed);
-        let joined = render_with_reply(page.clone(), FormReply::success());
+        let joined = render_with_reply(page.clone(), FormResult::success());
         let plain = EncodedBody::compress(document::landing_page(page), compression);
         Self {
             count,
@@ -124,7 +124,7 @@ pub(super) async fn keep_fresh(state: AppState) {
                 *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rebuilt);
             }
             Err(error) => tracing::error!(
-                "cannot rebuild the page, so the previous one is still served: {error}"
+                "cannot rebuild the page: {error}; the previous one is still served"
             ),
         }
         sleep_until(started_at + PAGE_MIN_INTERVAL).await;
@@ -141,7 +141,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     let page = match request.uri().query() {
         // The count must include the visitor who has just joined.
         Some(JOINED_QUERY) if landing.count != state.list.count() => {
-            &render_with_reply(state.current_page(), FormReply::success())
+            &render_with_reply(state.current_page(), FormResult::success())
         }
         Some(JOINED_QUERY) => &landing.joined,
         _ => &landing.plain,
@@ -150,7 +150,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
 }
 
 /// Renders the landing page with the reply to a form that was sent without JavaScript.
-pub(super) fn render_with_reply(page: Page, reply: FormReply) -> Resource {
+pub(super) fn render_with_reply(page: Page, reply: FormResult) -> Resource {
     let reply = Some(reply);
     let html = document::landing_page(Page { reply, ..page });
     Resource::new(
@@ -168,7 +168,7 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
     let assets = state.assets();
     match assets.get(request.uri().path()) {
         Some(file) if is_get_or_head => file.respond(StatusCode::OK, headers),
-        // In the form that axum uses for routes.
+        // In the format in which axum writes this header for routes.
         Some(_) => (
             [(header::ALLOW, "GET,HEAD")],
             RequestError::MethodNotAllowed,

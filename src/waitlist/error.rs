@@ -27,5 +27,5 @@ pub enum StoreError {
     Database(Arc<str>),
     /// The reader of the list paused for too long.
     #[error("reading was paused for too long")]
-    ReaderTimedOut,
+    CallerTimedOut,
 }

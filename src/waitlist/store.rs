@@ -91,6 +91,6 @@ pub trait Waitlist: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and
-    /// [`StoreError::ReaderTimedOut`]. Each can also occur midway, as an item of the stream.
+    /// [`StoreError::CallerTimedOut`]. Each can also occur midway, as an item of the stream.
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
 }

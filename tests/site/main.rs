@@ -1,6 +1,12 @@
 //! Tests of the site from outside: over HTTP, through the public types, and as a program.
 //!
 //! One binary holds all of them, because each binary would link the whole program again.
+//!
+//! These modules have no tests. They run what the tests use:
+//!
+//! - `test_site`: the site inside the test process. `fixtures` has its parts.
+//! - `process`: the program as a process.
+//! - `postgres_server`: a PostgreSQL server. `fault_proxy` disturbs the connection to it.
 
 mod architecture;
 mod cli;

@@ -25,23 +25,23 @@ async fn absolute_urls_use_the_configured_origin() {
         "http://www.sitemaps.org/schemas/sitemap/0.9",
     ];
     let page = site.page().await;
-    // Each text has at least this number of URLs with the configured origin.
+    // Each text has at min_urls this number of URLs with the configured origin.
     let mut texts = vec![("/", head(&page).to_owned(), 9)];
-    for (path, least) in [
+    for (path, min_urls) in [
         ("/robots.txt", 1),
         ("/sitemap.xml", 1),
         ("/llms.txt", 2),
         ("/site.webmanifest", 0),
     ] {
-        texts.push((path, site.get_text(path).await, least));
+        texts.push((path, site.get_text(path).await, min_urls));
     }
     let url = Regex::new(r#"https?://[^\s"'<>)]+"#).expect("valid");
-    for (path, text, least) in texts {
+    for (path, text, min_urls) in texts {
         let (own, other): (Vec<_>, Vec<_>) = url
             .find_iter(&text)
             .map(|found| found.as_str())
             .partition(|found| found.starts_with(&format!("{origin}/")));
-        assert!(own.len() >= least, "{path}: {own:?}");
+        assert!(own.len() >= min_urls, "{path}: {own:?}");
         assert!(
             other.iter().all(|other| foreign.contains(other)),
             "{path}: {other:?}"

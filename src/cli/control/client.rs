@@ -10,7 +10,7 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    protocol::{Command, PROTOCOL, Reply, Request, WireEntry},
+    protocol::{Command, PROTOCOL_VERSION, Reply, Request, WireEntry},
     socket::with_short_path,
 };
 use crate::{
@@ -129,7 +129,7 @@ impl ControlClient {
 
     fn send_command(&self, command: Command) -> Result<ReplyReader, ListError> {
         let request = Request {
-            protocol: PROTOCOL,
+            protocol: PROTOCOL_VERSION,
             command,
         };
         let exchange = || {

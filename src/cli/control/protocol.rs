@@ -7,7 +7,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL_VERSION: u32 = 1;
 
 /// Entries per line, in both directions.
 pub(crate) const BATCH_SIZE: usize = 512;

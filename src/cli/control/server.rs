@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    protocol::{BATCH_SIZE, Command, PROTOCOL, Reply, Request, WireEntry},
+    protocol::{BATCH_SIZE, Command, PROTOCOL_VERSION, Reply, Request, WireEntry},
     socket::{self, SocketFile},
 };
 use crate::{
@@ -40,7 +40,7 @@ const CONNECTIONS_MAX: usize = 8;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout for a command that stops reading its response. Shorter than the time other commands wait for a connection.
-const READER_TIMEOUT: Duration = Duration::from_secs(30);
+const CALLER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pause after a failed `accept`, for example when there are no free file descriptors.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -117,7 +117,7 @@ async fn handle(
             };
             let stream = stream.into_std()?;
             stream.set_nonblocking(false)?;
-            stream.set_write_timeout(Some(READER_TIMEOUT))?;
+            stream.set_write_timeout(Some(CALLER_TIMEOUT))?;
             // On a thread, because it reads the disk and waits for the client.
             thread::Builder::new().spawn(move || {
                 let _permit = permit;
@@ -127,12 +127,12 @@ async fn handle(
         }
         Err(message) => to_line(&Reply::<()>::Err(message)),
     };
-    timeout(READER_TIMEOUT, stream.write_all(&reply)).await?
+    timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
 }
 
 fn parse(line: &[u8]) -> Reply<Command> {
     let request = serde_json::from_slice::<Request>(line).ok();
-    match request.filter(|request| request.protocol == PROTOCOL) {
+    match request.filter(|request| request.protocol == PROTOCOL_VERSION) {
         Some(request) => Ok(request.command),
         None => Err(
             "the running server and this command are different versions; restart the server".into(),

@@ -11,7 +11,7 @@ use super::{
     csv_reader::{CsvReader, CsvRow},
     error::ImportError,
     json_lines::read_json_lines,
-    record::{Content, ParsedEntry, Reason, Record},
+    record::{ParsedEntry, Record, RecordContent, RejectReason},
     rules::ImportRules,
     trailer::{BYTE_ORDER_MARK, Trailer},
 };
@@ -19,7 +19,7 @@ use super::{
 /// An entry of the file, or why it is not imported, and the number of its first line.
 pub(crate) struct ImportRow {
     pub(crate) line: u64,
-    pub(crate) result: Result<ParsedEntry, Reason>,
+    pub(crate) result: Result<ParsedEntry, RejectReason>,
 }
 
 pub(crate) type ImportRows = Box<dyn Iterator<Item = io::Result<ImportRow>> + Send>;
@@ -99,11 +99,11 @@ fn read_csv(
         Ok(Ok(cells)) if is_trailer(&cells) => None,
         Ok(Ok(cells)) => Some(Ok(Record {
             line: cells.line,
-            content: Ok(Content::CsvRow(Arc::clone(&row_columns), cells)),
+            content: Ok(RecordContent::CsvRow(Arc::clone(&row_columns), cells)),
         })),
         Ok(Err(row)) => Some(Ok(Record {
             line: row.line,
-            content: Err(Reason::Malformed(row.reason)),
+            content: Err(RejectReason::Malformed(row.reason)),
         })),
         Err(error) => Some(Err(error)),
     });

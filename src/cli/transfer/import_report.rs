@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{column_report::ColumnUse, record::Reason};
+use super::{column_report::ColumnUse, record::RejectReason};
 
 /// Maximum number of rejected lines that are listed: of unsubscribed people, and of others.
 const REJECTED_SHOWN_MAX: u64 = 10_000;
@@ -33,7 +33,7 @@ pub(crate) struct ImportReport {
 #[derive(Serialize)]
 struct RejectedLine {
     line: u64,
-    reason: Reason,
+    reason: RejectReason,
 }
 
 /// Takes a reference because serde passes one.
@@ -50,8 +50,8 @@ impl ImportReport {
         }
     }
 
-    pub(crate) fn reject(&mut self, line: u64, reason: Reason) {
-        let count = if matches!(reason, Reason::Unsubscribed) {
+    pub(crate) fn reject(&mut self, line: u64, reason: RejectReason) {
+        let count = if matches!(reason, RejectReason::Unsubscribed) {
             &mut self.unsubscribed
         } else {
             &mut self.invalid

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     columns::{ColumnNames, Columns},
     line_reader::{Line, TOO_LONG, next_line},
-    record::{Content, Reason, Record},
+    record::{Record, RecordContent, RejectReason},
     trailer::Trailer,
 };
 
@@ -22,9 +22,9 @@ pub(crate) fn read_json_lines(
     let lines = std::iter::from_fn(move || next_line(&mut file).transpose());
     (1..).zip(lines).filter_map(move |(line, text)| {
         let content = match text {
-            // Invalid UTF-8 matters only in values that are imported: `Content::cell` rejects it there.
+            // Invalid UTF-8 matters only in values that are imported: `RecordContent::cell` rejects it there.
             Ok(Line::Text(text)) => parse_object(&String::from_utf8_lossy(&text), &ignored)?,
-            Ok(Line::TooLong) => Err(Reason::Malformed(TOO_LONG)),
+            Ok(Line::TooLong) => Err(RejectReason::Malformed(TOO_LONG)),
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(Record { line, content }))
@@ -32,18 +32,18 @@ pub(crate) fn read_json_lines(
 }
 
 /// Returns `None` for a blank line and for the trailer.
-fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason>> {
+fn parse_object(text: &str, ignored: &[String]) -> Option<Result<RecordContent, RejectReason>> {
     if ignored.is_empty()
         && let Ok(exported) = serde_json::from_str(text)
     {
-        return Some(Ok(Content::Exported(exported)));
+        return Some(Ok(RecordContent::Exported(exported)));
     }
     if text.trim().is_empty() || Trailer::parse(text).is_some() {
         return None;
     }
     let parse_columns = || {
         let object: Map<String, Value> = serde_json::from_str(text)
-            .map_err(|_| Reason::Malformed("invalid JSON: each line must be one object"))?;
+            .map_err(|_| RejectReason::Malformed("invalid JSON: each line must be one object"))?;
         let mut flat = FlatObject::default();
         for (name, value) in &object {
             flat.names.push(name.clone());
@@ -61,8 +61,8 @@ fn parse_object(text: &str, ignored: &[String]) -> Option<Result<Content, Reason
             names: flat.names,
         };
         let columns = Columns::from_names(names, ignored);
-        let columns = columns.ok_or(Reason::Malformed("missing \"email\""))?;
-        Ok(Content::Object(columns.for_json(), flat.cells))
+        let columns = columns.ok_or(RejectReason::Malformed("missing \"email\""))?;
+        Ok(RecordContent::Object(columns.for_json(), flat.cells))
     };
     Some(parse_columns())
 }
@@ -78,7 +78,7 @@ struct FlatObject {
 
 impl FlatObject {
     /// Adds the values of an inner object, or of the objects in an array. Their names are paths.
-    fn add(&mut self, path: &str, value: &Value) -> Result<(), Reason> {
+    fn add(&mut self, path: &str, value: &Value) -> Result<(), RejectReason> {
         match value {
             Value::Object(object) => {
                 for (name, value) in object {
@@ -92,7 +92,9 @@ impl FlatObject {
             }
             value => {
                 if self.cells.len() == VALUES_MAX {
-                    return Err(Reason::Malformed("the object has more than 1024 values"));
+                    return Err(RejectReason::Malformed(
+                        "the object has more than 1024 values",
+                    ));
                 }
                 self.names.push(path.to_owned());
                 self.cells.push(value_text(value));

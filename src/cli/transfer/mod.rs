@@ -1,4 +1,17 @@
-//! Reading and writing files of addresses: CSV, JSON lines, and the checksum trailer of an export.
+//! Reads and writes files of addresses: CSV, JSON lines, and the checksum trailer of an export.
+//!
+//! `import` reads a file twice: a scan finds the people who have unsubscribed and the questions for the owner, then
+//! the entries are added.
+//!
+//! - `source`, `line_reader`: open the file, and read lines of bounded length.
+//! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
+//! - `columns`, `column_kind`: find the columns with addresses, times and statuses.
+//! - `record`: turns a record into an entry.
+//! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
+//! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
+//! - `column_report`, `import_report`, `error`: the messages of an import.
+//! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
+//! - `email_hashes`, `text`: helpers.
 
 pub(super) mod column_kind;
 pub(super) mod column_report;

@@ -21,11 +21,11 @@ use crate::{
 /// A record, and the number of its first line.
 pub(crate) struct Record {
     pub(crate) line: u64,
-    pub(crate) content: Result<Content, Reason>,
+    pub(crate) content: Result<RecordContent, RejectReason>,
 }
 
 /// The content of a record, with the columns of its cells.
-pub(crate) enum Content {
+pub(crate) enum RecordContent {
     /// A JSON object that `export` could have written.
     Exported(ExportedEntry),
     Object(Columns, Vec<String>),
@@ -45,12 +45,12 @@ pub(crate) struct ParsedEntry {
     /// Whether the record has a sign-up time. Otherwise the entry has the current time.
     pub(crate) has_time: bool,
     /// Whether the time is plausible. An implausible time is accepted from an intact export only.
-    pub(crate) is_time_valid: bool,
+    pub(crate) is_time_plausible: bool,
 }
 
 /// Why a record is not imported.
 #[derive(Clone, Debug, Error)]
-pub(crate) enum Reason {
+pub(crate) enum RejectReason {
     /// The record is correct, but the person has unsubscribed from the list that the file comes from.
     #[error("skipped: unsubscribed")]
     Unsubscribed,
@@ -66,9 +66,9 @@ pub(crate) enum Reason {
     Malformed(&'static str),
 }
 
-const NOT_UTF_8: Reason = Reason::Malformed("invalid UTF-8; save the file as UTF-8");
+const NOT_UTF_8: RejectReason = RejectReason::Malformed("invalid UTF-8; save the file as UTF-8");
 
-impl Reason {
+impl RejectReason {
     fn invalid_email(typed: &str, error: InvalidEmail) -> Self {
         match error {
             InvalidEmail::Empty => Self::MissingAddress,
@@ -78,13 +78,13 @@ impl Reason {
     }
 }
 
-impl Serialize for Reason {
+impl Serialize for RejectReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl Content {
+impl RecordContent {
     /// Returns the columns, or `None` for an entry as `export` writes it.
     pub(crate) fn columns(&self) -> Option<&Columns> {
         match self {
@@ -95,7 +95,7 @@ impl Content {
     }
 
     /// Returns a cell without the white space around it, or an empty one beyond the end of the row.
-    fn cell(&self, at: usize) -> Result<&str, Reason> {
+    fn cell(&self, at: usize) -> Result<&str, RejectReason> {
         let text = match self {
             Self::Exported(_) => "",
             // Invalid UTF-8 was replaced when the line was read.
@@ -121,7 +121,7 @@ impl Content {
     }
 
     /// Returns the text in a status column. Only a decisive column must be valid UTF-8.
-    pub(crate) fn status_text(&self, column: &StatusColumn) -> Result<Cow<'_, str>, Reason> {
+    pub(crate) fn status_text(&self, column: &StatusColumn) -> Result<Cow<'_, str>, RejectReason> {
         if column.kind.is_decisive() {
             self.cell(column.at).map(Cow::Borrowed)
         } else {
@@ -153,7 +153,7 @@ impl Content {
         &self,
         rules: &ImportRules,
         now: SystemTime,
-    ) -> Result<ParsedEntry, Reason> {
+    ) -> Result<ParsedEntry, RejectReason> {
         match self {
             Self::Exported(ExportedEntry { email, joined_at }) => {
                 parse_entry(email, joined_at, rules, now)
@@ -168,9 +168,9 @@ impl Content {
         columns: &Columns,
         rules: &ImportRules,
         now: SystemTime,
-    ) -> Result<ParsedEntry, Reason> {
+    ) -> Result<ParsedEntry, RejectReason> {
         if self.extra_cells().next().is_some() {
-            return Err(Reason::Malformed(
+            return Err(RejectReason::Malformed(
                 "more cells than in the first row, so they may be in the wrong columns; quote the cells that \
                  contain a separator",
             ));
@@ -184,10 +184,10 @@ impl Content {
             }
         }
         if is_unsubscribed {
-            return Err(Reason::Unsubscribed);
+            return Err(RejectReason::Unsubscribed);
         }
         if is_unknown {
-            return Err(Reason::Malformed(
+            return Err(RejectReason::Malformed(
                 "unknown status: the file has changed since the import began",
             ));
         }
@@ -211,14 +211,14 @@ fn parse_entry(
     joined_at: &str,
     rules: &ImportRules,
     now: SystemTime,
-) -> Result<ParsedEntry, Reason> {
-    let email = Email::parse(email).map_err(|error| Reason::invalid_email(email, error))?;
+) -> Result<ParsedEntry, RejectReason> {
+    let email = Email::parse(email).map_err(|error| RejectReason::invalid_email(email, error))?;
     if rules.is_unsubscribed(&email) {
-        return Err(Reason::Unsubscribed);
+        return Err(RejectReason::Unsubscribed);
     }
     let has_time = !joined_at.is_empty();
     let joined_at = if has_time {
-        time::parse(joined_at).map_err(Reason::InvalidTime)?
+        time::parse(joined_at).map_err(RejectReason::InvalidTime)?
     } else {
         now
     };
@@ -226,11 +226,11 @@ fn parse_entry(
     if let Some(problem) = time_problem
         && !rules.is_intact
     {
-        return Err(Reason::Malformed(problem));
+        return Err(RejectReason::Malformed(problem));
     }
     Ok(ParsedEntry {
         entry: WaitlistEntry { email, joined_at },
         has_time,
-        is_time_valid: time_problem.is_none(),
+        is_time_plausible: time_problem.is_none(),
     })
 }

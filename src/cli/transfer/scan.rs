@@ -11,7 +11,7 @@ use super::{
     export_format::unescape_formula,
     import_reader::ImportReader,
     question::Question,
-    record::{Content, Record},
+    record::{Record, RecordContent},
     rules::ImportRules,
     status_options::StatusOptions,
     status_values::{self, Meaning},
@@ -109,7 +109,7 @@ impl Scanner {
     fn add_row(
         &mut self,
         line: u64,
-        content: &Content,
+        content: &RecordContent,
         has_header: bool,
     ) -> Result<(), ImportError> {
         let email = content.email();
@@ -134,7 +134,7 @@ impl Scanner {
     }
 
     /// Records the values in the status columns of a row, and returns whether they mean "unsubscribed".
-    fn record_statuses(&mut self, line: u64, content: &Content, columns: &Columns) -> bool {
+    fn record_statuses(&mut self, line: u64, content: &RecordContent, columns: &Columns) -> bool {
         let statuses = columns.status_columns().map(|(name, column)| {
             let text = content.status_text(column).unwrap_or_default();
             let meaning = self.rules.classify(&name, column, &text);

@@ -5,16 +5,16 @@
 //! | [`PageMetadata`] | description, canonical link, Open Graph and Twitter tags |
 //! | [`Icons`] | icons and theme colours |
 //! | `json_ld` | the structured data in the landing page |
-//! | `text_files` | `robots.txt`, `sitemap.xml`, `llms.txt` and the web manifest |
+//! | `crawler_files` | `robots.txt`, `sitemap.xml`, `llms.txt` and the web manifest |
 //! | `theme` | the colours of the style sheet, for the places that CSS does not reach |
 
+mod crawler_files;
 mod json_ld;
-mod text_files;
 mod theme;
 
 use leptos::{html, prelude::*};
 
-pub use text_files::{llms, manifest, robots, sitemap};
+pub use crawler_files::{llms, manifest, robots, sitemap};
 
 use super::{Page, Site, page_text, use_page};
 use crate::copy::head;

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::super::{AppState, ClientKey, WarningThrottle, limits::CONNECTIONS_PER_CLIENT_MAX};
 
-/// The connections that may still be opened, in total and per client.
+/// Limits the open connections, in total and per client.
 pub(super) struct ConnectionLimit {
     permits: Arc<Semaphore>,
     /// The number of open connections per client. Clients without any are removed, so the map is bounded.
@@ -30,7 +30,7 @@ pub(super) struct ConnectionLimit {
 pub(super) struct ConnectionPermit {
     client: Option<ClientKey>,
     per_client: Arc<Mutex<HashMap<ClientKey, usize>>>,
-    _slot: OwnedSemaphorePermit,
+    _total_permit: OwnedSemaphorePermit,
 }
 
 impl ConnectionLimit {
@@ -60,12 +60,12 @@ impl ConnectionLimit {
                     state.max_connections
                 );
             }
-            let Ok(slot) = Arc::clone(&self.permits).acquire_owned().await else {
+            let Ok(total_permit) = Arc::clone(&self.permits).acquire_owned().await else {
                 std::future::pending().await
             };
             let (stream, peer) = self.accept_any(listener).await;
             let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
-            if let Some(permit) = self.try_acquire(client, slot) {
+            if let Some(permit) = self.try_acquire(client, total_permit) {
                 // Responses are written in one piece, so Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 return (stream, peer, permit);
@@ -90,7 +90,7 @@ impl ConnectionLimit {
                     // Out of file descriptors or memory. New connections wait in the kernel's queue.
                     if self.accept_error_warning.try_acquire() {
                         tracing::error!(
-                            "cannot accept connections, retrying every second: {error}"
+                            "cannot accept connections: {error}; retrying every second"
                         );
                     }
                     sleep(Duration::from_secs(1)).await;
@@ -103,7 +103,7 @@ impl ConnectionLimit {
     fn try_acquire(
         &self,
         client: Option<ClientKey>,
-        slot: OwnedSemaphorePermit,
+        total_permit: OwnedSemaphorePermit,
     ) -> Option<ConnectionPermit> {
         if let Some(client) = client {
             let mut per_client = self
@@ -119,7 +119,7 @@ impl ConnectionLimit {
         Some(ConnectionPermit {
             client,
             per_client: Arc::clone(&self.per_client),
-            _slot: slot,
+            _total_permit: total_permit,
         })
     }
 }

@@ -26,7 +26,7 @@ use super::{
 };
 
 /// Maximum number of attempts to erase, because a person may sign up again while they are erased.
-const MAX_ERASE_ROUNDS: usize = 3;
+const ERASE_ROUNDS_MAX: usize = 3;
 
 /// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
 /// slow row takes as long again.
@@ -34,9 +34,10 @@ const SLOW_CHUNK_DIVISOR: usize = 16;
 
 /// How often the database must reject a row on its own before the visitor gets the error. A lock may be released in
 /// between.
-const MAX_ROW_REJECTIONS: u32 = 2;
-/// How often a sign-up is tried that is neither inserted nor listed afterwards. It may have been erased in between.
-const MAX_MISSING_CHECKS: u32 = 5;
+const ROW_REJECTIONS_MAX: u32 = 2;
+/// Maximum number of attempts for a sign-up that is neither inserted nor listed afterwards. It may have been erased in
+/// between.
+const MISSING_CHECKS_MAX: u32 = 5;
 
 /// Requests that are committed together, and their outcomes so far.
 pub(super) struct Batch {
@@ -199,7 +200,7 @@ impl Batch {
         let at = self.first_positions[chunk.start];
         let sign_up = &mut self.sign_ups[at];
         sign_up.failures += 1;
-        if sign_up.failures < MAX_ROW_REJECTIONS {
+        if sign_up.failures < ROW_REJECTIONS_MAX {
             self.remaining.push(chunk);
         } else {
             self.outcomes[at] = Err(StoreError::Database(Arc::clone(reason)));
@@ -256,7 +257,7 @@ impl Batch {
             // The entry was erased in between, or a trigger drops it. A trigger would drop it every time.
             let sign_up = &mut self.sign_ups[self.first_positions[at]];
             sign_up.failures += 1;
-            if sign_up.failures < MAX_MISSING_CHECKS {
+            if sign_up.failures < MISSING_CHECKS_MAX {
                 self.remaining.push(at..at + 1);
             }
         }
@@ -287,7 +288,7 @@ impl Batch {
             return Ok(());
         }
         let keys: Vec<_> = keys.into_iter().collect();
-        for _ in 0..MAX_ERASE_ROUNDS {
+        for _ in 0..ERASE_ROUNDS_MAX {
             // Looked up before each attempt, because an interrupted attempt does not report which entries it erased.
             let rows = writer.query(sql::FIND_LISTED, &[&keys]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
@@ -297,8 +298,8 @@ impl Batch {
             }
             let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
             self.present.extend(addresses);
-            // Even if no entry is listed, it stops earlier sign-ups that are still on their way. An entry that is
-            // found afterwards is a new sign-up.
+            // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that
+            // is found afterwards is a new sign-up.
             writer.erase(&keys, &ids).await?;
             self.has_erased = true;
         }
@@ -307,7 +308,7 @@ impl Batch {
 
     /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
     /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
-    pub(super) fn fail_all_but_visitors(&mut self, error: &StoreError) {
+    pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
         let has_visitors = self
             .requests
             .iter()

@@ -205,7 +205,7 @@ impl Committer {
         self.state.begin_outage(failure);
         let outage = self.state.outage.borrow();
         if is_lasting && let Some(outage) = outage.as_ref() {
-            batch.fail_all_but_visitors(&outage.error());
+            batch.fail_all_but_sign_ups(&outage.error());
         }
     }
 }

@@ -91,13 +91,13 @@ impl Connection {
             None => {
                 let text = self.qualify(statement);
                 let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(&text)).await;
-                let fresh = self.outcome(done)?;
+                let fresh = self.outcome(RESPONSE_TIMEOUT, done)?;
                 self.prepared.insert(statement, fresh.clone());
                 fresh
             }
         };
         let done = timeout(limit, self.client.query(&prepared, params)).await;
-        self.outcome(done)
+        self.outcome(limit, done)
     }
 
     /// Returns the last row of a statement, if there is one.
@@ -118,7 +118,7 @@ impl Connection {
     pub(super) async fn execute(&mut self, statements: &str) -> Result<(), Failure> {
         let statements = self.qualify(statements);
         let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(&statements)).await;
-        self.outcome(done)
+        self.outcome(RESPONSE_TIMEOUT, done)
     }
 
     /// Returns the client, for statements with another time limit or none.
@@ -139,8 +139,12 @@ impl Connection {
         }
     }
 
-    /// Converts the result of a statement, and notes whether the connection has failed.
-    fn outcome<T>(&mut self, done: Result<Result<T, Error>, Elapsed>) -> Result<T, Failure> {
+    /// Converts the result of a statement with this time limit, and notes whether the connection has failed.
+    fn outcome<T>(
+        &mut self,
+        limit: Duration,
+        done: Result<Result<T, Error>, Elapsed>,
+    ) -> Result<T, Failure> {
         let failure = match done {
             Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {
                 let reason = "the wait for the standby was cancelled";
@@ -149,14 +153,14 @@ impl Connection {
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => Failure::from(&error),
             Err(_) => {
-                let reason = format!("no response in {} seconds", RESPONSE_TIMEOUT.as_secs());
+                let reason = format!("no response in {} seconds", limit.as_secs());
                 database_failure(FailureKind::NoResponse, reason)
             }
         };
         if let Failure::Database(DatabaseFailure { kind, .. }) = &failure {
             self.has_failed |= !kind.is_connection_usable();
             if *kind == FailureKind::NoResponse {
-                self.hosts.suspect(self.address);
+                self.hosts.mark_suspect(self.address);
             }
         }
         Err(failure)

@@ -75,7 +75,7 @@ impl Connector {
         })
     }
 
-    /// Returns a connector for the same hosts, with the same number of permits of its own.
+    /// Returns a connector for the same hosts, with separate permits. Their number is the same.
     pub(super) fn with_own_permits(&self) -> Self {
         let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
         Self {
@@ -101,7 +101,7 @@ impl Connector {
                 let is_new = last != Some((at, ip)) && suspect != Some((at, ip));
                 if is_new && let Some(connection) = self.try_address((at, ip), &mut failures).await
                 {
-                    self.hosts.remember((at, ip));
+                    self.hosts.mark_working((at, ip));
                     return Ok(connection);
                 }
             }

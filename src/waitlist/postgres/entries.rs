@@ -31,7 +31,7 @@ use super::{
 /// Number of entries in a block, which is passed to the caller as a whole.
 const BLOCK_ENTRIES: usize = 512;
 /// Maximum number of blocks that wait for the caller.
-const MAX_QUEUED_BLOCKS: usize = 4;
+const QUEUED_BLOCKS_MAX: usize = 4;
 
 /// The latest time that is stored: 9999-12-31T23:59:59.999Z.
 const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
@@ -45,10 +45,10 @@ const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum time that the caller may pause. During the pause, the database keeps everything that is erased or updated.
-const READER_TIMEOUT: Duration = Duration::from_secs(30);
+const CALLER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum number of attempts to read, if concurrent writes make an attempt fail.
-const MAX_ATTEMPTS: usize = 5;
+const ATTEMPTS_MAX: usize = 5;
 
 /// Returns the selected entries, and their number at the same moment. It blocks, so do not call it from a task.
 ///
@@ -60,7 +60,7 @@ pub(super) fn entries(
     selection: Selection,
 ) -> Result<EntryStream, StoreError> {
     let (count_sender, count_receiver) = oneshot::channel();
-    let (block_sender, mut blocks) = mpsc::channel(MAX_QUEUED_BLOCKS);
+    let (block_sender, mut blocks) = mpsc::channel(QUEUED_BLOCKS_MAX);
     let mut reader = Reader {
         connector,
         selection,
@@ -68,12 +68,12 @@ pub(super) fn entries(
         block_sender,
     };
     runtime.spawn(store_task(async move {
-        for _ in 0..MAX_ATTEMPTS {
+        for _ in 0..ATTEMPTS_MAX {
             match reader.read().await {
                 Err(ReadError::Conflict) if reader.count_sender.is_some() => {}
                 Err(ReadError::Conflict) => return reader.fail(StoreError::Unreadable).await,
                 Err(ReadError::Store(error)) => return reader.fail(error).await,
-                Ok(()) | Err(ReadError::ReaderGone) => return,
+                Ok(()) | Err(ReadError::CallerGone) => return,
             }
         }
         reader.fail(StoreError::Unreadable).await;
@@ -98,7 +98,7 @@ enum ReadError {
     Conflict,
     Store(StoreError),
     /// The caller has dropped the stream.
-    ReaderGone,
+    CallerGone,
 }
 
 impl From<Elapsed> for ReadError {
@@ -191,11 +191,11 @@ impl Reader {
     async fn send_block(&mut self, count: i64, block: Vec<WaitlistEntry>) -> Result<(), ReadError> {
         if let Some(count_sender) = self.count_sender.take() {
             let sent = count_sender.send(Ok(u64::try_from(count).unwrap_or(0)));
-            sent.map_err(|_| ReadError::ReaderGone)?;
+            sent.map_err(|_| ReadError::CallerGone)?;
         }
-        let sent = timeout(READER_TIMEOUT, self.block_sender.send(Ok(block))).await;
-        let sent = sent.map_err(|_| ReadError::Store(StoreError::ReaderTimedOut))?;
-        sent.map_err(|_| ReadError::ReaderGone)
+        let sent = timeout(CALLER_TIMEOUT, self.block_sender.send(Ok(block))).await;
+        let sent = sent.map_err(|_| ReadError::Store(StoreError::CallerTimedOut))?;
+        sent.map_err(|_| ReadError::CallerGone)
     }
 }
 

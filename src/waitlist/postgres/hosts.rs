@@ -19,12 +19,12 @@ pub(super) struct Hosts {
 
 impl Hosts {
     /// Records that an address did not respond.
-    pub(super) fn suspect(&self, address: Address) {
+    pub(super) fn mark_suspect(&self, address: Address) {
         *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
     /// Records that an address works.
-    pub(super) fn remember(&self, address: Address) {
+    pub(super) fn mark_working(&self, address: Address) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 

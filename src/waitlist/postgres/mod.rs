@@ -55,7 +55,7 @@ pub use url_error::InvalidDatabaseUrl;
 
 /// Maximum number of connections to a host for writing, and for reading. One connection writes, one reads the count,
 /// and each export has one. The others are abandoned connections whose statements still run.
-const MAX_CONNECTIONS_PER_HOST: usize = 4;
+const CONNECTIONS_PER_HOST_MAX: usize = 4;
 
 /// A list in a database.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl PostgresWaitlist {
         create_missing: bool,
     ) -> Result<Self, PostgresOpenError> {
         let schema = Arc::new(OnceLock::new());
-        let writer_connector = Connector::new(url, Arc::clone(&schema), MAX_CONNECTIONS_PER_HOST);
+        let writer_connector = Connector::new(url, Arc::clone(&schema), CONNECTIONS_PER_HOST_MAX);
         let writer_connector = writer_connector.map_err(PostgresOpenError::Tls)?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
         let (reader_connector, writer_connector) = (

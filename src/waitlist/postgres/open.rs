@@ -45,7 +45,7 @@ pub(super) async fn open(
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
         let database = database.clone();
-        return Err(PostgresOpenError::Encoding { database, encoding });
+        return Err(PostgresOpenError::UnsupportedEncoding { database, encoding });
     }
     let (list_schema, mut format) = match find(&mut connection, database).await? {
         Some(found) => found,
@@ -91,7 +91,7 @@ async fn find(
     let mut found = with_open_timeout(database, schema::find_all(client)).await?;
     if found.len() > 1 {
         found.sort();
-        return Err(PostgresOpenError::Several {
+        return Err(PostgresOpenError::SeveralLists {
             database: database.to_owned(),
             schemas: found,
         });
@@ -122,9 +122,9 @@ fn check_format(format: Option<i64>, database: &str) -> Result<(), PostgresOpenE
     match format {
         Some(schema::FORMAT_VERSION) => Ok(()),
         Some(format) if format > schema::FORMAT_VERSION => {
-            Err(PostgresOpenError::Newer { database, format })
+            Err(PostgresOpenError::NewerFormat { database, format })
         }
-        Some(format) => Err(PostgresOpenError::Older { database, format }),
+        Some(format) => Err(PostgresOpenError::OlderFormat { database, format }),
         None => Err(PostgresOpenError::NoList { database }),
     }
 }
@@ -166,7 +166,7 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 /// Rejects a pooler that gives each transaction another session. The settings of a session would be lost, and instances
 /// would run each other's prepared statements.
 ///
-/// The first connection marks its session, then looks for the mark several times. If the pooler reuses the last
+/// The first connection sets a marker in its session, then looks for it several times. If the pooler reuses the last
 /// session first, a transaction of the second connection occupies that session, and the first connection gets another
 /// one, or none. If the pooler takes sessions in turn, the first connection soon gets another one.
 async fn detect_pooler(
@@ -193,7 +193,7 @@ async fn detect_pooler(
             Err(_) => return Err(timed_out(database)),
         };
         if !keeps_sessions {
-            return Err(PostgresOpenError::Pooler {
+            return Err(PostgresOpenError::TransactionPooler {
                 database: database.to_owned(),
             });
         }

@@ -61,7 +61,7 @@ pub enum PostgresOpenError {
         "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; to update it, \
          start the server once as the user who owns the tables"
     )]
-    Older {
+    OlderFormat {
         /// The database.
         database: String,
         /// The format of the list.
@@ -72,7 +72,7 @@ pub enum PostgresOpenError {
         "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; use the version \
          that created the list, or a newer one"
     )]
-    Newer {
+    NewerFormat {
         /// The database.
         database: String,
         /// The format of the list.
@@ -83,7 +83,7 @@ pub enum PostgresOpenError {
         "{database} has waitlists in several schemas ({}); choose one in the URL with options=-csearch_path%3DSCHEMA",
         schemas.join(", ")
     )]
-    Several {
+    SeveralLists {
         /// The database.
         database: String,
         /// The schemas that have a list.
@@ -94,7 +94,7 @@ pub enum PostgresOpenError {
         "{database} stores text as {encoding}, which cannot represent every address; create a database with \
          ENCODING 'UTF8'"
     )]
-    Encoding {
+    UnsupportedEncoding {
         /// The database.
         database: String,
         /// The encoding of its text.
@@ -105,7 +105,7 @@ pub enum PostgresOpenError {
         "{database} is a connection pooler that gives each transaction another session, as PgBouncer does with \
          pool_mode = transaction; set pool_mode = session for this database, or connect to PostgreSQL directly"
     )]
-    Pooler {
+    TransactionPooler {
         /// The database.
         database: String,
     },

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{super::error::StoreError, connector::Connector, error::Failure, sql};
 
 /// Maximum number of attempts. A correction fails if another one, or an erasure, happens at the same time.
-const MAX_ATTEMPTS: usize = 5;
+const ATTEMPTS_MAX: usize = 5;
 
 /// Maximum time that the database takes to count the entries.
 const RECOUNT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -13,7 +13,7 @@ const RECOUNT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Sets the count to the number of entries, and returns the difference. Sign-ups and erasures change both numbers
 /// equally, so they continue while the entries are counted.
 pub(super) async fn recount(connector: &Connector) -> Result<i64, StoreError> {
-    for _ in 0..MAX_ATTEMPTS {
+    for _ in 0..ATTEMPTS_MAX {
         match correct(connector).await {
             Ok(Some(difference)) => return Ok(difference),
             Ok(None) | Err(Failure::Conflict) => {}

@@ -55,7 +55,7 @@ pub(super) struct State {
 /// The rows of the count.
 #[derive(Debug, Default)]
 struct Slots {
-    entries: HashMap<i64, Slot>,
+    by_id: HashMap<i64, Slot>,
     /// How often this instance has changed a row.
     own_changes: u64,
 }
@@ -77,12 +77,12 @@ impl State {
         }
     }
 
-    /// Notes that this instance has changed a slot, which now counts `entries`.
+    /// Records that this instance has changed a slot, which now counts `entries`.
     pub(super) fn set_slot(&self, slot: i64, entries: i64) {
         let mut slots = self.slots();
         slots.own_changes += 1;
         let changed_at = slots.own_changes;
-        slots.entries.insert(
+        slots.by_id.insert(
             slot,
             Slot {
                 entries,
@@ -103,10 +103,10 @@ impl State {
         }
         let mut slots = self.slots();
         slots
-            .entries
+            .by_id
             .retain(|slot, cached| cached.changed_at > before || read.contains_key(slot));
         for (slot, entries) in read {
-            let cached = slots.entries.entry(slot).or_default();
+            let cached = slots.by_id.entry(slot).or_default();
             if cached.changed_at <= before {
                 cached.entries = entries;
             }
@@ -117,7 +117,7 @@ impl State {
 
     /// Publishes the count. The caller holds the lock, so that no older count is published later.
     fn publish(&self, slots: &Slots) {
-        let sum: i64 = slots.entries.values().map(|slot| slot.entries).sum();
+        let sum: i64 = slots.by_id.values().map(|slot| slot.entries).sum();
         let new_count = u64::try_from(sum).unwrap_or(0);
         self.count.send_if_modified(|count| {
             let before = std::mem::replace(count, new_count);

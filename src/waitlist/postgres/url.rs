@@ -81,7 +81,7 @@ impl FromStr for DatabaseUrl {
             "{credentials}/{database}?{}",
             options.without_hosts.join("&")
         ))?;
-        // A URL without a path, or with the name in its options, has another database than its path.
+        // The path does not name the database if it is missing, or if an option names the database.
         if let Some(database) = whole.get_dbname() {
             login.dbname(database);
         }

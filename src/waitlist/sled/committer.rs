@@ -39,7 +39,7 @@ pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
 /// Maximum number of records rewritten by an erasure that share a sync. For each of them, sled may rewrite a leaf,
 /// which has up to 16 records of 1 KiB. Together that is half a segment.
-const MAX_REWRITES_PER_SYNC: u32 = 16;
+const REWRITES_PER_SYNC_MAX: u32 = 16;
 
 /// Owns every write.
 pub(super) struct Committer {
@@ -161,14 +161,15 @@ impl Committer {
             return 0;
         }
         self.write_tail();
-        let later = or_exit(self.records.get_lt(record::key(erasure.searched_up_to + 1)));
-        let later = later.map_or(IVec::from(&record::key(0)), |(key, _)| key);
+        let first_unsearched =
+            or_exit(self.records.get_lt(record::key(erasure.searched_up_to + 1)));
+        let first_unsearched = first_unsearched.map_or(IVec::from(&record::key(0)), |(key, _)| key);
         let earlier = erasure.records.iter().map(|first| record::key(*first));
-        let earlier = earlier.filter(|key| key.as_slice() < &*later);
+        let earlier = earlier.filter(|key| key.as_slice() < &*first_unsearched);
         let earlier: Vec<_> = earlier
             .filter_map(|key| or_exit(self.records.get(key)).map(|bytes| (IVec::from(&key), bytes)))
             .collect();
-        let later = self.records.range(later..).map(or_exit);
+        let later = self.records.range(first_unsearched..).map(or_exit);
 
         let is_sought =
             |entry: &StoredEntry| sought.contains(&WaitlistEntry::from(*entry).email.key());
@@ -190,7 +191,7 @@ impl Committer {
                 self.tail = rest;
             }
             rewritten += 1;
-            if rewritten % MAX_REWRITES_PER_SYNC == 0 {
+            if rewritten % REWRITES_PER_SYNC_MAX == 0 {
                 self.sync();
             }
         }

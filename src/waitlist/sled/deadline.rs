@@ -16,8 +16,8 @@ use std::{
 use super::error::{OpenFailure, UnusableReason};
 
 /// Maximum time to open a log. A million entries open in a second.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
-/// Speed of a slow disk. The deadline is one second later for each of these blocks in the log.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Speed of a slow disk. Each block of this size in the log extends the deadline by one second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 /// Length of a tick. Time is counted in ticks, so that the time during which this process is stopped (SIGSTOP, a
 /// suspended machine) does not count.
@@ -41,7 +41,7 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
             // Sending fails once the deadline has passed.
             let _ = sender.send(done.unwrap_or_else(|panic| Err(panic_failure(&*panic))));
         })?;
-    let limit = OPEN_TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
+    let limit = RECOVERY_TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
     for _ in 0..limit.as_millis() / TICK_INTERVAL.as_millis() {
         match result.recv_timeout(TICK_INTERVAL) {
             Ok(result) => return result,

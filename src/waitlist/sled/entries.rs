@@ -15,9 +15,9 @@ use super::{
 /// may have stored them in any order, and reading a record for each entry would take twenty times as long.
 const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
 /// Maximum number of entries in a block. Each block is twice as long as the one before it.
-const MAX_BLOCK_ENTRIES: usize = 1 << 17;
+const BLOCK_MAX_ENTRIES: usize = 1 << 17;
 
-/// Returns the selected entries with numbers below `end`, in order, and how many they are.
+/// Returns the selected entries with numbers below `end`, in order, and how many there are.
 ///
 /// An entry that is erased while the list is read may be missing.
 ///
@@ -33,7 +33,7 @@ pub(super) fn entries(
     let mut size = FIRST_BLOCK_ENTRIES;
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
-        size = MAX_BLOCK_ENTRIES.min(size * 2);
+        size = BLOCK_MAX_ENTRIES.min(size * 2);
         (!block.is_empty()).then(|| read(&tree, &block))
     });
     Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))

@@ -93,10 +93,10 @@ pub enum UnusableReason {
     /// sled's log is missing.
     #[error("it holds no database")]
     NoDatabase,
-    /// It is a database of sled's, but not a list.
+    /// It is a sled database, but not a list.
     #[error("it is not a waitlist")]
     NotAWaitlist,
-    /// The list has another format, whose number is known or not.
+    /// The list has another format. `None` if its number is unknown.
     #[error(
         "it has {}, and this version of the program reads format {FORMAT_VERSION}; run the version that wrote it",
         format_name(*.0)
@@ -104,8 +104,8 @@ pub enum UnusableReason {
     Format(Option<u64>),
     /// The high-water mark cannot be read.
     #[error(
-        "its file `mark`, which reveals missing entries, cannot be read: {0}; restore it, or create one of 32 zero bytes \
-         to open the list as it is"
+        "its file `mark`, which reveals missing entries, cannot be read: {0}; restore it, or create one of 32 zero \
+         bytes to open the list as it is"
     )]
     Mark(io::Error),
     /// The entries from this number on are damaged.

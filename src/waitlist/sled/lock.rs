@@ -19,7 +19,7 @@ const LOCK_FILE: &str = "lock";
 /// Maximum time to wait for a lock. The lock of a handle that was just dropped lingers for milliseconds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of attempts while the file is replaced each time.
-const MAX_ATTEMPTS: usize = 100;
+const ATTEMPTS_MAX: usize = 100;
 /// Pause between two attempts to lock a file.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -33,23 +33,23 @@ pub(super) struct Locks(Vec<File>);
 impl Locks {
     /// Locks the data directory.
     pub(super) fn lock_data_dir(data: &Path) -> Result<Self, SledOpenError> {
-        let io = io_error(data);
+        let to_open_error = io_error(data);
         let directory = lock_directory(data, data)?;
         let mut file = lock_file(data)?;
         // After a power cut, the file may have a part of an id, or zeros.
         let mut previous_id = Vec::new();
-        file.read_to_end(&mut previous_id).map_err(io)?;
+        file.read_to_end(&mut previous_id).map_err(to_open_error)?;
         if !previous_id
             .iter()
             .all(|byte| b"0123456789\n\0".contains(byte))
         {
-            return Err(io(io::Error::other(
+            return Err(to_open_error(io::Error::other(
                 "its file `lock` belongs to another program",
             )));
         }
-        file.set_len(0).map_err(io)?;
-        file.rewind().map_err(io)?;
-        writeln!(file, "{}", process::id()).map_err(io)?;
+        file.set_len(0).map_err(to_open_error)?;
+        file.rewind().map_err(to_open_error)?;
+        writeln!(file, "{}", process::id()).map_err(to_open_error)?;
         Ok(Self(vec![directory, file]))
     }
 
@@ -83,41 +83,41 @@ pub(super) fn lock_log(log: &File, data: &Path) -> Result<(), SledOpenError> {
 }
 
 fn lock_directory(directory: &Path, data: &Path) -> Result<File, SledOpenError> {
-    let io = io_error(directory);
-    for _ in 0..MAX_ATTEMPTS {
-        let open = File::open(directory).map_err(io)?;
+    let to_open_error = io_error(directory);
+    for _ in 0..ATTEMPTS_MAX {
+        let open = File::open(directory).map_err(to_open_error)?;
         match lock_with_timeout(&open) {
             Ok(true) => {}
             Ok(false) => return Err(in_use(data)),
             // The lock of the file and sled's own lock still protect the list.
             Err(error) if is_unsupported(&error) => {}
-            Err(error) => return Err(io(error)),
+            Err(error) => return Err(to_open_error(error)),
         }
-        if is_same_file(&open, directory).map_err(io)? {
+        if is_same_file(&open, directory).map_err(to_open_error)? {
             return Ok(open);
         }
     }
-    Err(io(io::Error::other(
+    Err(to_open_error(io::Error::other(
         "it was replaced each time it was locked",
     )))
 }
 
 fn lock_file(data: &Path) -> Result<File, SledOpenError> {
-    let io = io_error(data);
+    let to_open_error = io_error(data);
     let path = data.join(LOCK_FILE);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
-    for _ in 0..MAX_ATTEMPTS {
-        let file = options.open(&path).map_err(io)?;
-        if !lock_with_timeout(&file).map_err(io)? {
+    for _ in 0..ATTEMPTS_MAX {
+        let file = options.open(&path).map_err(to_open_error)?;
+        if !lock_with_timeout(&file).map_err(to_open_error)? {
             return Err(in_use(data));
         }
         // The file may have been removed between the two calls.
-        if is_same_file(&file, &path).map_err(io)? {
+        if is_same_file(&file, &path).map_err(to_open_error)? {
             return Ok(file);
         }
     }
-    Err(io(io::Error::other(
+    Err(to_open_error(io::Error::other(
         "its file `lock` was replaced each time it was locked",
     )))
 }

@@ -158,7 +158,7 @@ impl SledWaitlist {
 
     /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
     /// time share one sync.
-    pub fn syncs(&self) -> u64 {
+    pub fn sync_count(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
 }

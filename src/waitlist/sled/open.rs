@@ -2,8 +2,8 @@
 //!
 //! A list is opened twice. First a copy of it is opened and read from end to end ([`ScratchCopy`]), while the
 //! original is only read. If the copy is intact, sled opens the original, and its recovery takes the same steps
-//! there. This recovery can be interrupted at any moment and repeated. Undoing it cannot: earlier versions put a
-//! backup back over a store that they rejected, and lost lists. So nothing is ever written back.
+//! there. This recovery can be interrupted at any moment and repeated. Undoing it is not safe: earlier versions
+//! restored a backup over a store that they rejected, and lost lists. So no backup is ever restored here.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -65,23 +65,23 @@ pub(super) fn legacy_backup(data: &Path) -> Option<PathBuf> {
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
 /// true before anything is written, it gives up.
 pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOpenError> {
-    let io = io_error(data);
+    let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
-        return Err(io(io::Error::other(
+        return Err(to_open_error(io::Error::other(
             "the clock of this machine is before 1970",
         )));
     }
     let mut directories = DirBuilder::new();
     let created = directories.recursive(true).mode(0o700).create(data);
-    created.map_err(io)?;
+    created.map_err(to_open_error)?;
     let mut locks = Locks::lock_data_dir(data)?;
     let store = data.join(STORE_DIR);
-    if !store.try_exists().map_err(io)? {
+    if !store.try_exists().map_err(to_open_error)? {
         create(data)?;
     }
     locks.lock_store(&store)?;
-    let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(io)?;
+    let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
     if !log_path.is_file() {
         return Err(SledOpenError::Rejected {
             store,
@@ -89,12 +89,12 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
             legacy_backup: None,
         });
     }
-    let log = File::open(&log_path).map_err(io)?;
+    let log = File::open(&log_path).map_err(to_open_error)?;
     lock_log(&log, data)?;
     let contents = check_scratch_copy(data, &store, &log, stop)?;
 
-    if !is_same_file(&log, &log_path).map_err(io)? {
-        return Err(io(io::Error::other(
+    if !is_same_file(&log, &log_path).map_err(to_open_error)? {
+        return Err(to_open_error(io::Error::other(
             "its files were replaced while it was opened",
         )));
     }
@@ -107,7 +107,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
         })
         .map_err(|failure| failure.into_open_error(data, &store))?;
     // An earlier start may have been interrupted before this step.
-    sync_ancestors(data).map_err(io)?;
+    sync_ancestors(data).map_err(to_open_error)?;
     Ok(OpenedStore {
         database,
         records,
@@ -149,9 +149,9 @@ fn check_scratch_copy(
     log: &File,
     stop: &AtomicBool,
 ) -> Result<Contents, SledOpenError> {
-    let io = io_error(data);
-    drop_from_page_cache(log).map_err(io)?;
-    let copy = ScratchCopy::new(store, data.join(SCRATCH_COPY_DIR)).map_err(io)?;
+    let to_open_error = io_error(data);
+    drop_from_page_cache(log).map_err(to_open_error)?;
+    let copy = ScratchCopy::new(store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
     let directory = copy.directory().to_owned();
     let read = move || {
         let (_database, records) = database::open(&directory)?;

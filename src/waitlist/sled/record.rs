@@ -1,7 +1,7 @@
 //! The stored format: records of consecutive entries. The key of a record is the number of its first entry.
 //!
 //! Entries are numbered in the order of arrival, from 0. A number is never used again: an erased entry leaves an
-//! empty place. So the numbers reveal when entries between two records are missing. The count is not stored, because a
+//! empty item. So the numbers reveal when entries between two records are missing. The count is not stored, because a
 //! stored count could contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
@@ -23,7 +23,7 @@ const RECORD_MAX_BYTES: usize = 1 << 10;
 /// Size of an entry without its address, in bytes.
 const ENTRY_OVERHEAD_BYTES: usize = 1 + size_of::<u64>();
 
-/// A place in a record: a stored entry, or `None` if it was erased.
+/// An item of a record: a stored entry, or `None` if it was erased.
 pub(super) type RecordItem<'a> = Option<StoredEntry<'a>>;
 
 /// An entry as it is stored.
@@ -83,7 +83,7 @@ impl Record {
         self.bytes.len() + ENTRY_OVERHEAD_BYTES + entry.address.len() <= RECORD_MAX_BYTES
     }
 
-    /// Adds a place: the length of the address (one byte), the time (big-endian) and the address. An erased entry is
+    /// Adds an item: the length of the address (one byte), the time (big-endian) and the address. An erased entry is
     /// only the byte 0.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
         self.item_count += 1;

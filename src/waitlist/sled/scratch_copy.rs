@@ -24,7 +24,7 @@ pub(super) const LOG_FILE: &str = "db";
 /// Largest log that is copied to memory, in bytes: 200,000 entries.
 ///
 /// sled syncs what it opens, and in memory that costs nothing. A larger log is copied to the disk, so that a start
-/// does not need more memory than the server uses afterwards. It is copied to memory if the disk has no room.
+/// does not need more memory than the server uses afterwards. If the disk has no room, it is copied to memory too.
 const MEMORY_MAX_BYTES: u64 = 16 << 20;
 /// Space on the disk that the copy leaves free, in bytes, so that other servers on the disk do not fail.
 const DISK_RESERVE_BYTES: u64 = 256 << 20;

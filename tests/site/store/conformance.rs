@@ -146,7 +146,7 @@ async fn entries_are_ordered_by_sign_up_time(fixture: impl StoreFixture) {
     assert_eq!(
         numbers.concat(),
         "513204",
-        "entries of one time keep the order of their sign-ups"
+        "entries with the same time keep the order of their sign-ups"
     );
 }
 

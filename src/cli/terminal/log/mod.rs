@@ -17,7 +17,7 @@ use tracing::Level;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::config::LogFormat;
-use queue::Queue;
+use queue::LineQueue;
 
 /// Pause between two writes. Without it, each line would wake the writing thread. Its `sched_yield` alone was then a
 /// tenth of all system calls under load.
@@ -29,7 +29,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The running log. Dropping it writes the waiting lines.
 pub(crate) struct LogGuard {
-    queue: Arc<Queue>,
+    queue: Arc<LineQueue>,
     /// Disconnected once every line is written.
     writer_done: Receiver<()>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct LogGuard {
 /// # Errors
 /// When that thread cannot be started.
 pub(crate) fn start(format: LogFormat) -> io::Result<LogGuard> {
-    let queue = Arc::new(Queue::default());
+    let queue = Arc::new(LineQueue::default());
     let (done, writer_done) = sync_channel(0);
     let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
@@ -70,7 +70,7 @@ impl Drop for LogGuard {
 }
 
 /// Writes lines as they arrive, until the log is closed and every line is written.
-fn write_queued(queue: &Queue) {
+fn write_queued(queue: &LineQueue) {
     let mut lines = Vec::new();
     // Lost lines that are not reported yet, and those that a warning still in the queue reports.
     let (mut lost, mut reported) = (0, 0);

@@ -11,7 +11,7 @@ const QUEUE_MAX_BYTES: usize = 1 << 20;
 
 /// A queue of whole lines with one reader.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct LineQueue {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -19,14 +19,14 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     lines: Vec<u8>,
-    /// Lines dropped since the last call of [`Queue::take`].
+    /// Lines dropped since the last call of [`LineQueue::take`].
     dropped: u64,
     /// Whether the writing thread is waiting for a line and must be woken.
     is_idle: bool,
     is_closed: bool,
 }
 
-impl Queue {
+impl LineQueue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,7 +68,7 @@ impl Queue {
 }
 
 /// Each write must be one whole line. The log's formatter writes this way.
-impl Write for &Queue {
+impl Write for &LineQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.push(line);
         Ok(line.len())

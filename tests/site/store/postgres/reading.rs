@@ -55,5 +55,5 @@ fn paused_reader_times_out_and_releases_the_snapshot() {
         database.sql(snapshots) == "0"
     });
     let last = entries.last().expect("an end");
-    assert_eq!(last, Err(StoreError::ReaderTimedOut));
+    assert_eq!(last, Err(StoreError::CallerTimedOut));
 }

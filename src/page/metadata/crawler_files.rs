@@ -127,12 +127,12 @@ fn escape_xml(text: &str) -> String {
 
 /// Escapes every character with a meaning in Markdown.
 fn escape_markdown(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if r"\`*_[]<>&#|~".contains(character) {
-            plain.push('\\');
+            escaped.push('\\');
         }
-        plain.push(character);
+        escaped.push(character);
     }
-    plain
+    escaped
 }
