@@ -24,6 +24,7 @@ use super::{
         scan::{Scan, scan},
         source::open,
         status_options::StatusOptions,
+        text::escape_control,
         trailer::{Trailer, verify_trailer},
     },
     waitlist_handle::WaitlistHandle,
@@ -64,7 +65,9 @@ type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> anyhow::Result<Vec<bool>> + '
 
 pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = args.file.as_deref().filter(|file| *file != "-");
-    let name = path.map_or("<stdin>".into(), |file| file.display().to_string());
+    let name = path.map_or("<stdin>".into(), |file| {
+        escape_control(&file.display().to_string())
+    });
     let nothing_imported = || format!("{name}: nothing was imported");
     let file = open(path)
         .map_err(ImportError::from)

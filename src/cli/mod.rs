@@ -33,7 +33,11 @@ mod time;
 mod transfer;
 mod waitlist_handle;
 
-use std::{env, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use clap::{
@@ -100,7 +104,8 @@ pub fn run() -> ExitCode {
         Ok(error) => command().error(ErrorKind::ValueValidation, error).exit(),
         // A server must end even if nobody reads standard error.
         Err(error) if is_server => print_stderr(&format!("{error:#}")),
-        Err(error) => eprintln!("landing: {error:#}"),
+        // `eprintln!` would panic if standard error cannot be written.
+        Err(error) => drop(writeln!(io::stderr(), "landing: {error:#}")),
     }
     ExitCode::FAILURE
 }

@@ -2,7 +2,8 @@
 //! control socket, and opens the list directly when no server runs or when the list is in a database.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     os::unix::fs::MetadataExt,
     path::Path,
     sync::{
@@ -166,7 +167,9 @@ impl StoreLocation {
                 };
                 let started = Instant::now();
                 let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT;
-                let list = retry(open, may_retry, |warning| eprintln!("landing: {warning}"))?;
+                let list = retry(open, may_retry, |warning| {
+                    let _ = writeln!(io::stderr(), "landing: {warning}");
+                })?;
                 Ok(list.map(|list| WaitlistHandle::local(list, runtime)))
             }
         }

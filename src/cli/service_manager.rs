@@ -24,18 +24,26 @@ pub(super) fn notify(state: NotifyState<'_>) {
 ///
 /// Returns `None` without a watchdog. Needs a runtime.
 pub(super) fn start_watchdog(list: Arc<dyn Waitlist>) -> Option<AbortOnDropHandle<()>> {
-    let timeout = sd_notify::watchdog_enabled()?;
+    let timeout = sd_notify::watchdog_enabled().filter(|timeout| !timeout.is_zero())?;
     let keep_alives = tokio::spawn(send_keep_alives(list, timeout / 2));
     Some(AbortOnDropHandle::new(keep_alives))
 }
 
 async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration) {
-    let mut ticks = interval(keep_alive_interval);
+    let mut ticks = interval(keep_alive_interval.max(RETRY_INTERVAL));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut has_failed = false;
     loop {
         ticks.tick().await;
         wait_for_response(&*list).await;
-        notify(NotifyState::Watchdog);
+        let result = sd_notify::notify(&[NotifyState::Watchdog]);
+        // A failure may pass, so keep-alives continue. One warning is enough.
+        if let Err(error) = &result
+            && !has_failed
+        {
+            tracing::warn!("cannot send keep-alives to the service manager: {error}");
+        }
+        has_failed = result.is_err();
     }
 }
 

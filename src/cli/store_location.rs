@@ -54,6 +54,8 @@ pub(super) struct InvalidLocation {
 enum LocationProblem {
     #[error("unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE")]
     UnknownKind,
+    #[error("invalid UTF-8 in the database URL; write special characters as %XX")]
+    NotUtf8,
     #[error(transparent)]
     DatabaseUrl(#[from] InvalidDatabaseUrl),
     /// `DATABASE_URL` may be set for another program.
@@ -85,6 +87,10 @@ impl StoreArgs {
 
 fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
     let Some(text) = store.to_str() else {
+        // A URL, which may contain a password, must not become the name of a directory.
+        if DatabaseUrl::has_scheme(&store.to_string_lossy()) {
+            return Err(LocationProblem::NotUtf8);
+        }
         return Ok(StoreLocation::Directory(store.into()));
     };
     if DatabaseUrl::has_scheme(text) {

@@ -10,7 +10,7 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    protocol::{Command, PROTOCOL_VERSION, Reply, Request, WireEntry},
+    protocol::{Command, ErrorMessage, PROTOCOL_VERSION, Reply, Request, WireEntry},
     socket::with_short_path,
 };
 use crate::{
@@ -163,6 +163,6 @@ impl ReplyReader {
         // The line is incomplete if the server has stopped.
         let reply: Reply<T> = serde_json::from_slice(&line)
             .map_err(|_| ListError::ServerNotResponding(io::ErrorKind::UnexpectedEof.into()))?;
-        reply.map_err(ListError::RejectedByServer)
+        reply.map_err(|ErrorMessage(message)| ListError::RejectedByServer(message))
     }
 }

@@ -1,5 +1,7 @@
 //! The messages on the control socket.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
@@ -39,8 +41,18 @@ pub(super) enum Command {
     },
 }
 
-/// The result, or an error message for the owner.
-pub(super) type Reply<T> = Result<T, String>;
+/// The result of a command.
+pub(super) type Reply<T> = Result<T, ErrorMessage>;
+
+/// An error as it reaches the owner: what happened, and what to do.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct ErrorMessage(pub(super) String);
+
+impl<E: Display> From<E> for ErrorMessage {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// An entry: milliseconds since 1970, and the address.
 #[derive(Debug, Deserialize, Serialize)]

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    protocol::{BATCH_SIZE, Command, PROTOCOL_VERSION, Reply, Request, WireEntry},
+    protocol::{BATCH_SIZE, Command, ErrorMessage, PROTOCOL_VERSION, Reply, Request, WireEntry},
     socket::{self, SocketFile},
 };
 use crate::{
@@ -142,8 +142,7 @@ fn parse(line: &[u8]) -> Reply<Command> {
 
 async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<bool>> {
     let entries = batch.into_iter().map(WireEntry::parse);
-    let entries = entries.collect::<Result<_, InvalidEmail>>();
-    let entries = entries.map_err(|error| error.to_string())?;
+    let entries = entries.collect::<Result<_, InvalidEmail>>()?;
     let joined = list.join_all(entries).await.map_err(error_message)?;
     Ok(joined.iter().map(|it| *it == JoinOutcome::New).collect())
 }
@@ -187,8 +186,8 @@ fn send_entries(
 }
 
 /// Returns the message for the owner, with advice.
-fn error_message(error: StoreError) -> String {
-    ListError::from(error).to_string()
+fn error_message(error: StoreError) -> ErrorMessage {
+    ListError::from(error).into()
 }
 
 fn to_line(reply: &impl Serialize) -> Vec<u8> {

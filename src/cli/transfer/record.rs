@@ -11,7 +11,7 @@ use super::{
     csv_reader::CsvRow,
     rules::ImportRules,
     status_values::{Meaning, means_no_time},
-    text::quoted,
+    text::plain_word,
 };
 use crate::{
     cli::time::{self, TimeError, time_problem},
@@ -56,8 +56,8 @@ pub(crate) enum RejectReason {
     Unsubscribed,
     #[error("missing address")]
     MissingAddress,
-    #[error("invalid address {}: missing @", quoted(.0))]
-    MissingAt(String),
+    #[error("invalid address{}: missing @", .0.as_deref().map(|word| format!(" {word:?}")).unwrap_or_default())]
+    MissingAt(Option<String>),
     #[error("invalid address: {0}")]
     InvalidEmail(InvalidEmail),
     #[error("invalid time: {0}, or remove the column")]
@@ -72,7 +72,7 @@ impl RejectReason {
     fn invalid_email(typed: &str, error: InvalidEmail) -> Self {
         match error {
             InvalidEmail::Empty => Self::MissingAddress,
-            InvalidEmail::MissingAt => Self::MissingAt(typed.to_owned()),
+            InvalidEmail::MissingAt => Self::MissingAt(plain_word(typed)),
             error => Self::InvalidEmail(error),
         }
     }

@@ -58,3 +58,28 @@ pub(crate) fn quoted(text: &str) -> String {
         text => format!("{text:?}"),
     }
 }
+
+/// Maximum length of a plain word, in characters.
+const PLAIN_WORD_MAX_CHARS: usize = 20;
+
+/// Returns a text if it is one short word of letters, such as `bob`. Other texts in a column of addresses may be an
+/// address in disguise (`bob at example.com`) or a telephone number, which are never printed.
+pub(crate) fn plain_word(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_plain = text.chars().all(char::is_alphabetic);
+    let is_short = text.chars().nth(PLAIN_WORD_MAX_CHARS).is_none();
+    (is_plain && is_short && !text.is_empty()).then(|| text.to_owned())
+}
+
+/// Escapes control characters, so that a file name stays on one line of a report.
+pub(crate) fn escape_control(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}

@@ -55,12 +55,12 @@ fn rejects_a_symlink_of_another_user() {
             cli.run(&["export", "-o", "shared/list.csv"]).success();
             continue;
         }
-        assert_rejected(&cli, "shared/list.csv", "shared/list.csv is a link");
+        assert_rejected(&cli, "shared/list.csv", "shared/list.csv: it is a link");
         assert_eq!(cli.read("precious"), "precious");
 
         // The same with a dangling link.
         fs::remove_file(cli.file("precious")).expect("the file exists");
-        assert_rejected(&cli, "shared/list.csv", "shared/list.csv is a link");
+        assert_rejected(&cli, "shared/list.csv", "shared/list.csv: it is a link");
         assert!(!cli.file("precious").exists());
     }
 }
@@ -80,7 +80,7 @@ fn rejects_another_users_symlink_anywhere_in_the_path() {
         "second.csv",
     ] {
         if is_chowned {
-            assert_rejected(&cli, file, "shared/way is a link");
+            assert_rejected(&cli, file, "shared/way: it is a link");
             assert!(!cli.file("target/list.csv").exists());
         } else {
             cli.run(&["export", "-o", file]).success();
@@ -98,7 +98,7 @@ fn rejects_a_pipe_of_another_user() {
     let mut reader = reader.expect("the pipe opens");
     let mut read = String::new();
     if chown_to_nobody(&pipe) {
-        assert_rejected(&cli, "shared/pipe", "shared/pipe is a pipe");
+        assert_rejected(&cli, "shared/pipe", "shared/pipe: it is a pipe");
         assert_eq!(reader.read_to_string(&mut read).expect("readable"), 0);
     } else {
         cli.run(&["export", "-o", "shared/pipe"]).success();
@@ -118,8 +118,16 @@ fn rejects_links_and_pipes_in_another_users_directory() {
     cli.make_pipe("shared/theirs/pipe");
     let are_chowned = ["pipe", "link"].map(|name| chown_to_nobody(&theirs.join(name)));
     if are_chowned == [true; 2] && chown_to_nobody(&theirs) {
-        assert_rejected(&cli, "shared/theirs/link", "shared/theirs/link is a link");
-        assert_rejected(&cli, "shared/theirs/pipe", "shared/theirs/pipe is a pipe");
+        assert_rejected(
+            &cli,
+            "shared/theirs/link",
+            "shared/theirs/link: it is a link",
+        );
+        assert_rejected(
+            &cli,
+            "shared/theirs/pipe",
+            "shared/theirs/pipe: it is a pipe",
+        );
         assert_eq!(cli.read("precious"), "precious");
     }
     // A new file is safe, because it belongs to the caller.

@@ -36,7 +36,7 @@ fn reports_invalid_lines_by_number_and_imports_the_others() {
                     ANN@example.com,2026-11-05T08:00:00Z\n\
                     eve@example.com\n";
         let result = cli.run_with_input(&["import"], file).code(1);
-        let expected = "<stdin>:3: invalid address \"no address\": missing @\n\
+        let expected = "<stdin>:3: invalid address: missing @\n\
                         <stdin>:4: invalid address: the part before the @ is missing or has a character it can't have\n\
                         <stdin>:6: invalid time: not a time, or ambiguous; write it as \
                         2026-11-21T08:00:00Z, or remove the column\n\
@@ -252,4 +252,36 @@ fn rejects_lines_longer_than_a_megabyte() {
         );
         assert!(stderr.contains("nothing was imported"), "{stderr}");
     }
+}
+
+#[test]
+fn report_quotes_no_addresses_in_disguise() {
+    let cli = without_server();
+    let cells = [
+        "ann%40example.com",
+        "ann[at]example.com",
+        "ann at example.com",
+        "ann＠example.com",
+        "+49 170 1234567",
+        "bob",
+    ];
+    cli.write("list.csv", format!("email\n{}\n", cells.join("\n")));
+    let expected = [2, 3, 4, 5, 6]
+        .map(|line| format!("list.csv:{line}: invalid address: missing @\n"))
+        .concat()
+        + "list.csv:7: invalid address \"bob\": missing @\n";
+    let report = stdout(&cli.run(&["import", "list.csv"]).code(1));
+    assert!(report.contains(&expected), "{report}");
+    let json = stdout(&cli.run(&["import", "list.csv", "--json"]).code(1));
+    assert!(!json.contains("ann") && !json.contains("170"), "{json}");
+}
+
+#[test]
+fn report_escapes_control_characters_of_the_file_name() {
+    let cli = without_server();
+    cli.write("a\n\u{1b}[31m.csv", "email\nbob\n");
+    let result = cli.run(&["import", "a\n\u{1b}[31m.csv"]).code(1);
+    let report = stdout(&result) + &stderr(&result);
+    assert!(report.contains("a\\n\\u{1b}[31m.csv:2: "), "{report}");
+    assert!(!report.contains('\u{1b}'), "{report}");
 }

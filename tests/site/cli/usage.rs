@@ -123,3 +123,31 @@ fn commands_ignore_the_environment_of_the_server() {
     let error = stderr(&result.code(1));
     assert!(error.contains("elsewhere"), "{error}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn failure_exits_with_1_if_standard_error_cannot_be_written() {
+    let cli = without_server();
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut command = cli.landing();
+    command.args(["count", "--store", "missing"]);
+    command.stderr(full.expect("a device of Linux"));
+    let status = command.status().expect("the program starts");
+    assert_eq!(status.code(), Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn database_url_with_invalid_utf_8_is_never_a_directory() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    let cli = without_server();
+    let mut command = cli.landing();
+    let url = OsStr::from_bytes(b"postgres://ann:SECRET\xff@127.0.0.1/list");
+    command.arg("import").env("LANDING_STORE", url);
+    let output = command.output().expect("the program starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(!message.contains("SECRET"), "{message}");
+    assert_eq!(cli.file_names(), ["site"]);
+}
