@@ -24,8 +24,8 @@ export default defineConfig({
   testDir: "tests",
   forbidOnly: true,
   fullyParallel: true,
-  // Tests spend part of their time waiting. With one and a half workers per core, no core is idle.
-  workers: "150%",
+  // One per core. More workers only add browsers and servers to start.
+  workers: "100%",
   // Generous, so that tests pass on a busy machine too.
   timeout: 60_000,
   reporter: "list",

@@ -1,7 +1,8 @@
 /**
  * Runs Lighthouse against the release build, for `make lighthouse`, and prints the medians of five
- * visits. It uses the mobile preset: simulated slow 4G and a processor four times slower. One browser
- * makes all visits, because the work of its start, such as finding system fonts, is not the page's.
+ * visits. It uses the mobile preset: simulated slow 4G and a processor four times slower. One
+ * browser makes all visits, because work at its start, such as finding system fonts, is not the
+ * page's.
  */
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";

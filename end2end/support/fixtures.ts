@@ -1,4 +1,4 @@
-/** The `test` that every spec imports. It adds a site, the landing page, and a check of the console. */
+/** The `test` of every spec, with a running site, the landing page, and a check of the console. */
 import { test as base, expect, type Page } from "@playwright/test";
 import { LandingPage } from "./landing-page.ts";
 import { Site } from "./site.mjs";

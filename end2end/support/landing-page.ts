@@ -1,4 +1,4 @@
-/** The landing page as a page object: its parts by role and text, and what visitors do with them. */
+/** The page object of the landing page: its parts by role and text, and actions on them. */
 import { expect, type Locator, type Page } from "@playwright/test";
 
 /** The sections that links lead to. */
@@ -66,7 +66,7 @@ export class LandingPage {
     await this.waitForIslands("waitlist-form", "toaster");
   }
 
-  /** Opens the page, waits until all islands of the contact section are hydrated, and scrolls to the top. */
+  /** Opens the page, waits until the contact section's islands are hydrated, and scrolls up. */
   async openHydrated(): Promise<void> {
     await this.openForm();
     await this.waitForIslands("contact-links");
@@ -175,7 +175,7 @@ export class LandingPage {
     await expect(this.page.getByRole("tooltip")).toHaveCount(1);
   }
 
-  /** Waits until the browser has notified every IntersectionObserver of the current scroll position. */
+  /** Waits until every IntersectionObserver has been notified of the current scroll position. */
   async waitForIntersectionObservers(): Promise<void> {
     await this.page.evaluate(async () => {
       for (let frame = 0; frame < 2; frame += 1) {
@@ -190,7 +190,7 @@ export class LandingPage {
     });
   }
 
-  /** Returns the distance from the header to a section's top, in pixels: about 0 after a jump to it. */
+  /** Returns the pixels between the header and a section's top: about 0 after a jump to it. */
   async distanceBelowHeader(anchor: Anchor): Promise<number> {
     const header = await boundingBox(this.header);
     const section = await boundingBox(this.section(anchor));

@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 declare global {
   interface Window {
     layoutShifts: { value: number; moved: string[] }[];
-    /** Resolves after the next frame, even while Playwright's clock replaces `requestAnimationFrame`. */
+    /** Resolves after the next frame, also while Playwright's clock replaces animation frames. */
     nextFrame: () => Promise<void>;
   }
 }
@@ -15,8 +15,8 @@ interface LayoutShift extends PerformanceEntry {
 }
 
 /**
- * Records every layout shift from the first paint on. This includes the shifts soon after a click or
- * a key, which Cumulative Layout Shift does not count.
+ * Records every layout shift from the first paint on. This includes the shifts soon after a click
+ * or a key, which Cumulative Layout Shift does not count.
  */
 export async function recordLayoutShifts(page: Page): Promise<void> {
   await page.addInitScript(() => {

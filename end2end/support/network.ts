@@ -18,7 +18,7 @@ export function transferSize(url: string): Promise<number> {
   });
 }
 
-/** Returns a file name without its directory and its hash: `landing.js`, `boot.js`, `newsreader.woff2`. */
+/** Returns the file name in a URL without its hash: `landing.js`, `boot.js`, `newsreader.woff2`. */
 export function unhashedName(url: string): string {
   const name = new URL(url).pathname.split("/").at(-1) ?? "";
   return name.replace(/[.-][\w-]{8,}(?=\.\w+$)/, "");
@@ -37,8 +37,8 @@ interface Initiator {
 }
 
 /**
- * Records how deep in the request chain each URL path is: 0 for the page, 1 for what its HTML names,
- * 2 for what those files request.
+ * Records the depth of each URL path in the request chain: 0 for the page, 1 for the files that its
+ * HTML names, 2 for the files that those request.
  */
 export async function recordRequestDepths(page: Page): Promise<Map<string, number>> {
   const depths = new Map<string, number>();

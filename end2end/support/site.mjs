@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const PROGRAM = fileURLToPath(new URL("../../target/release/landing", import.meta.url));
 
-/** A running server with an empty waitlist of its own. */
+/** A running server with its own empty waitlist. */
 export class Site {
   /** @type {import("node:child_process").ChildProcess} */
   #server;
@@ -51,16 +51,16 @@ export class Site {
     /** @type {string[]} */
     const log = [];
     server.once("error", (error) => log.push(String(error)));
+    let origin;
     for await (const line of createInterface({ input: server.stderr })) {
       log.push(line);
-      const origin = /serving on (http:[^,]+)/.exec(line)?.[1];
-      if (!origin) continue;
-      // Discard the rest of the log, or the server would block on a full pipe.
-      server.stderr.resume();
-      return new Site(origin, server, exited, dataDirectory);
+      origin = /serving on (http:[^,]+)/.exec(line)?.[1];
+      if (origin) break;
     }
-    await exited;
-    throw new Error(`cannot start ${PROGRAM}; run \`make build\`\n${log.join("\n")}`);
+    if (!origin) throw new Error(`cannot start ${PROGRAM}; run \`make build\`\n${log.join("\n")}`);
+    // Discard the rest of the log, so that the pipe does not fill up.
+    server.stderr.resume();
+    return new Site(origin, server, exited, dataDirectory);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Finds text that is laid out badly: cut off, overflowing, overlapping, or in lines that are too long. */
+/** Finds badly laid out text: cut off, overflowing, overlapping, or in lines that are too long. */
 import type { Page } from "@playwright/test";
 
 /** Describes each text that is cut off, leaves its box or the page, or overlaps another text. */

@@ -1,4 +1,4 @@
-/** axe-core reports no violation in any state, width and colour scheme. Headings and landmarks are in order. */
+/** axe-core finds no violation at any width in either colour scheme. Landmarks are complete. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
@@ -6,10 +6,10 @@ import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 const WIDTHS = [320, 390, 768, 1280, 1920];
 
 async function violations(page: Page): Promise<string[]> {
-  // axe has more than 500 kB, so each page gets it only once.
+  // axe is larger than 500 kB, so each page gets it only once.
   const hasAxe = await page.evaluate(() => "axe" in window);
   const { violations } = await new AxeBuilder({ page, ...(hasAxe && { axeSource: "void axe" }) })
-    // The page has no frames. In legacy mode axe does not open a second page to merge their results.
+    // The page has no frames, so axe need not open a second page to merge their results.
     .setLegacyMode()
     // Only violations are used, so axe need not describe the elements that pass.
     .options({ resultTypes: ["violations"] })

@@ -1,4 +1,4 @@
-/** Spec §3, §4 and §8 for a screen reader: each outcome and each new count is announced once, politely. */
+/** Spec §3, §4 and §8: each outcome and each new count is announced once, politely. */
 import type { Page } from "@playwright/test";
 import {
   type Announcement,

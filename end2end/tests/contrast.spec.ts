@@ -1,4 +1,4 @@
-/** Contrast as painted, in both colour schemes: at least 4.5 for text, 3 for controls and focus outlines. */
+/** Painted contrast in both colour schemes: at least 4.5 for text, 3 for controls and outlines. */
 import { measureContrast, tooLow } from "../support/contrast.ts";
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 

@@ -1,4 +1,4 @@
-/** The message below the field: it shows the outcome of a sign-up, stays, moves nothing, and keeps the field in view. */
+/** The message below the field shows the outcome. It stays, moves nothing and covers nothing. */
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { boundingBox } from "../support/landing-page.ts";
 

@@ -14,7 +14,7 @@ const validator = new HtmlValidate({
   root: true,
   extends: ["html-validate:recommended", "html-validate:standard"],
   rules: {
-    // React renders the islands and writes `<input/>`, `hidden=""` and `autoComplete`. HTML allows all three.
+    // React writes `<input/>`, `hidden=""` and `autoComplete`. HTML allows all three.
     "void-style": "off",
     "attribute-empty-style": "off",
     "attr-case": ["error", { style: ["lowercase", "camelcase"] }],
@@ -81,7 +81,7 @@ test.describe("HTML", { tag: "@once" }, () => {
 });
 
 test.describe("JSON-LD", { tag: "@once" }, () => {
-  /** Type-checks values as graphs of schema.org, and returns TypeScript's errors for each of them. */
+  /** Type-checks values as graphs of schema.org. Returns TypeScript's errors for each of them. */
   async function typeErrors(graphs: Record<string, unknown>): Promise<Record<string, string>> {
     const cache = join(MODULES, ".cache");
     await mkdir(cache, { recursive: true });

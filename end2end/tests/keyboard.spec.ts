@@ -1,4 +1,4 @@
-/** The page by keyboard: every control is reached in order, in view and with a visible focus outline. */
+/** The keyboard reaches every control in order, in view and with a visible focus outline. */
 import type { Page } from "@playwright/test";
 import { expect, test } from "../support/fixtures.ts";
 import { boundingBox, type LandingPage } from "../support/landing-page.ts";
@@ -27,8 +27,8 @@ async function focusedControl(page: Page): Promise<string> {
 }
 
 /**
- * Waits until the focused control and its outline are fully visible: inside the window and not under
- * the header.
+ * Waits until the focused control and its outline are fully visible: inside the window, and not
+ * under the header.
  */
 async function expectFocusInView(page: Page, landing: LandingPage): Promise<void> {
   const control = page.locator(":focus");

@@ -1,4 +1,4 @@
-/** The layout fits every window width: nothing overflows, no text is cut off, and lines stay readable. */
+/** The layout fits every width, zoom and text size: nothing overflows, and no text is cut off. */
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { boundingBox, hiddenWidth } from "../support/landing-page.ts";
 import { findMisplacedText, longestLines } from "../support/text-layout.ts";

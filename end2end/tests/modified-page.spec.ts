@@ -1,4 +1,4 @@
-/** Translators, password managers and extensions modify the page, before or after hydration, and it still works. */
+/** The page still works after translators, password managers and extensions have modified it. */
 import type { Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import type { LandingPage } from "../support/landing-page.ts";
@@ -67,7 +67,7 @@ const MODIFICATIONS: Record<string, (page: Page) => Promise<void>> = {
 /** The email field, whose label may be translated. */
 const emailField = (page: Page) => page.locator("input[type=email]");
 
-/** Signs up twice with an error in between, and checks toasts and count. The fixture checks the console. */
+/** Signs up twice, with an error in between, and checks the toasts and the count. */
 async function expectFormWorks(page: Page, landing: LandingPage): Promise<void> {
   const count = page.locator(".waitlist-count");
   const before = Number.parseInt((await count.innerText()).match(/\d+/)?.[0] ?? "", 10);

@@ -1,4 +1,4 @@
-/** Animations change only transform and opacity, reduced motion turns them off, and every state of a control is visible. */
+/** Animations are cheap and can be turned off, and every state of a control is visible. */
 import type { Locator, Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { boundingBox, type LandingPage } from "../support/landing-page.ts";
@@ -15,7 +15,7 @@ test.describe("style sheets", { tag: "@once" }, () => {
     const { transitions, keyframes } = await page.evaluate(() => {
       const transitions: string[] = [];
       const keyframes: string[] = [];
-      /** Returns the property of each part of a shorthand. A part without a property means `all`. */
+      /** Returns the property in each part of a shorthand; `all` where there is none. */
       function transitionProperties(shorthand: string): string[] {
         const parts = shorthand.replaceAll(/\([^()]*\)/g, "").split(",");
         const otherValue = /^(ease|linear|step|normal|allow-discrete|var|cubic|[\d.-]+m?s)/;
@@ -24,7 +24,7 @@ test.describe("style sheets", { tag: "@once" }, () => {
           return values.find((value) => !otherValue.test(value)) ?? "all";
         });
       }
-      /** Visits rules, including those nested in layers, media queries, containers and other rules. */
+      /** Visits all rules, including nested ones. */
       function visit(rules: CSSRuleList | CSSRule[]) {
         for (const rule of rules) {
           if (rule instanceof CSSKeyframeRule) keyframes.push(...rule.style);
@@ -172,7 +172,7 @@ test.describe("states", { tag: "@once" }, () => {
   });
 });
 
-/** Records all transitions and animations from now on. The returned function adds those that still run. */
+/** Records transitions and animations. The returned function adds those that still run. */
 async function recordAnimations(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
     const started: string[] = [];
@@ -193,7 +193,7 @@ async function recordAnimations(page: Page): Promise<() => Promise<string[]>> {
     });
 }
 
-/** Brings the page into every state that is animated: hover, press, terminal, error, swipe, busy, success. */
+/** Visits every animated state: hover, press, terminal, error, swipe, busy, success, tooltip. */
 async function visitAllStates(page: Page, landing: LandingPage): Promise<void> {
   const release = await landing.holdRequests("**/api/waitlist");
   await landing.open();

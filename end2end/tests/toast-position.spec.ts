@@ -1,4 +1,4 @@
-/** A toast covers neither the field that it is about nor what the visitor is reading, and returns the focus. */
+/** A toast does not cover the field it is about, fits the window, and returns the focus. */
 import { expect, test } from "../support/fixtures.ts";
 import { boundingBox } from "../support/landing-page.ts";
 

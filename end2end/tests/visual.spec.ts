@@ -35,7 +35,7 @@ async function openWithFonts(page: Page, path: string): Promise<void> {
   expect(loaded, "the site's fonts").toEqual(["loaded", "loaded"]);
 }
 
-/** Opens the landing page, hydrates all islands, shows all lines of the terminal, and hovers nothing. */
+/** Opens the landing page with all islands hydrated and all lines of the terminal shown. */
 async function openSettled(page: Page, landing: LandingPage): Promise<void> {
   // The same count in every run, whatever other tests have signed up.
   await page.route("**/api/waitlist/count", (route) => route.fulfill({ json: { count: 0 } }));
