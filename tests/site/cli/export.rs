@@ -78,16 +78,8 @@ fn progress_is_shown_against_the_selected_entries() {
             (since, "5,000"),
             ("--until 9999-01-01", "20,000"),
         ] {
-            let program = env!("CARGO_BIN_EXE_landing");
-            let command = format!("'{program}' export {period} -o list.csv");
-            // `script` of util-linux runs the command on a terminal.
-            let mut script = cli.command_for("script");
-            script
-                .args(["-qec", &command, "/dev/null"])
-                .env("TERM", "xterm");
-            let output = script.output().expect("script runs");
-            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{period}: {shown}");
+            let command = format!("export {period} -o list.csv");
+            let shown = cli.shown_on_terminal(&command);
             assert!(
                 shown.contains(&format!("% of {entries}, ")),
                 "{period}: {shown}"

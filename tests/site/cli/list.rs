@@ -130,14 +130,7 @@ fn long_commands_show_progress_on_a_terminal() {
             ("check", "reading"),
             ("stats", "reading"),
         ] {
-            let command = format!("'{}' {args}", env!("CARGO_BIN_EXE_landing"));
-            let mut script = cli.command_for("script");
-            script
-                .args(["-qec", &command, "/dev/null"])
-                .env("TERM", "xterm");
-            let output = script.output().expect("script runs");
-            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{args}: {shown}");
+            let shown = cli.shown_on_terminal(args);
             assert!(
                 shown.contains(what) && shown.contains(" %"),
                 "{args}: {shown}"

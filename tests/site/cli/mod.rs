@@ -163,6 +163,21 @@ impl TestCli {
         serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("not JSON: {stdout}"))
     }
 
+    /// Runs a command on a terminal. Returns everything that it showed there.
+    #[cfg(target_os = "linux")]
+    fn shown_on_terminal(&self, command: &str) -> String {
+        let command = format!("'{}' {command}", env!("CARGO_BIN_EXE_landing"));
+        // `script` of util-linux makes the terminal.
+        let mut script = self.command_for("script");
+        script
+            .args(["-qec", &command, "/dev/null"])
+            .env("TERM", "xterm");
+        let output = script.output().expect("script runs");
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{command}: {shown}");
+        shown
+    }
+
     /// Returns the lines of `list`, oldest first.
     fn listed(&self) -> Vec<String> {
         let list = self.stdout(&["list"]);

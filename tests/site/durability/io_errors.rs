@@ -82,15 +82,10 @@ fn reports_a_failed_open_and_the_next_start_succeeds() {
     ] {
         let sandbox = Sandbox::new();
         assert_eq!(sandbox.serve().join("ann@example.com"), "201");
-        let output = with_fault(&sandbox, failure)
-            .output()
-            .expect("the program runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
-        assert!(stderr.contains(reason), "{failure}: {stderr}");
+        let stderr = failed_start(&sandbox, failure, reason);
         assert!(
-            !stderr.contains("Restore"),
-            "the list is not lost: {stderr}"
+            !stderr.contains("restore"),
+            "advises to replace an intact list: {stderr}"
         );
         let trial = fs::exists(sandbox.path().join("data/waitlist.trial")).expect("readable");
         assert!(!trial, "{failure}: the trial copy still takes up space");
@@ -109,12 +104,7 @@ fn reports_a_failed_creation_and_the_next_start_succeeds() {
         ("rename:error=EIO:when=1", "Input/output error"),
     ] {
         let sandbox = Sandbox::new();
-        let output = with_fault(&sandbox, failure)
-            .output()
-            .expect("the program runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{failure}: {stderr}");
-        assert!(stderr.contains(reason), "{failure}: {stderr}");
+        let stderr = failed_start(&sandbox, failure, reason);
         assert!(stderr.contains("--store"), "no advice: {stderr}");
         assert_eq!(sandbox.serve().join("ann@example.com"), "201", "{failure}");
     }
@@ -193,4 +183,14 @@ fn does_not_start_without_a_file_descriptor_for_the_list() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("Too many open files"), "{stderr}");
+}
+
+/// Starts the program with a fault. Returns its message, which must name the reason.
+fn failed_start(sandbox: &Sandbox, fault: &str, reason: &str) -> String {
+    let output = with_fault(sandbox, fault).output();
+    let output = output.expect("the program runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{fault}: {stderr}");
+    assert!(stderr.contains(reason), "{fault}: {stderr}");
+    stderr
 }
