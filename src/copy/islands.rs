@@ -51,7 +51,7 @@ pub const ALREADY_LISTED: &str = "Email already on waitlist";
 pub const INVALID_EMAIL: &str = "Please enter a valid email address";
 /// The field is empty (spec §8).
 pub const EMPTY_EMAIL: &str = "Please enter your email address";
-/// Any other failure (spec §8).
+/// Any other failure, such as a rate limit or a store that does not respond (spec §8).
 pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
 /// Label of the e-mail link.

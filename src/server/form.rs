@@ -34,6 +34,7 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     error.log();
     let (status, retry_after) = (error.status(), error.retry_after());
     let reply = error_reply(&error, typed);
+    // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
     let response = if reply.text == reply::FAILED && reply.email.is_empty() {
         state.page_cache.respond_with_failure(status, &headers)
     } else {

@@ -20,7 +20,8 @@ use super::{
 /// Maximum number of requests that wait for the committer. Further requests are rejected at once. It is half of a
 /// server's connections: while a store is stuck, visitors still get the page through the other half.
 const QUEUE_MAX_REQUESTS: usize = 2048;
-/// Maximum time until a reply. It keeps callers from waiting for a store that no longer writes.
+/// Maximum time until a reply, and so the time that a visitor waits for a sign-up. It keeps callers from waiting for
+/// a store that no longer writes.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time until a store reports that it is ready. It is short, so that a health check fails soon.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);

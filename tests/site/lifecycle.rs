@@ -51,8 +51,8 @@ fn environment_variables_set_the_options() {
 fn empty_variables_count_as_unset() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
-    for name in OPTIONS {
-        command.env(variable(name), "");
+    for option in documented_options() {
+        command.env(variable(&option), "");
     }
     command.envs([("LANDING_DATA", ""), ("DATABASE_URL", "")]);
     command.env("LEPTOS_WATCH", "");
@@ -268,25 +268,16 @@ fn rejects_invalid_option_values_by_name() {
     }
 }
 
-/// All options of the server.
-const OPTIONS: [&str; 16] = [
-    "addr",
-    "store",
-    "site-root",
-    "origin",
-    "product",
-    "contact",
-    "social",
-    "privacy-url",
-    "terms-url",
-    "support-url",
-    "signups-per-minute",
-    "trusted-proxies",
-    "proxy-header",
-    "max-connections",
-    "shutdown-grace",
-    "log",
-];
+/// Returns the options of the server, as the README lists them.
+fn documented_options() -> Vec<String> {
+    let readme = include_str!("../../README.md");
+    let rows = readme.lines().filter_map(|line| line.strip_prefix("| `--"));
+    let cells = rows.filter_map(|row| row.split_once(" |"));
+    let options = cells.flat_map(|(cell, _)| cell.split(", `--"));
+    options
+        .map(|option| option.trim_end_matches('`').to_owned())
+        .collect()
+}
 
 /// Returns the environment variable that sets an option.
 fn variable(option: &str) -> String {
@@ -294,12 +285,21 @@ fn variable(option: &str) -> String {
 }
 
 #[test]
-fn help_lists_every_option_and_its_variable() {
+fn readme_lists_every_option_and_help_its_variable() {
     let output = landing(Sandbox::new().path()).arg("--help").output();
     let help = String::from_utf8_lossy(&output.expect("the program runs").stdout).into_owned();
-    for option in OPTIONS {
-        assert!(help.contains(&format!("--{option} ")), "{option}: {help}");
-        assert!(help.contains(&variable(option)), "{option}: {help}");
+    let lines = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("--"));
+    let mut in_help: Vec<_> = lines
+        .filter_map(|line| line.split_once(" <").map(|(option, _)| option))
+        .collect();
+    let mut documented = documented_options();
+    in_help.sort_unstable();
+    documented.sort_unstable();
+    assert_eq!(documented, in_help);
+    for option in documented {
+        assert!(help.contains(&variable(&option)), "{option}: {help}");
     }
 }
 

@@ -36,7 +36,8 @@ pub(crate) struct ColumnNames<'a> {
 }
 
 /// Names of address columns, as [`normalize`] returns them. Like `JOINED_AT_NAMES`, they cover the files of `export`,
-/// Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by hand.
+/// Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by hand. The first name is
+/// that of `export`; it also matches as a part of a longer name.
 const EMAIL_NAMES: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
 const JOINED_AT_NAMES: [&str; 6] = [
     "joinedat",

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::error::ImportError;
 
-/// The header row of a CSV export.
+/// The header row of a CSV export. A file that begins with it is recognized as an export, even without its last line.
+/// So a change must still recognize the rows that earlier versions wrote.
 pub(crate) const HEADER: &str = "email,joined_at";
 
 /// Starts a CSV export, because spreadsheets recognize UTF-8 by it.

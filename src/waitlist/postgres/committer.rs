@@ -39,7 +39,7 @@ const COALESCE_TIMEOUT: Duration = Duration::from_millis(1);
 /// First and longest pause between two attempts.
 const RETRY_BACKOFF: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
 /// Failures shorter than this are not an outage: a connection that breaks, a database that restarts, a locked row of
-/// the count. Visitors wait longer than this.
+/// the count. Visitors wait longer than this (`REPLY_TIMEOUT` in `queue`).
 const OUTAGE_MIN_DURATION: Duration = Duration::from_secs(3);
 /// How long an inserted entry proves that sign-ups work. Readiness checks are public, so not each of them may cause a
 /// write.

@@ -22,7 +22,8 @@ use super::{
 };
 
 /// Maximum time until the response to a statement. Then its connection is abandoned for a new one, perhaps to another
-/// host. It is short, because more than one attempt must fit into the time that a visitor waits.
+/// host. It is short, because more than one attempt must fit into the time that a visitor waits
+/// (`REPLY_TIMEOUT` in `queue`).
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A connection and its prepared statements.
