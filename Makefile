@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill conformance faults lighthouse manual fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill conformance faults lighthouse fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -114,9 +114,6 @@ faults: setup ## inject random PostgreSQL faults under three instances, as root:
 lighthouse: build ## run Lighthouse five times for a phone, and print the medians
 	.ci/setup lighthouse
 	node end2end/lighthouse/run.mjs
-
-manual: setup ## write man pages and shell completions to target/manual
-	cargo run --example manual
 
 fmt: setup ## format everything
 	cargo fmt --all

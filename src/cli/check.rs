@@ -32,7 +32,7 @@ pub(super) fn run(
         output,
     }: &CheckArgs,
 ) -> anyhow::Result<()> {
-    let list = store.location()?.open()?;
+    let list = store.announced_location()?.open()?;
     let corrected = if *repair { Some(list.recount()?) } else { None };
     // A server of an earlier version cannot report it.
     let erased_before = list.erased_count().unwrap_or_default();

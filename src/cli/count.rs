@@ -2,18 +2,27 @@
 
 use serde_json::json;
 
-use super::{store_location::StoreArgs, terminal::output::OutputArgs};
+use super::{selection::SelectionArgs, store_location::StoreArgs, terminal::output::OutputArgs};
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing count --store /var/lib/steward")]
+#[command(after_help = "Example: landing count --since 7d --store /var/lib/steward")]
 pub(super) struct CountArgs {
+    #[command(flatten)]
+    selection: SelectionArgs,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-pub(super) fn run(CountArgs { store, output }: &CountArgs) -> anyhow::Result<()> {
-    let count = store.location()?.open()?.count()?;
-    output.print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
+pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
+    let selection = args.selection.selection()?;
+    let list = args.store.announced_location()?.open()?;
+    let count = if selection.is_everything() {
+        list.count()?
+    } else {
+        list.entries(selection)?.count
+    };
+    args.output
+        .print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

@@ -1,26 +1,39 @@
 //! `landing erase`: erases people from the list permanently.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::{store_location::StoreArgs, terminal::output::OutputArgs};
-use crate::waitlist::Email;
+use super::{
+    address::{not_listed, parse_listed_address, parse_new_address},
+    store_location::StoreArgs,
+    terminal::output::OutputArgs,
+    transfer::{email_hashes::EmailHashes, import_reader, source},
+    waitlist_handle::WaitlistHandle,
+};
+use crate::waitlist::{Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example: landing erase ann@example.com
+Examples:
+  landing erase ann@example.com
+  landing erase --file unsubscribed.csv --dry-run
 
 An erased address is removed from the count, the list and all later exports at once. Any spelling of the \
 address matches. The erasure is durable when the command ends. The bytes of the address stay in the \
-store's log until that part is overwritten, at an unpredictable time. If they must not stay: stop the \
-server, export the list, import it with --store into a new directory, delete the old one, and serve the \
-new one. Earlier exports are your own files and are not changed.")]
+store's files until that part is overwritten, at an unpredictable time; `landing compact` removes them now. \
+Earlier exports are your own files and are not changed.")]
 pub(super) struct EraseArgs {
     /// Addresses to erase, in any spelling
-    #[arg(required = true, value_name = "EMAIL")]
-    emails: Vec<String>,
+    #[arg(required_unless_present = "file", value_name = "EMAIL", value_parser = parse_listed_address)]
+    emails: Vec<Email>,
+    /// File with addresses, one per line or in a column of a CSV file; - is standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Print who would be erased, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -28,27 +41,38 @@ pub(super) struct EraseArgs {
 }
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
-    // Not validated, so that invalid addresses that `check` reports can be erased too.
-    let mut emails: Vec<_> = args
-        .emails
-        .iter()
-        .map(|typed| Email::from_stored(typed.trim()))
-        .collect();
+    let mut emails = args.emails.clone();
+    if let Some(file) = &args.file {
+        let name = file.display();
+        let read = read_addresses(args).with_context(|| format!("{name}: nothing was erased"))?;
+        emails.extend(read);
+    }
     let mut seen = HashSet::new();
     emails.retain(|email| seen.insert(email.key()));
-    let erased = args.store.location()?.open()?.erase(&emails)?;
-    let each = emails.iter().map(Email::as_typed).zip(&erased);
+    let list = args.store.announced_location()?.open()?;
+    let erased = if args.dry_run {
+        find(&list, &emails)?
+    } else {
+        list.erase(&emails)?
+    };
+    drop(list);
+    let field = if args.dry_run {
+        "would_be_erased"
+    } else {
+        "erased"
+    };
+    let each = emails.iter().zip(&erased);
     let json = each
         .clone()
-        .map(|(email, was_listed)| json!({ "email": email, "erased": was_listed }));
+        .map(|(email, was_listed)| json!({ "email": email.as_typed(), field: was_listed }));
     args.output.print(&json.collect::<Vec<_>>(), |out| {
         for (email, was_listed) in each {
-            let result = if *was_listed {
-                "is erased"
-            } else {
-                "is not on the list"
-            };
-            writeln!(out, "{email} {result}")?;
+            let typed = email.as_typed();
+            match (was_listed, args.dry_run) {
+                (true, false) => writeln!(out, "{typed} is erased")?,
+                (true, true) => writeln!(out, "{typed} would be erased")?,
+                (false, _) => writeln!(out, "{}", not_listed(email))?,
+            }
         }
         Ok(())
     })?;
@@ -60,4 +84,38 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Reads the addresses of `--file`.
+fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
+    let path = args.file.as_deref().filter(|file| *file != "-");
+    let reader = import_reader::open(source::open(path)?, &[])?;
+    let mut emails = Vec::new();
+    for record in reader.records {
+        let record = record?;
+        let content = match &record.content {
+            Ok(content) => content,
+            Err(reason) => bail!("line {}: {reason}", record.line),
+        };
+        let typed = content.email();
+        // The message has no address, so that it can be logged.
+        let email = parse_new_address(typed).with_context(|| format!("line {}", record.line))?;
+        emails.push(email);
+    }
+    if emails.is_empty() {
+        bail!("the file has no addresses");
+    }
+    Ok(emails)
+}
+
+/// Returns, for each address, whether it is on the list.
+fn find(list: &WaitlistHandle, emails: &[Email]) -> anyhow::Result<Vec<bool>> {
+    let mut listed = EmailHashes::default();
+    for entry in list.entries(Selection::default())?.entries {
+        listed.insert(&entry?.email.key());
+    }
+    Ok(emails
+        .iter()
+        .map(|email| listed.contains(&email.key()))
+        .collect())
 }

@@ -11,13 +11,13 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
+    selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
         output::{OutputArgs, is_terminal, print_all_to_stdout, write_error},
         output_buffer::OutputBuffer,
         progress::entry_progress,
     },
-    time::PeriodArgs,
     transfer::{
         destination::{Destination, DestinationError},
         export_format::{ExportFormat, ExportWriter},
@@ -39,7 +39,7 @@ pub(super) struct ExportArgs {
     #[arg(long, value_enum)]
     format: Option<ExportFormat>,
     #[command(flatten)]
-    period: PeriodArgs,
+    selection: SelectionArgs,
     /// File to write, instead of standard output. It appears under this name once it is complete
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -60,8 +60,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None if args.report.json => ExportFormat::Jsonl,
         None => ExportFormat::Csv,
     });
-    let list = args.store.location()?.open()?;
-    let entries = list.entries(args.period.selection(false))?;
+    let selection = args.selection.selection()?;
+    let list = args.store.announced_location()?.open()?;
+    let entries = list.entries(selection)?;
     let bar = entry_progress(entries.count, "writing");
     let Some(file) = file else {
         // On a terminal, the bar would be drawn between the entries.

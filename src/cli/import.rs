@@ -106,7 +106,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
         .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
-    let location = args.store.location()?;
+    let location = args.store.announced_location()?;
     let imported = if args.dry_run {
         let mut listed = listed_emails(location.open_existing()?.as_ref())?;
         let mut join = |entries: Vec<WaitlistEntry>| {

@@ -5,10 +5,12 @@ use std::io;
 use serde::Serialize;
 
 use super::{
+    selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
-    time::{PeriodArgs, rfc3339},
+    time::rfc3339,
 };
+use crate::waitlist::Selection;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
@@ -16,7 +18,7 @@ pub(super) struct ListArgs {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    period: PeriodArgs,
+    selection: SelectionArgs,
     /// Maximum number of entries
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -32,8 +34,12 @@ struct ListedEntry<'a> {
 }
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
-    let list = args.store.location()?.open()?;
-    let entries = list.entries(args.period.selection(true))?.entries;
+    let selection = Selection {
+        newest_first: true,
+        ..args.selection.selection()?
+    };
+    let list = args.store.announced_location()?.open()?;
+    let entries = list.entries(selection)?.entries;
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();
     print_to_stdout(move |out| {

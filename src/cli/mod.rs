@@ -1,7 +1,7 @@
 //! The command line of the program.
 //!
-//! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `export`,
-//! `import`, `erase`, `stats` and `check`. They share:
+//! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
+//! `import`, `erase`, `correct`, `stats`, `check` and `compact`. `manual` also has the shell completions. They share:
 //!
 //! - `store_location`: `--store`, the location of the list.
 //! - `open_list`: opens the list at that location.
@@ -10,22 +10,32 @@
 //! - `control`: the socket through which a command reaches the list of a running server.
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file formats of `import` and `export`.
+//! - `selection`: the options that select entries.
+//! - `address`: addresses on the command line.
 //! - `time`: times on the command line and in output.
+//! - `hints`: hints for the words of other programs.
 //!
 //! Only for the server: `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
 
+mod address;
 mod check;
+mod compact;
 mod control;
+mod correct;
 mod count;
 mod erase;
 mod export;
 mod fd_limit;
+mod hints;
 mod import;
 mod list;
 mod list_error;
+mod manual;
 mod open_list;
+mod selection;
 mod serve;
 mod service_manager;
+mod show;
 mod stats;
 mod store_location;
 mod terminal;
@@ -80,16 +90,26 @@ enum Commands {
     Count(count::CountArgs),
     /// Print the entries, newest first
     List(list::ListArgs),
+    /// Print everything that is stored about a person
+    Show(show::ShowArgs),
     /// Write a snapshot of the list as CSV or JSON
     Export(export::ExportArgs),
     /// Add the entries of a file to the list
     Import(import::ImportArgs),
     /// Erase people from the list permanently
     Erase(erase::EraseArgs),
+    /// Give a person on the list another address
+    Correct(correct::CorrectArgs),
     /// Print how the list grows
     Stats(stats::StatsArgs),
     /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),
+    /// Rewrite the store, without the addresses that were erased
+    Compact(compact::CompactArgs),
+    /// Print the manual page
+    Manual(manual::ManualArgs),
+    /// Print the completions for a shell
+    Completions(manual::CompletionsArgs),
 }
 
 /// Parses the command line, runs the command, and prints its error. Does not return if the command line is invalid:
@@ -123,6 +143,11 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Stats(stats)) => stats::run(&stats),
         Some(Commands::Check(check)) => check::run(&check),
+        Some(Commands::Show(show)) => show::run(&show),
+        Some(Commands::Correct(correct)) => correct::run(&correct),
+        Some(Commands::Compact(compact)) => compact::run(&compact),
+        Some(Commands::Manual(manual)) => manual::print_manual(&manual),
+        Some(Commands::Completions(completions)) => manual::print_completions(&completions),
         None => serve::run(cli.serve),
     }
 }
@@ -136,7 +161,9 @@ fn parse() -> Cli {
     if first_arg.is_some_and(|arg| cli.find_subcommand(arg).is_some()) {
         cli = cli.mut_args(|arg| arg.env(Resettable::Reset));
     }
-    let matches = cli.get_matches();
+    let matches = cli
+        .try_get_matches()
+        .unwrap_or_else(|error| hints::add_hint(error).exit());
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
@@ -154,7 +181,7 @@ fn ignore_empty_variables(command: clap::Command) -> clap::Command {
     command.mut_subcommands(ignore_empty_variables)
 }
 
-/// Returns the command line, to generate manuals and shell completions.
+/// Returns the command line.
 pub fn command() -> clap::Command {
     Cli::command()
 }

@@ -45,7 +45,10 @@ pub(super) struct ServedList {
 /// An error of opening a list.
 #[derive(Debug, Error)]
 pub(super) enum OpenListError {
-    #[error("there is no waitlist in {0}; choose its location with --store")]
+    #[error(
+        "there is no waitlist in {0}; choose its location with --store, or create it with `landing serve` or \
+             `landing import`"
+    )]
     Missing(StoreLocation),
     #[error("{location} belongs to user {uid}; run the command as that user")]
     OtherUser { location: StoreLocation, uid: u32 },
@@ -111,11 +114,16 @@ impl StoreLocation {
     ) -> Result<ServedList, OpenListError> {
         let started = Instant::now();
         let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT && !stop.load(Ordering::Relaxed);
+        let mut has_announced = false;
         let served = match self {
             Self::Directory(data) => loop {
                 match SledWaitlist::open_interruptible(stop, data) {
                     // In use by a command, or by the previous server.
-                    Err(SledOpenError::InUse { .. }) if may_retry() => {}
+                    Err(SledOpenError::InUse { holder, .. }) if may_retry() => {
+                        if !std::mem::replace(&mut has_announced, true) {
+                            tracing::info!("{}", waiting_message(self, holder));
+                        }
+                    }
                     opened => {
                         break ServedList {
                             list: Arc::new(opened?),
@@ -176,6 +184,13 @@ impl StoreLocation {
     }
 }
 
+/// Returns the message that the list is in use, with the process that uses it if that is known.
+fn waiting_message(location: &StoreLocation, holder: Option<u32>) -> String {
+    let holder = holder.map_or("another process".to_owned(), |id| format!("process {id}"));
+    let seconds = OPEN_RETRY_TIMEOUT.as_secs();
+    format!("waiting up to {seconds} s for {holder} to release {location}")
+}
+
 /// Opens a database. Retries while that may help, and warns once.
 fn retry<T>(
     open: impl Fn() -> Result<T, PostgresOpenError>,
@@ -190,10 +205,8 @@ fn retry<T>(
                 | PostgresOpenError::Unavailable { .. }),
             ) if may_retry() => {
                 if !std::mem::replace(&mut has_warned, true) {
-                    warn(&format!(
-                        "{error}; retrying for {} seconds",
-                        OPEN_RETRY_TIMEOUT.as_secs()
-                    ));
+                    let seconds = OPEN_RETRY_TIMEOUT.as_secs();
+                    warn(&format!("{error}; retrying for up to {seconds} s"));
                 }
                 sleep(RETRY_INTERVAL);
             }
@@ -214,6 +227,7 @@ fn try_open_directory(
     // Before the list is opened: if no thread can be started, the list stays free for other processes.
     let runtime = static_runtime(runtime::Builder::new_current_thread())?;
     let started = Instant::now();
+    let mut has_announced = false;
     loop {
         if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
             return Ok(Some(WaitlistHandle::Remote(client)));
@@ -231,8 +245,16 @@ fn try_open_directory(
             _ => {}
         }
         match SledWaitlist::open(data) {
-            // In use by a server that is starting or stopping.
-            Err(SledOpenError::InUse { .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {}
+            // In use by another command, or by a server that is starting or stopping.
+            Err(SledOpenError::InUse { holder, .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {
+                if !std::mem::replace(&mut has_announced, true) {
+                    let _ = writeln!(
+                        io::stderr(),
+                        "landing: {}",
+                        waiting_message(location, holder)
+                    );
+                }
+            }
             opened => return Ok(Some(WaitlistHandle::local(opened?, runtime))),
         }
     }

@@ -12,14 +12,15 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
+    selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{output::OutputArgs, progress::entry_progress},
 };
-use crate::waitlist::Selection;
-
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing stats --json")]
 pub(super) struct StatsArgs {
+    #[command(flatten)]
+    selection: SelectionArgs,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -58,9 +59,11 @@ enum Interval {
 /// Maximum number of bars in a chart. A list that spans more years than this exceeds it, with one bar per year.
 const BARS_MAX: usize = 31;
 
-pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> anyhow::Result<()> {
-    let list = store.location()?.open()?;
-    let entries = list.entries(Selection::default())?;
+pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
+    let selection = args.selection.selection()?;
+    let is_everything = selection.is_everything();
+    let list = args.store.announced_location()?.open()?;
+    let entries = list.entries(selection)?;
     let now = SystemTime::now();
     let bar = entry_progress(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
@@ -85,7 +88,13 @@ pub(super) fn run(StatsArgs { store, output }: &StatsArgs) -> anyhow::Result<()>
         per,
         sign_ups,
     };
-    output.print(&statistics, |out| statistics.write(out))
+    let label = if is_everything {
+        "on the list"
+    } else {
+        "selected"
+    };
+    args.output
+        .print(&statistics, |out| statistics.write(label, out))
 }
 
 fn utc_date(time: SystemTime) -> Date {
@@ -149,8 +158,8 @@ impl Interval {
 }
 
 impl Statistics {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "on the list     {:>9}", self.total)?;
+    fn write(&self, label: &str, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{label:<15} {:>9}", self.total)?;
         writeln!(out, "last 24 hours   {:>9}", self.last_24_hours)?;
         writeln!(out, "last 7 days     {:>9}", self.last_7_days)?;
         writeln!(out, "last 30 days    {:>9}", self.last_30_days)?;

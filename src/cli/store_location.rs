@@ -4,7 +4,8 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
-    path::PathBuf,
+    io::{self, IsTerminal, Write},
+    path::{self, PathBuf},
 };
 
 use thiserror::Error;
@@ -12,7 +13,7 @@ use thiserror::Error;
 use crate::waitlist::{DatabaseUrl, InvalidDatabaseUrl};
 
 /// The location when nothing names one.
-const DEFAULT_LOCATION: &str = "sled:data";
+const DEFAULT_LOCATION: &str = "data";
 
 /// The option that names the location.
 #[derive(Clone, Debug, clap::Args)]
@@ -52,8 +53,18 @@ pub(super) struct InvalidLocation {
 
 #[derive(Debug, Error)]
 enum LocationProblem {
-    #[error("unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE")]
+    #[error(
+        "unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE; for a directory whose name \
+         has a colon, write ./NAME"
+    )]
     UnknownKind,
+    #[error("the directory is missing; write sled:DIR")]
+    NoDirectory,
+    #[error(
+        "the shell has not replaced ~ by your home directory; write --store ~/DIR with a space, or the whole path; \
+         for a directory whose name begins with ~, write ./~NAME"
+    )]
+    Tilde,
     #[error("invalid UTF-8 in the database URL; write special characters as %XX")]
     NotUtf8,
     #[error(transparent)]
@@ -64,6 +75,27 @@ enum LocationProblem {
 }
 
 impl StoreArgs {
+    /// Returns the location of the list for a command. On a terminal, prints it if `--store` does not name it.
+    ///
+    /// # Errors
+    /// [`InvalidLocation`].
+    pub(super) fn announced_location(&self) -> Result<StoreLocation, InvalidLocation> {
+        let location = self.location()?;
+        if !self.is_in_command_line() && io::stderr().is_terminal() {
+            // A command works without it.
+            let _ = writeln!(io::stderr(), "landing: the waitlist in {location}");
+        }
+        Ok(location)
+    }
+
+    /// Returns whether `--store` names the location, and not the environment.
+    fn is_in_command_line(&self) -> bool {
+        let variable = env::var_os("LANDING_STORE");
+        self.store
+            .as_ref()
+            .is_some_and(|store| variable.as_ref() != Some(store))
+    }
+
     /// Returns the location of the list.
     ///
     /// # Errors
@@ -91,16 +123,36 @@ fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
         if DatabaseUrl::has_scheme(&store.to_string_lossy()) {
             return Err(LocationProblem::NotUtf8);
         }
-        return Ok(StoreLocation::Directory(store.into()));
+        let absolute = path::absolute(store).unwrap_or_else(|_| store.into());
+        return Ok(StoreLocation::Directory(absolute));
     };
     if DatabaseUrl::has_scheme(text) {
         return Ok(parse_database_url(text)?);
     }
-    let directory = text.strip_prefix("sled:").unwrap_or(text);
-    if directory.is_empty() || text.contains("://") {
-        return Err(LocationProblem::UnknownKind);
+    let directory = match text.strip_prefix("sled:") {
+        Some(directory) => directory,
+        None if has_prefix(text) => return Err(LocationProblem::UnknownKind),
+        None => text,
+    };
+    if directory.is_empty() {
+        return Err(LocationProblem::NoDirectory);
     }
-    Ok(StoreLocation::Directory(directory.into()))
+    if directory.starts_with('~') {
+        return Err(LocationProblem::Tilde);
+    }
+    // Without a working directory, the path stays as it is.
+    let absolute = path::absolute(directory).unwrap_or_else(|_| directory.into());
+    Ok(StoreLocation::Directory(absolute))
+}
+
+/// Returns whether a text begins with a word and a colon, like a URL or the locations of other programs.
+fn has_prefix(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(word, _)| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
 }
 
 fn parse_database_url(text: &str) -> Result<StoreLocation, InvalidDatabaseUrl> {

@@ -5,39 +5,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use jiff::{Span, SpanRelativeTo, Timestamp, civil::DateTime, tz::TimeZone};
 use thiserror::Error;
 
-use crate::waitlist::Selection;
-
 /// Earliest plausible sign-up time, counted from 1970: 1 January 1971. The first e-mail between two machines was sent
 /// in that year.
 const EARLIEST_SINCE_EPOCH: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A time further in the future than this is implausible. A wrong clock explains anything less.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The options that select entries by sign-up time.
-#[derive(clap::Args)]
-pub(super) struct PeriodArgs {
-    /// Only entries from this time on: 2026-11-21T08:00:00Z, 2026-11-21, or an age such as 7d or 36h
-    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
-    since: Option<SystemTime>,
-
-    /// Only entries before this time
-    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
-    until: Option<SystemTime>,
-}
-
-impl PeriodArgs {
-    /// Converts the options to a selection, in this order.
-    pub(super) fn selection(&self, newest_first: bool) -> Selection {
-        Selection {
-            since: self.since,
-            until: self.until,
-            newest_first,
-        }
-    }
-}
-
 /// Parses a time, or an age such as `7d`, which means that long ago.
-fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTimeArg> {
+pub(super) fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTimeArg> {
     let ago = || {
         let span = text.parse::<Span>().ok()?;
         let days = SpanRelativeTo::days_are_24_hours();
@@ -52,7 +27,7 @@ fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTimeArg> {
 
 /// An error of parsing a time on the command line.
 #[derive(Debug, Error)]
-enum InvalidTimeArg {
+pub(super) enum InvalidTimeArg {
     #[error(
         "write a time as 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or an age as 7d, 36h or 90m"
     )]

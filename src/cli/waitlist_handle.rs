@@ -6,7 +6,8 @@ use tokio::runtime::Runtime;
 
 use super::{control::ControlClient, list_error::ListError};
 use crate::waitlist::{
-    Email, JoinOutcome, Selection, Waitlist, WaitlistEntry, exit_on_store_panic,
+    Compaction, CorrectOutcome, Email, JoinOutcome, Selection, Waitlist, WaitlistEntry,
+    exit_on_store_panic,
 };
 
 /// An open list.
@@ -57,6 +58,25 @@ impl WaitlistHandle {
         match self {
             Self::Local(list, runtime) => Ok(runtime.block_on(list.erase(emails))?),
             Self::Remote(client) => client.erase(emails),
+        }
+    }
+
+    /// Gives the entry of one address another address, see [`Waitlist::correct`].
+    pub(super) fn correct(&self, old: &Email, new: &Email) -> Result<CorrectOutcome, ListError> {
+        match self {
+            Self::Local(list, runtime) => Ok(runtime.block_on(list.correct(old, new))?),
+            Self::Remote(client) => client.correct(old, new),
+        }
+    }
+
+    /// Rewrites the store, see [`Waitlist::compact`].
+    pub(super) fn compact(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<Compaction, ListError> {
+        match self {
+            Self::Local(list, _) => Ok(list.compact(report_copied)?),
+            Self::Remote(client) => client.compact(report_copied),
         }
     }
 

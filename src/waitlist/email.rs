@@ -87,6 +87,29 @@ impl fmt::Debug for Email {
     }
 }
 
+/// The domain of e-mail addresses, in ASCII and lower case, as in [`Email::key`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EmailDomain(String);
+
+impl EmailDomain {
+    /// Parses a domain in any script, with or without the @ before it.
+    ///
+    /// # Errors
+    /// [`InvalidEmail::Domain`].
+    pub fn parse(typed: &str) -> Result<Self, InvalidEmail> {
+        let typed = typed.trim();
+        let typed = typed.strip_prefix('@').unwrap_or(typed);
+        let ascii = to_ascii(typed).filter(|ascii| ascii.split('.').all(is_label));
+        let ascii = ascii.ok_or(InvalidEmail::Domain)?;
+        Ok(Self(ascii.to_ascii_lowercase()))
+    }
+
+    /// Returns the domain, without an @.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// The reason why a text is not an e-mail address. Its `Display` is written for the person who typed it.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 pub enum InvalidEmail {

@@ -2,15 +2,22 @@
 
 use std::time::SystemTime;
 
-use super::{entry::WaitlistEntry, error::StoreError};
+use super::{
+    email::{Email, EmailDomain},
+    entry::WaitlistEntry,
+    error::StoreError,
+};
 
-/// Selects entries of a list by time, and their order. Entries of the same time keep the order in which they arrived.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+/// Selects entries of a list by time and address, and their order. Entries of the same time keep the order in which
+/// they arrived.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Selection {
     /// Only entries of this time or later.
     pub since: Option<SystemTime>,
     /// Only entries before this time.
     pub until: Option<SystemTime>,
+    /// Only entries with these addresses.
+    pub addresses: AddressFilter,
     /// Whether the newest entry comes first, instead of the oldest.
     pub newest_first: bool,
 }
@@ -18,7 +25,33 @@ pub struct Selection {
 impl Selection {
     /// Returns whether this selects every entry.
     pub fn is_everything(&self) -> bool {
-        self.since.is_none() && self.until.is_none()
+        self.since.is_none() && self.until.is_none() && self.addresses == AddressFilter::Any
+    }
+}
+
+/// Selects entries by address.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum AddressFilter {
+    /// Every address.
+    #[default]
+    Any,
+    /// All spellings of an address.
+    Address(Email),
+    /// The addresses at a domain, but not at its sub-domains.
+    Domain(EmailDomain),
+}
+
+impl AddressFilter {
+    /// Returns whether the filter selects an address.
+    pub fn matches(&self, email: &Email) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Address(address) => email.key() == address.key(),
+            Self::Domain(domain) => email
+                .key()
+                .rsplit_once('@')
+                .is_some_and(|(_, found)| found == domain.as_str()),
+        }
     }
 }
 

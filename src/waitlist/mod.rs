@@ -2,8 +2,8 @@
 //!
 //! - `store`: [`Waitlist`], the trait that every store implements.
 //! - `entry`: [`WaitlistEntry`], and the conversion of its time to milliseconds.
-//! - `entry_stream`: [`Selection`] and [`EntryStream`], for reading the list.
-//! - `email`: [`Email`], a valid address.
+//! - `entry_stream`: [`Selection`] with its [`AddressFilter`], and [`EntryStream`], for reading the list.
+//! - `email`: [`Email`], a valid address, and [`EmailDomain`].
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
@@ -22,14 +22,14 @@ mod sled;
 mod store;
 mod store_panic;
 
-pub use email::{Email, InvalidEmail};
+pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{WaitlistEntry, from_unix_millis, unix_millis};
-pub use entry_stream::{EntryStream, Selection, flatten_blocks};
+pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::StoreError;
 pub use exit::print_stderr;
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };
 pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
-pub use store::{JoinOutcome, StoreFuture, Waitlist};
+pub use store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist};
 pub use store_panic::exit_on_store_panic;

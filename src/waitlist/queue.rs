@@ -14,7 +14,7 @@ use super::{
     email::Email,
     entry::WaitlistEntry,
     error::StoreError,
-    store::{JoinOutcome, StoreFuture},
+    store::{CorrectOutcome, JoinOutcome, StoreFuture},
 };
 
 /// Maximum number of requests that wait for the committer. Further requests are rejected at once. It is half of a
@@ -35,6 +35,7 @@ pub(super) enum Request {
     /// At most as many entries as fit into a batch.
     JoinAll(Vec<WaitlistEntry>, ReplySender<Vec<JoinOutcome>>),
     Erase(Erasure, ReplySender<Vec<bool>>),
+    Correct(Correction, ReplySender<CorrectOutcome>),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
@@ -60,6 +61,13 @@ impl Erasure {
     }
 }
 
+/// A request to give the entry of one address another address.
+pub(super) struct Correction {
+    /// The old address, with the search for it.
+    pub(super) old: Erasure,
+    pub(super) new: Email,
+}
+
 impl Request {
     /// Returns whether the client has gone, so that nobody waits for the reply.
     pub(super) fn is_abandoned(&self) -> bool {
@@ -67,6 +75,7 @@ impl Request {
             Self::Join(_, reply) => reply.is_closed(),
             Self::JoinAll(_, reply) => reply.is_closed(),
             Self::Erase(_, reply) => reply.is_closed(),
+            Self::Correct(_, reply) => reply.is_closed(),
             Self::Ready(reply) => reply.is_closed(),
         }
     }
@@ -77,17 +86,18 @@ impl Request {
             Self::Join(_, reply) => drop(reply.send(Err(error))),
             Self::JoinAll(_, reply) => drop(reply.send(Err(error))),
             Self::Erase(_, reply) => drop(reply.send(Err(error))),
+            Self::Correct(_, reply) => drop(reply.send(Err(error))),
             Self::Ready(reply) => drop(reply.send(Err(error))),
         }
     }
 
-    /// Returns how much of a batch of `max_entries` entries the request takes. An erasure fills the batch, because
-    /// it may write more than all requests before it.
+    /// Returns how much of a batch of `max_entries` entries the request takes. An erasure or a correction fills the
+    /// batch, because it may write more than all requests before it.
     fn batch_cost(&self, max_entries: usize) -> usize {
         match self {
             Self::Join(..) => 1,
             Self::JoinAll(entries, _) => entries.len(),
-            Self::Erase(..) => max_entries,
+            Self::Erase(..) | Self::Correct(..) => max_entries,
             Self::Ready(_) => 0,
         }
     }
@@ -158,6 +168,23 @@ impl Queue {
             self.enqueue(Request::Erase(erasure, reply)).await?;
             await_reply(REPLY_TIMEOUT, response).await
         })
+    }
+
+    /// See [`super::Waitlist::correct`].
+    pub(super) fn correct(&self, correction: Correction) -> StoreFuture<'_, CorrectOutcome> {
+        Box::pin(async move {
+            let (reply, response) = oneshot::channel();
+            self.enqueue(Request::Correct(correction, reply)).await?;
+            await_reply(REPLY_TIMEOUT, response).await
+        })
+    }
+
+    /// Waits until all earlier requests are done, however long they take. It blocks, so do not call it from a task.
+    pub(super) fn blocking_barrier(&self) -> Result<(), StoreError> {
+        let (reply, response) = oneshot::channel();
+        let sent = self.requests.blocking_send(Request::Ready(reply));
+        sent.map_err(|_| StoreError::Stopped)?;
+        response.blocking_recv().map_err(|_| StoreError::Stopped)?
     }
 
     /// Waits until all earlier requests are done.

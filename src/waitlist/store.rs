@@ -23,6 +23,26 @@ pub enum JoinOutcome {
     AlreadyListed,
 }
 
+/// The outcome of a correction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CorrectOutcome {
+    /// The entry has the new address.
+    Corrected,
+    /// The old address is not on the list.
+    NotListed,
+    /// Another entry has the new address. Nothing was changed.
+    NewAddressListed,
+}
+
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Compaction {
+    /// Size of the store's files before, in bytes.
+    pub bytes_before: u64,
+    /// Size of the store's files after, in bytes.
+    pub bytes_after: u64,
+}
+
 /// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
 pub trait Waitlist: Send + Sync + 'static {
     /// Adds an entry, unless its address is already on the list. Once the future resolves to an outcome, the
@@ -54,6 +74,24 @@ pub trait Waitlist: Send + Sync + 'static {
     /// # Errors
     /// Like [`join`](Self::join).
     fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Gives the entry of one address another address, and keeps everything else of the entry. Both addresses may be
+    /// spellings of the same one. Once the future resolves, the correction is durable. It waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome>;
+
+    /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups
+    /// continue. Reports the number of entries that are copied. It blocks on the disk, so call it from a thread that
+    /// may block.
+    ///
+    /// # Errors
+    /// [`StoreError`]. Then the store is as it was before, or its old files could not be removed.
+    fn compact(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<Compaction, StoreError>;
 
     /// Returns how many entries were ever erased, after all erasures that have begun to write are done. It
     /// explains why [`entries`](Self::entries) may yield fewer entries than it counted. A store whose entries

@@ -6,8 +6,8 @@ use clap::Parser;
 use landing::{
     config::Config,
     waitlist::{
-        Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist,
-        WaitlistEntry,
+        Compaction, CorrectOutcome, Email, EntryStream, JoinOutcome, Selection, StoreError,
+        StoreFuture, Waitlist, WaitlistEntry,
     },
 };
 use tokio::sync::watch;
@@ -69,6 +69,14 @@ where
 
     fn erase(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         immediate(Err(StoreError::Stopped))
+    }
+
+    fn correct(&self, _: &Email, _: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
+        Err(StoreError::Stopped)
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -10,12 +10,15 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    protocol::{Command, ErrorMessage, PROTOCOL_VERSION, Reply, Request, WireEntry},
+    protocol::{
+        Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
+        WireCorrectOutcome, WireEntry,
+    },
     socket::with_short_path,
 };
 use crate::{
     cli::list_error::ListError,
-    waitlist::{Email, Selection, WaitlistEntry, flatten_blocks},
+    waitlist::{Compaction, CorrectOutcome, Email, Selection, WaitlistEntry, flatten_blocks},
 };
 
 /// The list of a running server.
@@ -89,6 +92,41 @@ impl ControlClient {
             (rest, bytes) = (others, 0);
         }
         Ok(erased)
+    }
+
+    /// Gives the entry of one address another address.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count). The address may have been corrected.
+    pub(crate) fn correct(&self, old: &Email, new: &Email) -> Result<CorrectOutcome, ListError> {
+        let (old, new) = (old.as_typed().to_owned(), new.as_typed().to_owned());
+        let outcome = self.send_command(Command::Correct { old, new })?.read();
+        outcome.map(|WireCorrectOutcome(outcome)| outcome)
+    }
+
+    /// Rewrites the store. Reports the number of entries that are copied.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count).
+    pub(crate) fn compact(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<Compaction, ListError> {
+        let mut replies = self.send_command(Command::Compact)?;
+        loop {
+            match replies.read()? {
+                CompactionStep::Copied(entries) => report_copied(entries),
+                CompactionStep::Done {
+                    bytes_before,
+                    bytes_after,
+                } => {
+                    return Ok(Compaction {
+                        bytes_before,
+                        bytes_after,
+                    });
+                }
+            }
+        }
     }
 
     /// Returns the number of selected entries, and the entries.

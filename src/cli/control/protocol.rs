@@ -5,11 +5,12 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
-    Email, InvalidEmail, Selection, WaitlistEntry, from_unix_millis, unix_millis,
+    AddressFilter, Compaction, CorrectOutcome, Email, EmailDomain, InvalidEmail, Selection,
+    WaitlistEntry, from_unix_millis, unix_millis,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 1;
+pub(super) const PROTOCOL_VERSION: u32 = 2;
 
 /// Entries per line, in both directions.
 pub(crate) const BATCH_SIZE: usize = 512;
@@ -31,14 +32,64 @@ pub(super) enum Command {
     Join(Vec<WireEntry>),
     /// `Vec<bool>`: whether each address was on the list.
     Erase(Vec<String>),
+    /// [`WireCorrectOutcome`].
+    Correct { old: String, new: String },
+    /// [`CompactionStep`], one per line, until [`CompactionStep::Done`].
+    Compact,
     /// `u64`: the number of entries that were ever erased.
     Erasures,
     /// `u64`, the number of selected entries; then one `Vec<WireEntry>` per line. An empty one ends the response.
     Entries {
         since: Option<u64>,
         until: Option<u64>,
+        addresses: WireAddressFilter,
         newest_first: bool,
     },
+}
+
+/// See [`AddressFilter`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) enum WireAddressFilter {
+    Any,
+    Address(String),
+    Domain(String),
+}
+
+/// See [`CorrectOutcome`].
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(remote = "CorrectOutcome")]
+pub(super) enum CorrectOutcomeDef {
+    Corrected,
+    NotListed,
+    NewAddressListed,
+}
+
+/// The response to [`Command::Correct`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct WireCorrectOutcome(
+    #[serde(with = "CorrectOutcomeDef")] pub(super) CorrectOutcome,
+);
+
+/// A step of a compaction.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) enum CompactionStep {
+    /// This number of entries is copied.
+    Copied(u64),
+    /// See [`Compaction`].
+    Done { bytes_before: u64, bytes_after: u64 },
+}
+
+impl From<Compaction> for CompactionStep {
+    fn from(compaction: Compaction) -> Self {
+        let Compaction {
+            bytes_before,
+            bytes_after,
+        } = compaction;
+        Self::Done {
+            bytes_before,
+            bytes_after,
+        }
+    }
 }
 
 /// The result of a command.
@@ -92,12 +143,36 @@ impl Command {
         let Selection {
             since,
             until,
+            addresses,
             newest_first,
         } = selection;
         Self::Entries {
             since: since.map(unix_millis),
             until: until.map(unix_millis),
+            addresses: match addresses {
+                AddressFilter::Any => WireAddressFilter::Any,
+                AddressFilter::Address(email) => {
+                    WireAddressFilter::Address(email.as_typed().to_owned())
+                }
+                AddressFilter::Domain(domain) => {
+                    WireAddressFilter::Domain(domain.as_str().to_owned())
+                }
+            },
             newest_first,
         }
+    }
+}
+
+impl WireAddressFilter {
+    /// Converts the filter of a request.
+    ///
+    /// # Errors
+    /// If its domain is invalid.
+    pub(super) fn parse(self) -> Result<AddressFilter, InvalidEmail> {
+        Ok(match self {
+            Self::Any => AddressFilter::Any,
+            Self::Address(address) => AddressFilter::Address(Email::from_stored(&address)),
+            Self::Domain(domain) => AddressFilter::Domain(EmailDomain::parse(&domain)?),
+        })
     }
 }

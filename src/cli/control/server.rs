@@ -19,7 +19,10 @@ use tokio::{
 };
 
 use super::{
-    protocol::{BATCH_SIZE, Command, ErrorMessage, PROTOCOL_VERSION, Reply, Request, WireEntry},
+    protocol::{
+        BATCH_SIZE, Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
+        WireCorrectOutcome, WireEntry,
+    },
     socket::{self, SocketFile},
 };
 use crate::{
@@ -105,29 +108,47 @@ async fn handle(
         Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(error_message)),
         Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
         Ok(Command::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
+        Ok(Command::Correct { old, new }) => to_line(&correct(&*list, &old, &new).await),
+        Ok(Command::Compact) => {
+            return respond_on_thread(stream, permit, move |stream| compact(stream, &*list));
+        }
         Ok(Command::Entries {
             since,
             until,
+            addresses,
             newest_first,
-        }) => {
-            let selection = Selection {
-                since: since.map(from_unix_millis),
-                until: until.map(from_unix_millis),
-                newest_first,
-            };
-            let stream = stream.into_std()?;
-            stream.set_nonblocking(false)?;
-            stream.set_write_timeout(Some(CALLER_TIMEOUT))?;
-            // On a thread, because it reads the disk and waits for the client.
-            thread::Builder::new().spawn(move || {
-                let _permit = permit;
-                send_entries(stream, list, selection)
-            })?;
-            return Ok(());
-        }
+        }) => match addresses.parse() {
+            Ok(addresses) => {
+                let selection = Selection {
+                    since: since.map(from_unix_millis),
+                    until: until.map(from_unix_millis),
+                    addresses,
+                    newest_first,
+                };
+                let respond = move |stream| send_entries(stream, list, selection);
+                return respond_on_thread(stream, permit, respond);
+            }
+            Err(invalid) => to_line(&Reply::<()>::Err(invalid.into())),
+        },
         Err(message) => to_line(&Reply::<()>::Err(message)),
     };
     timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
+}
+
+/// Responds on a thread, because the response reads the disk and waits for the client.
+fn respond_on_thread(
+    stream: UnixStream,
+    permit: OwnedSemaphorePermit,
+    respond: impl FnOnce(BlockingStream) -> io::Result<()> + Send + 'static,
+) -> io::Result<()> {
+    let stream = stream.into_std()?;
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(CALLER_TIMEOUT))?;
+    thread::Builder::new().spawn(move || {
+        let _permit = permit;
+        respond(stream)
+    })?;
+    Ok(())
 }
 
 fn parse(line: &[u8]) -> Reply<Command> {
@@ -154,6 +175,22 @@ async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> 
         .map(|address| Email::from_stored(address))
         .collect();
     list.erase(&emails).await.map_err(error_message)
+}
+
+async fn correct(list: &dyn Waitlist, old: &str, new: &str) -> Reply<WireCorrectOutcome> {
+    // The old address may be invalid, like an address to erase.
+    let (old, new) = (Email::from_stored(old), Email::parse(new)?);
+    let outcome = list.correct(&old, &new).await.map_err(error_message)?;
+    Ok(WireCorrectOutcome(outcome))
+}
+
+/// Compacts the store, and sends each step.
+fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
+    // A client that has gone does not stop the compaction.
+    let mut send = |step| drop(stream.write_all(&to_line(&Reply::Ok(step))));
+    let compacted = list.compact(&mut |entries| send(CompactionStep::Copied(entries)));
+    let last = compacted.map(CompactionStep::from).map_err(error_message);
+    stream.write_all(&to_line(&last))
 }
 
 fn send_entries(

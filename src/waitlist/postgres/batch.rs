@@ -17,8 +17,8 @@ use super::{
     super::{
         entry::{from_unix_millis, unix_millis},
         error::StoreError,
-        queue::Request,
-        store::JoinOutcome,
+        queue::{Correction, Request},
+        store::{CorrectOutcome, JoinOutcome},
     },
     error::{DatabaseFailure, Failure},
     sql,
@@ -27,6 +27,9 @@ use super::{
 
 /// Maximum number of attempts to erase, because a person may sign up again while they are erased.
 const ERASE_ROUNDS_MAX: usize = 3;
+
+/// Maximum number of attempts to correct an address, because a person may sign up with it meanwhile.
+const CORRECT_ATTEMPTS_MAX: usize = 3;
 
 /// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
 /// slow row takes as long again.
@@ -55,6 +58,9 @@ pub(super) struct Batch {
     present: HashSet<String>,
     /// Whether an erasure was committed.
     has_erased: bool,
+    /// The id of the sign-up to correct, once it was found. An interrupted attempt may have corrected it.
+    correcting: Option<Uuid>,
+    corrected: Option<Result<CorrectOutcome, StoreError>>,
 }
 
 /// A sign-up that is not finished.
@@ -79,7 +85,7 @@ impl Batch {
             let entries = match request {
                 Request::Join(entry, _) => std::slice::from_ref(entry),
                 Request::JoinAll(entries, _) => entries,
-                Request::Erase(..) | Request::Ready(_) => &[],
+                Request::Erase(..) | Request::Correct(..) | Request::Ready(_) => &[],
             };
             sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
                 first: 0,
@@ -104,6 +110,8 @@ impl Batch {
             sign_ups,
             present: HashSet::new(),
             has_erased: false,
+            correcting: None,
+            corrected: None,
         }
     }
 
@@ -154,6 +162,7 @@ impl Batch {
             }
         }
         self.erase(writer).await?;
+        self.correct(writer).await?;
         Ok(has_inserted)
     }
 
@@ -306,6 +315,64 @@ impl Batch {
         Ok(())
     }
 
+    /// Corrects the address of the correction, if the batch has one. It has at most one.
+    async fn correct(&mut self, writer: &mut Writer) -> Result<(), Failure> {
+        let correction = self.requests.iter().find_map(|request| match request {
+            Request::Correct(Correction { old, new }, _) => {
+                Some((old.keys.first()?.clone(), new.clone()))
+            }
+            _ => None,
+        });
+        let Some((old_key, new)) = correction else {
+            return Ok(());
+        };
+        let (old_key, new_key) = (old_key.as_bytes(), new.key());
+        let new_key = new_key.as_bytes();
+        for _ in 0..CORRECT_ATTEMPTS_MAX {
+            let rows = writer
+                .query(sql::FIND_LISTED, &[&vec![old_key, new_key]])
+                .await?;
+            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
+            let id_of = |key: &[u8]| {
+                ids.iter()
+                    .zip(&keys)
+                    .find(|(_, it)| *it == key)
+                    .map(|(id, _)| *id)
+            };
+            let (old_id, new_id) = (id_of(old_key), id_of(new_key));
+            self.corrected = match (old_id, new_id) {
+                _ if self.correcting.is_some()
+                    && self.correcting == new_id
+                    && old_key != new_key =>
+                {
+                    Some(Ok(CorrectOutcome::Corrected))
+                }
+                (None, _) => Some(Ok(CorrectOutcome::NotListed)),
+                (Some(_), Some(_)) if old_key != new_key => {
+                    Some(Ok(CorrectOutcome::NewAddressListed))
+                }
+                (Some(_), _) => None,
+            };
+            let Some(id) = old_id.filter(|_| self.corrected.is_none()) else {
+                return Ok(());
+            };
+            self.correcting = Some(id);
+            self.corrected = match writer
+                .correct((old_key, id), (new_key, new.as_typed()))
+                .await
+            {
+                // Somebody may have signed up with the new address since it was looked up.
+                Err(Failure::RowRejected(reason)) => Some(Err(StoreError::Database(reason.into()))),
+                corrected => {
+                    corrected?;
+                    self.corrected = Some(Ok(CorrectOutcome::Corrected));
+                    return Ok(());
+                }
+            };
+        }
+        Ok(())
+    }
+
     /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
     /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
     pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
@@ -343,6 +410,9 @@ impl Batch {
                 Request::Erase(erasure, reply) => {
                     let was_listed = |key| self.present.remove(key);
                     let _ = reply.send(Ok(erasure.keys.iter().map(was_listed).collect()));
+                }
+                Request::Correct(_, reply) => {
+                    let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
                 }
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));

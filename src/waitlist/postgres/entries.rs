@@ -141,14 +141,19 @@ impl Reader {
     }
 
     async fn read_with(&mut self, connection: &mut Connection) -> Result<(), ReadError> {
-        let Selection { since, until, .. } = self.selection;
-        let period = [
-            since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH),
-            until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH),
-        ];
+        let Selection {
+            since,
+            until,
+            addresses,
+            newest_first,
+        } = &self.selection;
+        let since = since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH);
+        let until = until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH);
+        let filter = sql::filter_bytes(addresses);
+        let parameters: [&(dyn ToSql + Sync); 3] = [&since, &until, &filter];
         let total_count = connection.qualify(sql::TOTAL_COUNT);
-        let selected_count = connection.qualify(sql::SELECTED_COUNT);
-        let statement = connection.qualify(&sql::entries(self.selection.newest_first));
+        let selected_count = connection.qualify(&sql::selected_count(addresses));
+        let statement = connection.qualify(&sql::entries(addresses, *newest_first));
         let begin = async {
             let client = connection.client();
             client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
@@ -161,12 +166,10 @@ impl Reader {
         };
         let (transaction, mut count) = timeout(BEGIN_TIMEOUT, begin).await??;
         if !self.selection.is_everything() {
-            let [since, until] = &period;
-            let parameters: [&(dyn ToSql + Sync); 2] = [since, until];
             let selected = transaction.query_one(&selected_count, &parameters);
             count = timeout(SORT_TIMEOUT, selected).await??.try_get(0)?;
         }
-        let rows = transaction.query_raw(&statement, period);
+        let rows = transaction.query_raw(&statement, parameters);
         let mut rows = pin!(timeout(SORT_TIMEOUT, rows).await??);
         let mut block = Vec::with_capacity(BLOCK_ENTRIES);
         while let Some(row) = timeout(SORT_TIMEOUT, rows.next()).await? {

@@ -9,10 +9,12 @@
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
 //! - `recount`: corrects the count.
+//! - `compact`: rewrites the table.
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
 mod committer;
+mod compact;
 mod connection;
 mod connector;
 mod entries;
@@ -39,8 +41,8 @@ use super::{
     entry::WaitlistEntry,
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{Erasure, Queue, REPLY_TIMEOUT},
-    store::{JoinOutcome, StoreFuture, Waitlist},
+    queue::{Correction, Erasure, Queue, REPLY_TIMEOUT},
+    store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::store_task,
 };
 use committer::{BATCH_MAX_ENTRIES, Committer};
@@ -184,6 +186,16 @@ impl Waitlist for PostgresWaitlist {
 
     fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         self.fail_fast_in_outage(|queue| queue.erase(Erasure::without_search(emails)))
+    }
+
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        let old = Erasure::without_search(std::slice::from_ref(old));
+        let new = new.clone();
+        self.fail_fast_in_outage(|queue| queue.correct(Correction { old, new }))
+    }
+
+    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
+        compact::compact(&self.runtime, Arc::clone(&self.reader_connector))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

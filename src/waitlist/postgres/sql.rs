@@ -21,6 +21,8 @@
 
 use std::time::Duration;
 
+use super::super::entry_stream::AddressFilter;
+
 /// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
 /// PostgreSQL reports the reason.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
@@ -180,6 +182,32 @@ pub(super) const ERASE: &str = "
         (SELECT epoch FROM counted WHERE slot = $3),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
+/// Gives the sign-up with key $3 and id $4 the key $1 and the address $2, and raises the epochs of all slots like
+/// [`ERASE`]. So a sign-up that was sent before never adds the old address again. Late, or twice: the sign-up has
+/// another key.
+pub(super) const CORRECT: &str = "
+    WITH corrected AS (
+        UPDATE {schema}.waitlist_entries SET key = $1, email = $2
+        WHERE key = $3 AND id = $4
+        RETURNING id
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+            entries = entries + 0 * (SELECT count(*) FROM corrected)
+        RETURNING slot, entries, epoch
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $5),
+        (SELECT epoch FROM counted WHERE slot = $5),
+        1 / (SELECT count(*) FROM counted WHERE slot = $5)";
+
+/// Rewrites the table, without the rows that were erased or updated. It locks the table meanwhile.
+pub(super) const COMPACT: &str = "VACUUM (FULL, ANALYZE) {schema}.waitlist_entries";
+
+/// Returns the size of the table with its indexes, in bytes. Without an entry it returns no row.
+pub(super) const TABLE_SIZE: &str = "
+    SELECT pg_total_relation_size(tableoid) FROM {schema}.waitlist_entries LIMIT 1";
+
 /// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
 /// and be visible already. Late: it changes nothing.
@@ -187,10 +215,11 @@ pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
 
-/// Counts the entries of a period: since $1, before $2.
-pub(super) const SELECTED_COUNT: &str = "
-    SELECT count(*) FROM {schema}.waitlist_entries
-    WHERE joined_at >= $1 AND joined_at < $2";
+/// Returns a statement that counts the selected entries, see [`entries`].
+pub(super) fn selected_count(filter: &AddressFilter) -> String {
+    let selected = selected(filter);
+    format!("SELECT count(*) FROM {selected}")
+}
 
 /// Reads all slots of the count.
 pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
@@ -237,14 +266,31 @@ pub(super) const CORRECT_COUNT: &str = "
 pub(super) const TOTAL_COUNT: &str =
     "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
 
-/// Returns a statement that reads the entries of a period, in order.
-pub(super) fn entries(newest_first: bool) -> String {
+/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3.
+pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
+    let selected = selected(filter);
     let order = if newest_first { "DESC" } else { "ASC" };
-    format!(
-        "SELECT email, joined_at FROM {{schema}}.waitlist_entries
-         WHERE joined_at >= $1 AND joined_at < $2
-         ORDER BY joined_at {order}, id {order}"
-    )
+    format!("SELECT email, joined_at FROM {selected} ORDER BY joined_at {order}, id {order}")
+}
+
+fn selected(filter: &AddressFilter) -> String {
+    let matches = match filter {
+        AddressFilter::Any => "octet_length($3::bytea) = 0",
+        AddressFilter::Address(_) => "key = $3::bytea",
+        AddressFilter::Domain(_) => {
+            "substring(key FROM octet_length(key) - octet_length($3::bytea) + 1) = $3::bytea"
+        }
+    };
+    format!("{{schema}}.waitlist_entries WHERE joined_at >= $1 AND joined_at < $2 AND {matches}")
+}
+
+/// Returns the bytes for $3 of [`entries`]: the key, or its end.
+pub(super) fn filter_bytes(filter: &AddressFilter) -> Vec<u8> {
+    match filter {
+        AddressFilter::Any => Vec::new(),
+        AddressFilter::Address(email) => email.key().into_bytes(),
+        AddressFilter::Domain(domain) => format!("@{}", domain.as_str()).into_bytes(),
+    }
 }
 
 /// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of

@@ -118,15 +118,37 @@ impl Writer {
 
     /// Erases sign-ups, by key and id.
     pub(super) async fn erase(&mut self, keys: &[Vec<u8>], ids: &[Uuid]) -> Result<(), Failure> {
-        self.connection.execute(sql::BRIEF_LOCKS).await?;
         let slot = self.slot;
-        let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
-        match self.connection.query_opt(sql::ERASE, &params).await {
+        self.change_epoch(sql::ERASE, &[&keys, &ids, &slot]).await
+    }
+
+    /// Gives the sign-up with this key and id another address.
+    ///
+    /// # Errors
+    /// [`Failure::RowRejected`], if another sign-up has that address.
+    pub(super) async fn correct(
+        &mut self,
+        (old_key, id): (&[u8], Uuid),
+        (new_key, new): (&[u8], &str),
+    ) -> Result<(), Failure> {
+        let slot = self.slot;
+        self.change_epoch(sql::CORRECT, &[&new_key, &new, &old_key, &id, &slot])
+            .await
+    }
+
+    /// Runs a statement that raises the epochs of all slots.
+    async fn change_epoch(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Failure> {
+        self.connection.execute(sql::BRIEF_LOCKS).await?;
+        match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
                 self.refresh_slot().await?;
                 return Err(Failure::StaleSlot);
             }
-            erased => self.update_slot(&erased?.ok_or(Failure::StaleSlot)?)?,
+            changed => self.update_slot(&changed?.ok_or(Failure::StaleSlot)?)?,
         }
         self.connection.execute(sql::LONG_LOCKS).await
     }

@@ -20,9 +20,10 @@ use super::{
     super::{
         entry::WaitlistEntry,
         exit::{EXIT_FAILURE, print_and_exit},
-        queue::{Erasure, ReplySender, Request, take_batch},
-        store::JoinOutcome,
+        queue::{Correction, Erasure, ReplySender, Request, take_batch},
+        store::{CorrectOutcome, JoinOutcome},
     },
+    compaction::CompactedCopySlot,
     error::describe,
     file_guard::FileGuard,
     high_water_mark::Progress,
@@ -41,6 +42,10 @@ pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 /// which has up to 16 records of 1 KiB. Together that is half a segment.
 const REWRITES_PER_SYNC_MAX: u32 = 16;
 
+/// Maximum size of a record after a correction, in bytes. A longer address makes a record longer than others may be.
+/// With this limit, a leaf still fits into a message of the log.
+const CORRECTED_RECORD_MAX_BYTES: usize = 4 << 10;
+
 /// Owns every write.
 pub(super) struct Committer {
     pub(super) database: ::sled::Db,
@@ -50,6 +55,8 @@ pub(super) struct Committer {
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
     pub(super) published: Published,
+    /// Where a compacted copy of the store waits to be used.
+    pub(super) compacted_copy: CompactedCopySlot,
 }
 
 /// The durable state, published to readers.
@@ -61,8 +68,9 @@ pub(super) struct Published {
 }
 
 /// The state of the list between two batches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Snapshot {
+    pub(super) records: ::sled::Tree,
     /// The number after the last durable entry.
     pub(super) end: u64,
     pub(super) count: u64,
@@ -84,8 +92,9 @@ impl Committer {
     /// Commits as many of the requests as may share a sync, publishes the result, and replies.
     fn commit(&mut self, requests: &mut Vec<Request>) {
         self.files.exit_if_overwritten();
+        self.use_compacted_copy();
         let before = self.tail.end();
-        let mut erased = 0;
+        let (mut erased, mut has_corrected) = (0, false);
         let mut replies = Vec::new();
         for request in take_batch(requests, BATCH_MAX_ENTRIES) {
             replies.push(match request {
@@ -99,12 +108,18 @@ impl Committer {
                     let was_listed = erasure.keys.iter().map(|key| self.keys.remove(key));
                     PendingReply::Erase(was_listed.collect(), reply)
                 }
+                Request::Correct(correction, reply) => {
+                    let (outcome, replaced) = self.correct(&correction);
+                    erased += replaced;
+                    has_corrected |= outcome == CorrectOutcome::Corrected;
+                    PendingReply::Correct(outcome, reply)
+                }
                 Request::Ready(reply) => PendingReply::Ready(reply),
             });
         }
         let joined = self.tail.end() - before;
         // Without changes there is nothing to sync, because earlier batches are durable.
-        let has_changes = joined + erased > 0;
+        let has_changes = joined + erased > 0 || has_corrected;
         if has_changes {
             self.write_tail();
             self.sync();
@@ -122,7 +137,9 @@ impl Committer {
                 or_exit(self.files.high_water_mark.sync());
             }
             let snapshot = self.published.snapshot.lock();
-            *snapshot.unwrap_or_else(PoisonError::into_inner) = Snapshot { end, count };
+            let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
+            (snapshot.end, snapshot.count) = (end, count);
+            drop(snapshot);
             self.published.count.send_replace(count);
         }
         replies.into_iter().for_each(PendingReply::send);
@@ -139,32 +156,76 @@ impl Committer {
         if !self.keys.insert(&entry.email.key()) {
             return JoinOutcome::AlreadyListed;
         }
-        let entry = StoredEntry::from(entry);
+        self.add(StoredEntry::from(entry));
+        JoinOutcome::New
+    }
+
+    /// Adds an entry to the last record, or begins a new one.
+    fn add(&mut self, entry: StoredEntry<'_>) {
         if !self.tail.has_room(entry) {
             self.write_tail();
             self.tail = Record::starting_at(self.tail.end());
         }
         self.tail.push(Some(entry));
-        JoinOutcome::New
     }
 
     fn write_tail(&self) {
         or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
     }
 
-    /// Removes addresses from the records that have them, and returns the number of removed entries. Entries that were
-    /// added after the search are searched here.
+    /// Removes addresses from the records that have them, and returns the number of removed entries.
     fn erase(&mut self, erasure: &Erasure) -> u64 {
         let is_listed = |key: &&String| self.keys.contains(key);
         let sought: HashSet<_> = erasure.keys.iter().filter(is_listed).collect();
         if sought.is_empty() {
             return 0;
         }
+        self.rewrite(erasure, &sought, None, u64::MAX).changed
+    }
+
+    /// Replaces an address in the record that has it. Also returns the number of entries that this erased.
+    fn correct(&mut self, Correction { old, new }: &Correction) -> (CorrectOutcome, u64) {
+        let Some(old_key) = old.keys.first().filter(|key| self.keys.contains(key)) else {
+            return (CorrectOutcome::NotListed, 0);
+        };
+        let new_key = new.key();
+        if new_key != *old_key && self.keys.contains(&new_key) {
+            return (CorrectOutcome::NewAddressListed, 0);
+        }
+        let sought = HashSet::from([old_key]);
+        let rewrite = self.rewrite(old, &sought, Some(new.as_typed()), u64::MAX);
+        self.keys.remove(old_key);
+        self.keys.insert(&new_key);
+        let Some(joined_at_millis) = rewrite.without_room else {
+            return (CorrectOutcome::Corrected, 0);
+        };
+        // The record has no room for the longer address, so the entry moves to the last record. It is durable there
+        // before its old place is erased. After a power cut in between, both addresses are listed.
+        let end = self.tail.end();
+        self.add(StoredEntry {
+            joined_at_millis,
+            address: new.as_typed(),
+        });
         self.write_tail();
-        let first_unsearched =
-            or_exit(self.records.get_lt(record::key(erasure.searched_up_to + 1)));
+        self.sync();
+        // Both addresses may be spellings of the same one.
+        let erased = self.rewrite(old, &sought, None, end).changed;
+        (CorrectOutcome::Corrected, erased)
+    }
+
+    /// Gives the entries with these addresses another address, or removes them, if their numbers are below `end`.
+    /// Entries that were added after the search are searched here.
+    fn rewrite(
+        &mut self,
+        search: &Erasure,
+        sought: &HashSet<&String>,
+        replacement: Option<&str>,
+        end: u64,
+    ) -> Rewrite {
+        self.write_tail();
+        let first_unsearched = or_exit(self.records.get_lt(record::key(search.searched_up_to + 1)));
         let first_unsearched = first_unsearched.map_or(IVec::from(&record::key(0)), |(key, _)| key);
-        let earlier = erasure.records.iter().map(|first| record::key(*first));
+        let earlier = search.records.iter().map(|first| record::key(*first));
         let earlier = earlier.filter(|key| key.as_slice() < &*first_unsearched);
         let earlier: Vec<_> = earlier
             .filter_map(|key| or_exit(self.records.get(key)).map(|bytes| (IVec::from(&key), bytes)))
@@ -173,37 +234,61 @@ impl Committer {
 
         let is_sought =
             |entry: &StoredEntry| sought.contains(&WaitlistEntry::from(*entry).email.key());
-        let (mut erased, mut rewritten) = (0, 0);
+        let mut rewrite = Rewrite::default();
+        let mut records = 0;
         for (key, bytes) in earlier.into_iter().chain(later) {
             // Damaged records were rejected when the list was opened.
             let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
             if !items.iter().flatten().any(is_sought) {
                 continue;
             }
-            let mut rest = Record::starting_at(first);
+            let mut record = Record::starting_at(first);
+            let mut changed = 0;
+            let mut joined_at = None;
             for item in items {
-                let kept = item.filter(|entry| !is_sought(entry));
-                erased += u64::from(kept.is_some() != item.is_some());
-                rest.push(kept);
+                let (kept, found) = match item {
+                    Some(entry) if record.end() < end && is_sought(&entry) => (None, Some(entry)),
+                    item => (item, None),
+                };
+                let replaced = found
+                    .zip(replacement)
+                    .map(|(entry, address)| StoredEntry { address, ..entry });
+                joined_at = found.map(|entry| entry.joined_at_millis).or(joined_at);
+                changed += u64::from(found.is_some());
+                record.push(kept.or(replaced));
             }
-            or_exit(self.records.insert(rest.key(), rest.bytes()));
+            if replacement.is_some() && record.bytes().len() > CORRECTED_RECORD_MAX_BYTES {
+                rewrite.without_room = joined_at;
+                continue;
+            }
+            rewrite.changed += changed;
+            or_exit(self.records.insert(record.key(), record.bytes()));
             if first == self.tail.first() {
-                self.tail = rest;
+                self.tail = record;
             }
-            rewritten += 1;
-            if rewritten % REWRITES_PER_SYNC_MAX == 0 {
+            records += 1;
+            if records % REWRITES_PER_SYNC_MAX == 0 {
                 self.sync();
             }
         }
-        erased
+        rewrite
     }
+}
+
+/// The result of [`Committer::rewrite`].
+#[derive(Default)]
+struct Rewrite {
+    /// Number of entries that were removed, or have the new address.
+    changed: u64,
+    /// The time of an entry whose record has no room for the new address. It is unchanged.
+    without_room: Option<u64>,
 }
 
 /// Returns the result, or ends the process if it is an error.
 ///
 /// After a failed sync the kernel may drop the pages and report the next sync as a success. So nothing that this
 /// process could still do is safe, not even a reply. The next start reads what is really on the disk.
-fn or_exit<T>(result: Result<T, impl Into<::sled::Error>>) -> T {
+pub(super) fn or_exit<T>(result: Result<T, impl Into<::sled::Error>>) -> T {
     result.unwrap_or_else(|error| {
         let reason = describe(error.into());
         print_and_exit(
@@ -221,6 +306,7 @@ enum PendingReply {
     Join(JoinOutcome, ReplySender<JoinOutcome>),
     JoinAll(Vec<JoinOutcome>, ReplySender<Vec<JoinOutcome>>),
     Erase(Vec<bool>, ReplySender<Vec<bool>>),
+    Correct(CorrectOutcome, ReplySender<CorrectOutcome>),
     Ready(ReplySender<()>),
 }
 
@@ -231,6 +317,7 @@ impl PendingReply {
             Self::Join(joined, reply) => drop(reply.send(Ok(joined))),
             Self::JoinAll(joined, reply) => drop(reply.send(Ok(joined))),
             Self::Erase(erased, reply) => drop(reply.send(Ok(erased))),
+            Self::Correct(outcome, reply) => drop(reply.send(Ok(outcome))),
             Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }

@@ -55,6 +55,18 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
     Err(UnusableReason::Timeout(limit.as_secs()).into())
 }
 
+/// Runs `work`, in which sled may panic, on a thread of its own. There is no deadline.
+pub(super) fn catch_panic<T: Send>(
+    work: impl FnOnce() -> Result<T, OpenFailure> + Send,
+) -> Result<T, OpenFailure> {
+    silence_panics();
+    thread::scope(|scope| {
+        let worker = thread::Builder::new().name(THREAD_NAME.into());
+        let done = worker.spawn_scoped(scope, work)?.join();
+        done.unwrap_or_else(|panic| Err(panic_failure(&*panic)))
+    })
+}
+
 /// Silences the panic hook for the thread. Its panic is reported as damage instead.
 fn silence_panics() {
     static SILENCED: Once = Once::new();

@@ -3,10 +3,10 @@
 use super::{
     super::{
         entry::{WaitlistEntry, unix_millis},
-        entry_stream::{Selection, flatten_blocks},
+        entry_stream::{AddressFilter, Selection, flatten_blocks},
         error::StoreError,
     },
-    record::{self, RecordItem},
+    record::{self, RecordItem, StoredEntry},
 };
 
 /// Number of entries in the first block. It is small, so that the first entries arrive at once.
@@ -28,7 +28,7 @@ pub(super) fn entries(
     end: u64,
     selection: Selection,
 ) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
-    let mut numbers = sorted_numbers(&tree, end, selection)?;
+    let mut numbers = sorted_numbers(&tree, end, &selection)?;
     let count = numbers.len() as u64;
     let mut size = FIRST_BLOCK_ENTRIES;
     let blocks = std::iter::from_fn(move || {
@@ -43,7 +43,7 @@ pub(super) fn entries(
 fn sorted_numbers(
     tree: &::sled::Tree,
     end: u64,
-    selection: Selection,
+    selection: &Selection,
 ) -> Result<impl ExactSizeIterator<Item = u64> + use<>, StoreError> {
     let since = selection.since.map_or(0, unix_millis);
     let until = selection.until.map(unix_millis);
@@ -58,10 +58,16 @@ fn sorted_numbers(
         }
         next = first + items.len() as u64;
         for (number, item) in (first..end).zip(items) {
-            let joined_at = item.map(|entry| entry.joined_at_millis);
-            let is_selected =
-                |time: &u64| since <= *time && until.is_none_or(|until| *time < until);
-            order.extend(joined_at.filter(is_selected).map(|time| (time, number)));
+            let is_selected = |entry: &StoredEntry<'_>| {
+                let time = entry.joined_at_millis;
+                since <= time
+                    && until.is_none_or(|until| time < until)
+                    // Without a filter, no address is copied.
+                    && (selection.addresses == AddressFilter::Any
+                        || selection.addresses.matches(&WaitlistEntry::from(*entry).email))
+            };
+            let selected = item.filter(is_selected);
+            order.extend(selected.map(|entry| (entry.joined_at_millis, number)));
         }
     }
     if next < end {

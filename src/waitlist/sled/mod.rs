@@ -5,6 +5,7 @@
 //! - `contents`: reads the whole list at the start.
 //! - `record`: the stored format.
 //! - `committer`: the thread that writes.
+//! - `compaction`: copies the store without its erased addresses, and puts the copy in its place.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
@@ -13,6 +14,7 @@
 //! - `error`: why a list cannot be opened.
 
 mod committer;
+mod compaction;
 mod contents;
 mod database;
 mod deadline;
@@ -33,7 +35,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -46,12 +48,13 @@ use super::{
     entry::WaitlistEntry,
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{Erasure, Queue},
-    store::{JoinOutcome, StoreFuture, Waitlist},
+    queue::{Correction, Erasure, Queue},
+    store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::COMMITTER_THREAD_NAME,
 };
 use committer::{BATCH_MAX_ENTRIES, Committer, Published, Snapshot};
-use error::io_error;
+use compaction::CompactedCopySlot;
+use error::{OpenFailure, io_error};
 use file_guard::FileGuard;
 use files::FileState;
 use lock::Locks;
@@ -64,11 +67,15 @@ pub use error::{SledOpenError, UnusableReason};
 pub struct SledWaitlist {
     queue: Queue,
     committer: Option<thread::JoinHandle<()>>,
-    records: ::sled::Tree,
     snapshot: Arc<Mutex<Snapshot>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
-    _locks: Locks,
+    compacted_copy: CompactedCopySlot,
+    /// Locked while a compaction runs.
+    compaction: Mutex<()>,
+    locks: Mutex<Locks>,
+    /// The store's directory.
+    store: PathBuf,
 }
 
 impl SledWaitlist {
@@ -107,9 +114,11 @@ impl SledWaitlist {
             log,
             log_path,
             locks,
+            store,
         } = open::open(data, stop)?;
         let (publish, count) = watch::channel(contents.count);
         let snapshot = Arc::new(Mutex::new(Snapshot {
+            records: records.clone(),
             end: contents.tail.end(),
             count: contents.count,
         }));
@@ -119,11 +128,12 @@ impl SledWaitlist {
             syncs: Arc::clone(&syncs),
             count: publish,
         };
+        let compacted_copy = CompactedCopySlot::default();
         let log_state = FileState::from_file(&log);
         let log_state = log_state.map_err(io_error(data))?;
         let committer = Committer {
             database,
-            records: records.clone(),
+            records,
             files: FileGuard {
                 log_state,
                 overwrite_monitor: OverwriteMonitor::watch(&log_path),
@@ -134,6 +144,7 @@ impl SledWaitlist {
             keys: contents.keys,
             tail: contents.tail,
             published,
+            compacted_copy: CompactedCopySlot::clone(&compacted_copy),
         };
         let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
         let committer = thread::Builder::new()
@@ -143,17 +154,28 @@ impl SledWaitlist {
         Ok(Self {
             queue,
             committer: Some(committer),
-            records,
             snapshot,
             syncs,
             count,
-            _locks: locks,
+            compacted_copy,
+            compaction: Mutex::default(),
+            locks: Mutex::new(locks),
+            store,
         })
     }
 
     /// Returns the state of the list after the last batch.
     fn snapshot(&self) -> Snapshot {
-        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.snapshot).clone()
+    }
+
+    /// Finds the records that have these addresses.
+    async fn search(&self, emails: &[Email]) -> Result<Erasure, StoreError> {
+        let erasure = Erasure::without_search(emails);
+        let Snapshot { records, end, .. } = self.snapshot();
+        // The search reads the whole list. In the committer it would delay every sign-up.
+        let search = spawn_blocking(move || search::find_records(&records, end, erasure));
+        search.await.map_err(|_| StoreError::Unreadable)?
     }
 
     /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
@@ -173,20 +195,63 @@ impl Waitlist for SledWaitlist {
     }
 
     fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let erasure = Erasure::without_search(emails);
-        let (records, end) = (self.records.clone(), self.snapshot().end);
+        let emails = emails.to_vec();
         Box::pin(async move {
-            // The search reads the whole list. In the committer it would delay every sign-up.
-            let search = spawn_blocking(move || search::find_records(&records, end, erasure));
-            let erasure = search.await.map_err(|_| StoreError::Unreadable)??;
+            let erasure = self.search(&emails).await?;
             self.queue.erase(erasure).await
+        })
+    }
+
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        let (old, new) = (old.clone(), new.clone());
+        Box::pin(async move {
+            let old = self.search(&[old]).await?;
+            self.queue.correct(Correction { old, new }).await
+        })
+    }
+
+    fn compact(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<Compaction, StoreError> {
+        let Ok(_running) = self.compaction.try_lock() else {
+            let reason = "another compaction is running; wait until it is done";
+            return Err(StoreError::NotCompacted(reason.into()));
+        };
+        let failed = |error: OpenFailure| {
+            // If this fails too, the next start removes the copy.
+            let _ = compaction::remove_leftovers(&self.store);
+            StoreError::NotCompacted(error.to_string().into())
+        };
+        let size = || compaction::size(&self.store).unwrap_or_default();
+        let bytes_before = size();
+        let copied = compaction::copy(&self.store, &self.snapshot(), report_copied);
+        let (copy, result) = copied.map_err(failed)?;
+        locked(&self.locks)
+            .lock_store(copy.directory())
+            .map_err(|error| StoreError::NotCompacted(error.to_string().into()))?;
+        *locked(&self.compacted_copy) = Some(copy);
+        self.queue.blocking_barrier()?;
+        result
+            .recv()
+            .map_err(|_| StoreError::Stopped)?
+            .map_err(failed)?;
+        compaction::remove_leftovers(&self.store).map_err(|error| {
+            let reason = format!(
+                "its old files are still on the disk: {error}; the next start removes them"
+            );
+            StoreError::NotCompacted(reason.into())
+        })?;
+        Ok(Compaction {
+            bytes_before,
+            bytes_after: size(),
         })
     }
 
     fn erased_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             self.queue.barrier().await?;
-            let Snapshot { end, count } = self.snapshot();
+            let Snapshot { end, count, .. } = self.snapshot();
             Ok(end - count)
         })
     }
@@ -204,15 +269,21 @@ impl Waitlist for SledWaitlist {
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let Snapshot { end, count } = self.snapshot();
-        let (selected, entries) = entries::entries(self.records.clone(), end, selection)?;
-        let count = if selection.is_everything() {
-            count
-        } else {
-            selected
-        };
+        let Snapshot {
+            records,
+            end,
+            count,
+        } = self.snapshot();
+        let is_everything = selection.is_everything();
+        let (selected, entries) = entries::entries(records, end, selection)?;
+        let count = if is_everything { count } else { selected };
         Ok(EntryStream::new(count, entries))
     }
+}
+
+/// Locks a mutex. A thread that panicked with the lock has left a whole value in it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for SledWaitlist {

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    compaction,
     contents::Contents,
     database,
     deadline::run_with_deadline,
@@ -49,6 +50,8 @@ pub(super) struct OpenedStore {
     pub(super) log_path: PathBuf,
     /// Reserves the list for this process.
     pub(super) locks: Locks,
+    /// The store's directory.
+    pub(super) store: PathBuf,
 }
 
 /// Returns whether a data directory may have a list.
@@ -106,6 +109,8 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
             move || Ok((open_in_place(&store, &contents)?, contents))
         })
         .map_err(|failure| failure.into_open_error(data, &store))?;
+    let store = log_path.parent().unwrap_or(&log_path).to_owned();
+    compaction::remove_leftovers(&store).map_err(to_open_error)?;
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
     Ok(OpenedStore {
@@ -116,6 +121,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
         log,
         log_path,
         locks,
+        store,
     })
 }
 

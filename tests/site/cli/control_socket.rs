@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use super::{TestCli, stderr, with_server, without_server};
+use super::{TestCli, stderr, stdout, with_server, without_server};
 use crate::process::{Sandbox, ServerProcess};
 
 #[test]
@@ -124,15 +124,21 @@ const LOCKED: Duration = Duration::from_millis(2_500);
 #[test]
 fn command_waits_for_a_server_that_starts_or_stops() {
     let cli = without_server().with_three_people();
+    let holder = cli.read("data/lock").trim().to_owned();
     let lock = lock_list(&cli);
     thread::scope(|scope| {
-        let count = scope.spawn(|| cli.stdout(&["count"]));
+        let count = scope.spawn(|| cli.run(&["count"]));
         let import = scope.spawn(|| cli.run_with_input(&["import"], "email\ndee@example.com\n"));
         thread::sleep(LOCKED);
         assert!(!count.is_finished() && !import.is_finished());
         drop(lock);
-        let counted = count.join().expect("no panic");
-        assert!(["3\n", "4\n"].contains(&&*counted), "{counted}");
+        let counted = count.join().expect("no panic").success();
+        assert!(["3\n", "4\n"].contains(&&*stdout(&counted)));
+        let waiting = format!(
+            "landing: waiting up to 15 s for process {holder} to release {}\n",
+            cli.file("data").display()
+        );
+        assert_eq!(stderr(&counted), waiting);
         import.join().expect("no panic").success();
     });
 }
@@ -174,8 +180,9 @@ fn creates_no_list_in_another_users_directory() {
 fn version_mismatch_asks_to_restart_the_server() {
     let cli = with_server();
     for request in [
-        "{\"protocol\":2,\"ask\":\"Count\"}\n",
-        "{\"protocol\":1,\"ask\":\"Fly\"}\n",
+        "{\"protocol\":1,\"ask\":\"Count\"}\n",
+        "{\"protocol\":3,\"ask\":\"Count\"}\n",
+        "{\"protocol\":2,\"ask\":\"Fly\"}\n",
         "\n",
         "",
     ] {
@@ -201,7 +208,7 @@ fn rejects_invalid_addresses_on_the_socket() {
     let cli = with_server();
     let mut stream = UnixStream::connect(cli.file("data/control")).expect("the server listens");
     let request =
-        "{\"protocol\":1,\"ask\":{\"Join\":[[0,\"ann@example.com\"],[0,\"no\\nmail\"]]}}\n";
+        "{\"protocol\":2,\"ask\":{\"Join\":[[0,\"ann@example.com\"],[0,\"no\\nmail\"]]}}\n";
     stream
         .write_all(request.as_bytes())
         .expect("the server reads");

@@ -52,11 +52,65 @@ fn erases_a_repeated_address_once() {
     for cli in with_three_people() {
         let stdout = cli.stdout(&["erase", " ann@example.com", "ANN@example.com"]);
         assert_eq!(stdout, "ann@example.com is erased\n");
-        let stderr = stderr(&cli.run(&["erase", "bob"]).code(1));
-        assert!(
-            stderr.contains("1 of 1 addresses not found; check the spelling"),
-            "{stderr}"
-        );
+        let result = cli.run(&["erase", "nobody"]).code(1);
+        let expected = "nobody is not an address: an address needs an @\n";
+        assert_eq!(super::stdout(&result), expected);
         cli.run(&["erase"]).code(2);
+    }
+}
+
+#[test]
+fn accepts_a_name_before_the_address() {
+    for cli in with_three_people() {
+        let stdout = cli.stdout(&["erase", "Ann <ann@example.com>", "<bob@example.com>"]);
+        assert_eq!(
+            stdout,
+            "ann@example.com is erased\nbob@example.com is erased\n"
+        );
+    }
+}
+
+#[test]
+fn erases_the_addresses_of_a_file() {
+    for cli in with_three_people() {
+        let csv = "Name;E-Mail;Status\nAnn;ANN@example.com;unsubscribed\nCyd;cyd@example.com;\n";
+        std::fs::write(cli.file("gone.csv"), csv).expect("writable");
+        let erase = ["erase", "--file", "gone.csv"];
+        let stdout = cli.stdout(&[&erase[..], &["--dry-run"]].concat());
+        let expected = "ANN@example.com would be erased\ncyd@example.com would be erased\n";
+        assert_eq!(stdout, expected);
+        assert_eq!(cli.stdout(&["count"]), "3\n");
+        let expected = "ANN@example.com is erased\ncyd@example.com is erased\n";
+        assert_eq!(cli.stdout(&erase), expected);
+        assert_eq!(cli.stdout(&["count"]), "1\n");
+
+        let result = cli.run_with_input(
+            &["erase", "--file", "-"],
+            "bob@example.com\ndan@example.com\n",
+        );
+        let result = result.code(1);
+        let expected = "bob@example.com is erased\ndan@example.com is not on the list\n";
+        assert_eq!(super::stdout(&result), expected);
+        assert_eq!(cli.stdout(&["count"]), "0\n");
+    }
+}
+
+#[test]
+fn erases_nobody_if_a_line_is_invalid() {
+    for cli in with_three_people() {
+        let result = cli.run_with_input(&["erase", "--file", "-"], "ann@example.com\nBob Smith\n");
+        let error = stderr(&result.code(1));
+        assert!(
+            error.contains("nothing was erased: line 2: an address needs an @"),
+            "{error}"
+        );
+        let result = cli.run_with_input(&["erase", "--file", "-"], "");
+        assert!(stderr(&result.code(1)).contains("the file has no addresses"));
+        let error = stderr(&cli.run(&["erase", "--file", "missing.csv"]).code(1));
+        assert!(
+            error.contains("missing.csv") && error.contains("No such file"),
+            "{error}"
+        );
+        assert_eq!(cli.stdout(&["count"]), "3\n");
     }
 }

@@ -108,14 +108,69 @@ fn list_succeeds_when_the_reader_stops_early() {
 #[test]
 fn list_prints_a_table_on_a_terminal() {
     for cli in with_three_people() {
-        let command = format!("'{}' list --limit 1", env!("CARGO_BIN_EXE_landing"));
-        let mut script = cli.command_for("script");
-        script.args(["-qec", &command, "/dev/null"]);
-        let output = script.output().expect("script runs");
+        let shown = cli.shown_on_terminal("list --limit 1").replace('\r', "");
+        let (location, table) = shown.split_once('\n').expect("two parts");
+        // Nothing on the command line names the list.
+        let expected = match &cli.database {
+            Some(_) => "landing: the waitlist in postgres://".to_owned(),
+            None => format!("landing: the waitlist in {}", cli.file("data").display()),
+        };
+        assert!(location.starts_with(&expected), "{location}");
         assert_eq!(
-            String::from_utf8_lossy(&output.stdout).replace('\r', ""),
+            table,
             "JOINED AT                 EMAIL\n2026-11-03T08:00:00.000Z  cyd@example.com\n"
         );
+    }
+}
+
+/// Scripts and `--store` get no line that names the list.
+#[cfg(target_os = "linux")]
+#[test]
+fn explicit_store_is_not_repeated() {
+    let cli = without_server().with_three_people();
+    assert_eq!(cli.shown_on_terminal("count --store data"), "3\r\n");
+}
+
+#[test]
+fn selects_by_domain() {
+    for cli in all_stores() {
+        let people = "email,joined_at\nann@example.com,2026-11-01\nbob@EXAMPLE.com,2026-11-02\n\
+                      cyd@sub.example.com,2026-11-03\ndan@bücher.example,2026-11-04\n";
+        cli.run_with_input(&["import"], people).success();
+        let count = |args: &[&str]| cli.stdout(&[&["count"], args].concat());
+        assert_eq!(count(&["--domain", "example.com"]), "2\n");
+        assert_eq!(count(&["--domain", "@BÜCHER.example"]), "1\n");
+        assert_eq!(count(&["--domain", "com"]), "0\n");
+        assert_eq!(
+            count(&["--domain", "example.com", "--since", "2026-11-02"]),
+            "1\n"
+        );
+        assert_eq!(count(&["--until", "2026-11-03"]), "2\n");
+        let listed = cli.stdout(&["list", "--domain", "example.com"]);
+        assert_eq!(
+            listed,
+            "2026-11-02T00:00:00.000Z\tbob@EXAMPLE.com\n2026-11-01T00:00:00.000Z\tann@example.com\n"
+        );
+        let exported = cli.stdout(&["export", "--domain", "sub.example.com"]);
+        assert!(
+            exported.contains("cyd@") && exported.contains("# 1 entries"),
+            "{exported}"
+        );
+        assert_eq!(cli.json(&["stats", "--domain", "example.com"])["total"], 2);
+        assert_eq!(cli.json(&["stats", "--since", "2026-11-03"])["total"], 2);
+        let error = super::stderr(&cli.run(&["list", "--domain", "no domain"]).code(2));
+        assert!(error.contains("is not a domain"), "{error}");
+    }
+}
+
+#[test]
+fn period_that_ends_before_it_begins_is_an_error() {
+    let cli = without_server().with_three_people();
+    for command in ["list", "count", "stats", "export"] {
+        let period = ["--since", "2026-11-02", "--until", "2026-11-01"];
+        let result = cli.run(&[&[command], &period[..]].concat()).code(1);
+        let error = super::stderr(&result);
+        assert!(error.contains("swap --since and --until"), "{error}");
     }
 }
 
@@ -144,10 +199,12 @@ fn reports_a_missing_list_and_creates_none() {
     let cli = without_server();
     for command in ["count", "list", "export", "stats", "check"] {
         let stderr = super::stderr(&cli.run(&[command]).code(1));
-        assert_eq!(
-            stderr, "landing: there is no waitlist in data; choose its location with --store\n",
-            "{command}"
+        let expected = format!(
+            "landing: there is no waitlist in {}; choose its location with --store, or create it with `landing serve` \
+             or `landing import`\n",
+            cli.file("data").display()
         );
+        assert_eq!(stderr, expected, "{command}");
     }
     cli.run(&["erase", "ann@example.com"]).code(1);
     assert_eq!(cli.file_names(), ["site"]);

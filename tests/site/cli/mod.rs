@@ -4,6 +4,7 @@
 mod blocked_stdout;
 mod check;
 mod clock_skew;
+mod compact;
 mod control_socket;
 mod documentation_examples;
 mod erase;
@@ -18,6 +19,7 @@ mod import_status_columns;
 mod import_unsubscribed;
 mod interruption;
 mod list;
+mod show_and_correct;
 mod stats;
 mod usage;
 

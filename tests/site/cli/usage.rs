@@ -1,15 +1,15 @@
 //! The help of the command line, its errors, its man pages and its completions.
 
-use clap_complete::Shell;
-
 use super::{all_stores, stderr, stdout, without_server};
 
-const COMMANDS: [&str; 8] = [
-    "serve", "count", "list", "export", "import", "erase", "stats", "check",
+/// The commands that use the list.
+const COMMANDS: [&str; 11] = [
+    "serve", "count", "list", "show", "export", "import", "erase", "correct", "stats", "check",
+    "compact",
 ];
 
 #[test]
-fn help_lists_eight_commands_each_with_an_example() {
+fn help_lists_every_command_with_an_example() {
     let cli = without_server();
     let help = cli.stdout(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("a list");
@@ -18,11 +18,12 @@ fn help_lists_eight_commands_each_with_an_example() {
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(names, COMMANDS);
+    assert_eq!(names[..COMMANDS.len()], COMMANDS);
+    assert_eq!(names[COMMANDS.len()..], ["manual", "completions"]);
     for command in COMMANDS {
         let help = cli.stdout(&[command, "--help"]);
         assert!(
-            help.contains(&format!("Example: landing {command}")),
+            help.contains("Example") && help.contains(&format!("landing {command} ")),
             "{help}"
         );
         assert!(help.contains("--store <STORE>"), "{help}");
@@ -62,27 +63,105 @@ fn commands_read_the_store_from_the_environment() {
 }
 
 #[test]
-fn generates_man_pages_and_completions() {
-    let mut manual = Vec::new();
-    clap_mangen::Man::new(landing::cli::command())
-        .render(&mut manual)
-        .expect("a page");
-    let manual = String::from_utf8(manual).expect("text");
+fn prints_man_pages_and_completions() {
+    let cli = without_server();
+    let manual = cli.stdout(&["manual"]);
     for command in COMMANDS {
         assert!(
             manual.contains(&format!("landing\\-{command}(1)")),
             "{command}"
         );
     }
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut landing::cli::command(), "landing", &mut script);
-        let script = String::from_utf8(script).expect("text");
+    cli.stdout(&["manual", "--output", "man/man1"]);
+    for page in ["landing.1", "landing-import.1", "landing-completions.1"] {
+        let page = std::fs::read_to_string(cli.file("man/man1").join(page));
+        assert!(page.expect("a page").contains(".SH SYNOPSIS"));
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = cli.stdout(&["completions", shell]);
         assert!(
             COMMANDS.iter().all(|command| script.contains(command)),
             "{shell}"
         );
     }
+    cli.run(&["completions", "tcsh"]).code(2);
+    let result = cli.run(&["manual", "--output", "/dev/null/man"]).code(1);
+    assert!(
+        stderr(&result).contains("/dev/null/man"),
+        "{}",
+        stderr(&result)
+    );
+}
+
+#[test]
+fn words_of_other_programs_get_a_hint() {
+    let cli = without_server();
+    for (args, hint) in [
+        (&["delete", "ann@example.com"][..], "`landing erase`"),
+        (&["add", "ann@example.com"], "`landing import`"),
+        (&["search", "ann@example.com"], "`landing show`"),
+        (&["backup"], "`landing export`"),
+        (&["--port", "8080"], "`--addr 127.0.0.1:3000`"),
+        (&["serve", "--port=8080"], "`--addr 127.0.0.1:3000`"),
+        (&["list", "--from", "2026-11-01"], "`--since TIME`"),
+        (&["export", "--out", "list.csv"], "`--output FILE`"),
+        (&["count", "--db", "data"], "`--store STORE`"),
+        (&["exprot"], "'export'"),
+        (&["list", "--limt", "2"], "'--limit'"),
+    ] {
+        let error = stderr(&cli.run(args).code(2));
+        assert!(error.contains(hint), "{args:?}: {error}");
+        assert_eq!(error.matches("tip:").count(), 1, "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn rejects_locations_of_other_programs_and_an_unexpanded_home_directory() {
+    let cli = without_server();
+    for (store, expected) in [
+        ("~/list", "has not replaced ~"),
+        ("sled:~/list", "has not replaced ~"),
+        ("~", "has not replaced ~"),
+        ("sqlite:foo.db", "unknown kind of store"),
+        ("mysql://root@localhost/list", "unknown kind of store"),
+        ("postgres:list", "unknown kind of store"),
+        ("sled:", "the directory is missing"),
+    ] {
+        let result = cli.landing().args(["import", "--store", store]).output();
+        let result = result.expect("the program starts");
+        let error = String::from_utf8_lossy(&result.stderr);
+        assert_eq!(result.status.code(), Some(2), "{store}: {error}");
+        assert!(
+            error.contains(expected) && error.contains("--store"),
+            "{store}: {error}"
+        );
+        assert!(
+            !error.contains("foo.db") && !error.contains("root@"),
+            "{error}"
+        );
+    }
+    let created = std::fs::read_dir(cli.file(".")).expect("readable");
+    let created: Vec<_> = created
+        .map(|entry| entry.expect("readable").file_name())
+        .collect();
+    assert!(created.iter().all(|name| name == "site"), "{created:?}");
+    // Names with a colon or a tilde have a spelling.
+    cli.run_with_input(&["import", "--store", "./~list"], "ann@example.com\n")
+        .success();
+    assert_eq!(cli.stdout(&["count", "--store", "./~list"]), "1\n");
+}
+
+#[test]
+fn errors_name_the_absolute_path_of_the_list() {
+    let cli = without_server();
+    let mut command = cli.landing();
+    let result = command.args(["count", "--store", "elsewhere"]).output();
+    let error = String::from_utf8_lossy(&result.expect("the program starts").stderr).into_owned();
+    let path = cli.file("elsewhere").display().to_string();
+    assert!(
+        error.contains(&format!("there is no waitlist in {path};")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -109,6 +188,7 @@ fn commands_ignore_the_environment_of_the_server() {
         &["erase", "ann@example.com"],
         &["stats"],
         &["check"],
+        &["compact"],
     ] {
         let mut command = cli.command();
         let command = command.envs(invalid.clone()).args(args);

@@ -71,6 +71,7 @@ enum NameChange {
     Add(String, usize),
     Remove(String),
     Rename(String, String),
+    Exchange(String, String),
 }
 
 impl DiskModel {
@@ -90,17 +91,8 @@ impl DiskModel {
                 self.add(path, call, Node::empty_file())
             }
             Operation::MakeDirectory(path) => self.add(path, call, Node::empty_directory()),
-            Operation::Rename(from, to) => {
-                if let (Some((directory, from)), Some((other, to))) =
-                    (self.parent_and_name(from), self.parent_and_name(to))
-                {
-                    assert_eq!(
-                        directory, other,
-                        "a rename between directories is not modelled"
-                    );
-                    self.change_names(directory, call, NameChange::Rename(from, to));
-                }
-            }
+            Operation::Rename(from, to) => self.rename(from, to, call, NameChange::Rename),
+            Operation::Exchange(one, other) => self.rename(one, other, call, NameChange::Exchange),
             Operation::Remove(path) => {
                 if let Some((directory, name)) = self.parent_and_name(path) {
                     self.change_names(directory, call, NameChange::Remove(name));
@@ -176,6 +168,24 @@ impl DiskModel {
     fn parent_and_name(&self, path: &Path) -> Option<(usize, String)> {
         let name = path.file_name()?.to_str()?.to_owned();
         Some((self.find(path.parent()?)?, name))
+    }
+
+    fn rename(
+        &mut self,
+        from: &Path,
+        to: &Path,
+        call: &Call,
+        change: fn(String, String) -> NameChange,
+    ) {
+        if let (Some((directory, from)), Some((other, to))) =
+            (self.parent_and_name(from), self.parent_and_name(to))
+        {
+            assert_eq!(
+                directory, other,
+                "a rename between directories is not modelled"
+            );
+            self.change_names(directory, call, change(from, to));
+        }
     }
 
     fn add(&mut self, path: &Path, call: &Call, node: Node) {
@@ -297,6 +307,12 @@ impl NameChange {
             Self::Rename(from, to) => {
                 if let Some(node) = names.remove(from) {
                     names.insert(to.clone(), node);
+                }
+            }
+            Self::Exchange(one, other) => {
+                if let (Some(first), Some(second)) = (names.remove(one), names.remove(other)) {
+                    names.insert(other.clone(), first);
+                    names.insert(one.clone(), second);
                 }
             }
         }

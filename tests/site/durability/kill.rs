@@ -1,4 +1,4 @@
-//! Kills the program while people sign up, while entries are erased, and while it starts.
+//! Kills the program while people sign up, while entries are erased, while it compacts the list, and while it starts.
 //!
 //! After each kill the list must open, and it must hold every acknowledged address once, and no erased one.
 
@@ -56,12 +56,16 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         }
         assert_list(&data, &acknowledged, &erased);
 
-        // 3. Starts that fail are interrupted.
+        // 3. A compaction is killed: without a server, or the server with it.
+        compact_and_kill(&sandbox, round, random.random_range(0..60_000));
+        assert_list(&data, &acknowledged, &erased);
+
+        // 4. Starts that fail are interrupted.
         interrupt_rejected_start(&sandbox, &mut random);
         interrupt_failing_start(&sandbox, &mut random);
         assert_list(&data, &acknowledged, &erased);
 
-        // 4. A start is killed: in every third round, one that creates its list.
+        // 5. A start is killed: in every third round, one that creates its list.
         let new = Sandbox::new();
         let sandbox = if round % 3 == 0 { &new } else { &sandbox };
         let mut starting = sandbox
@@ -131,6 +135,23 @@ fn erase_and_kill(sandbox: &Sandbox, addresses: &[String], micros: u64) -> bool 
     sleep(Duration::from_micros(micros));
     erase.kill().expect("a child process");
     erase.wait().expect("the process ends").success()
+}
+
+/// Runs `landing compact` and, after `micros` microseconds, kills the process that writes.
+fn compact_and_kill(sandbox: &Sandbox, round: u64, micros: u64) {
+    let server = round.is_multiple_of(2).then(|| sandbox.serve());
+    let mut compact = landing(sandbox.path());
+    let compact = compact.arg("compact");
+    let compact = compact.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut compact = compact.spawn().expect("the program starts");
+    sleep(Duration::from_micros(micros));
+    signal(
+        server
+            .as_ref()
+            .map_or(compact.id(), |server| server.child.id()),
+        "-KILL",
+    );
+    compact.wait().expect("the process ends");
 }
 
 /// Interrupts a start that rejects the list. The list's files must stay unchanged.

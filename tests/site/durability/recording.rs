@@ -57,7 +57,7 @@ impl Recording {
     ///
     /// 1. The first run ends with SIGTERM.
     /// 2. The second run is killed near its end.
-    /// 3. During the third run, the owner imports and erases people. It ends with SIGTERM.
+    /// 3. During the third run, the owner imports and erases people, and compacts the list. It ends with SIGTERM.
     pub(super) fn record(sign_ups: u64, clients: u64) -> Self {
         let sandbox = Sandbox::new();
         let mut recording = Self {
@@ -215,7 +215,7 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, and erases some of them, spread over many records.
+    /// Imports people, erases some of them, spread over many records, and compacts the list.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));
@@ -231,6 +231,8 @@ impl Recording {
         for args in [
             vec!["import".into(), file.display().to_string()],
             [vec!["erase".into()], erased].concat(),
+            vec!["compact".into()],
+            vec!["compact".into()],
         ] {
             let output = landing(sandbox.path()).args(args).output();
             assert!(output.expect("the program runs").status.success());

@@ -33,6 +33,8 @@ pub(super) enum Operation {
     Create(PathBuf),
     MakeDirectory(PathBuf),
     Rename(PathBuf, PathBuf),
+    /// Two names in a directory are exchanged in one step.
+    Exchange(PathBuf, PathBuf),
     Remove(PathBuf),
     /// A write at an offset, or at the end of the file.
     Write(PathBuf, Option<u64>, Vec<u8>),
@@ -200,6 +202,9 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
         // A link to a log in memory, whose contents do not survive a power cut.
         "symlink" => Operation::Create(path_argument(1)?),
         "mkdir" | "mkdirat" => Operation::MakeDirectory(path_argument(0)?),
+        "renameat2" if arguments.contains("RENAME_EXCHANGE") => {
+            Operation::Exchange(path_argument(0)?, path_argument(1)?)
+        }
         "rename" | "renameat" | "renameat2" => {
             Operation::Rename(path_argument(0)?, path_argument(1)?)
         }

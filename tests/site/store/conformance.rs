@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{JoinOutcome, Selection, Waitlist, WaitlistEntry};
+use landing::waitlist::{
+    AddressFilter, CorrectOutcome, EmailDomain, JoinOutcome, Selection, Waitlist, WaitlistEntry,
+};
 use tokio::task::JoinSet;
 
 use super::{
@@ -43,11 +45,16 @@ conformance_tests! {
     reports_each_change_of_the_count,
     entries_are_ordered_by_sign_up_time,
     entries_can_be_filtered_by_time_and_reversed,
+    entries_can_be_selected_by_address_and_domain,
     entries_are_a_snapshot,
     snapshot_count_matches_its_entries,
     erased_people_can_join_again,
     erasing_an_unlisted_address_changes_nothing,
     erases_many_and_reports_each,
+    corrects_an_address_and_keeps_its_time_and_place,
+    rejects_a_correction_to_a_listed_address,
+    corrects_many_addresses_to_long_ones,
+    compacts_while_people_join_leave_and_read,
     entries_survive_reopening,
     long_list_stays_complete,
 }
@@ -170,13 +177,14 @@ async fn entries_can_be_filtered_by_time_and_reversed(fixture: impl StoreFixture
             since,
             until,
             newest_first,
+            ..Selection::default()
         };
         let count = read_on_thread(|| {
-            let entries = list.entries(selection).expect("readable");
+            let entries = list.entries(selection.clone()).expect("readable");
             entries.selected_count()
         });
         assert_eq!(count, expected.len() as u64, "{selection:?}");
-        let matching = selected(&*list, selection);
+        let matching = selected(&*list, selection.clone());
         let numbers: String = matching
             .iter()
             .map(|entry| &entry.email.as_typed()[..1])
@@ -202,6 +210,51 @@ async fn snapshot_count_matches_its_entries(fixture: impl StoreFixture) {
         tokio::task::yield_now().await;
     }
     joins.join_all().await;
+}
+
+async fn entries_can_be_selected_by_address_and_domain(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let typed = [
+        "ann@example.com",
+        "bob@sub.example.com",
+        "Cyd@EXAMPLE.com",
+        "dan@bücher.example",
+        "eve@notexample.com",
+    ];
+    for (millis, typed) in (0..).zip(typed) {
+        list.join(entry(typed, millis)).await.expect("a response");
+    }
+    let domain = |typed| AddressFilter::Domain(EmailDomain::parse(typed).expect("a domain"));
+    for (filter, expected) in [
+        (AddressFilter::Any, &[0, 1, 2, 3, 4][..]),
+        (domain("example.com"), &[0, 2]),
+        (domain("@Example.COM"), &[0, 2]),
+        (domain("xn--bcher-kva.example"), &[3]),
+        (domain("BÜCHER.example"), &[3]),
+        (domain("com"), &[]),
+        (AddressFilter::Address(email("cyd@example.com")), &[2]),
+        (
+            AddressFilter::Address(email("DAN@xn--bcher-kva.example")),
+            &[3],
+        ),
+        (AddressFilter::Address(email("fay@example.com")), &[]),
+    ] {
+        let selection = Selection {
+            addresses: filter,
+            ..Selection::default()
+        };
+        let count = read_on_thread(|| {
+            let entries = list.entries(selection.clone()).expect("readable");
+            entries.selected_count()
+        });
+        assert_eq!(count, expected.len() as u64, "{selection:?}");
+        let found = selected(&*list, selection.clone());
+        let found = found.iter().map(|entry| entry.email.as_typed());
+        assert!(
+            found.eq(expected.iter().map(|at| typed[*at])),
+            "{selection:?}"
+        );
+    }
 }
 
 async fn entries_are_a_snapshot(fixture: impl StoreFixture) {
@@ -276,6 +329,93 @@ async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
         join(&*list, "4@example.com").await,
         JoinOutcome::AlreadyListed
     );
+}
+
+async fn corrects_an_address_and_keeps_its_time_and_place(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    for typed in ["ann@example.com", "bob@exmaple.com", "cyd@example.com"] {
+        list.join(entry(typed, 7)).await.expect("a response");
+    }
+    let correct = |old: &str, new: &str| list.correct(&email(old), &email(new));
+    let corrected = correct("BOB@exmaple.com", "bob@example.com").await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    // Another spelling of the same address.
+    let corrected = correct("cyd@example.com", "Cyd@Example.com").await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    let expected = ["ann@example.com", "bob@example.com", "Cyd@Example.com"];
+    assert_eq!(entries(&*list), expected.map(|typed| entry(typed, 7)));
+    assert_eq!(list.count(), 3);
+    let joined = join(&*list, "bob@exmaple.com").await;
+    assert_eq!(joined, JoinOutcome::New, "the old address is free");
+    let joined = join(&*list, "bob@example.com").await;
+    assert_eq!(joined, JoinOutcome::AlreadyListed);
+    drop(list);
+    assert_eq!(addresses(&*fixture.open())[..3], expected);
+}
+
+async fn rejects_a_correction_to_a_listed_address(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "ann@example.com").await;
+    join(&*list, "bob@example.com").await;
+    let correct = |old: &str, new: &str| list.correct(&email(old), &email(new));
+    let corrected = correct("ann@example.com", "Bob@example.com").await;
+    assert_eq!(corrected, Ok(CorrectOutcome::NewAddressListed));
+    let corrected = correct("cyd@example.com", "dan@example.com").await;
+    assert_eq!(corrected, Ok(CorrectOutcome::NotListed));
+    let corrected = correct("cyd@example.com", "ann@example.com").await;
+    assert_eq!(corrected, Ok(CorrectOutcome::NotListed));
+    assert_eq!(addresses(&*list), ["ann@example.com", "bob@example.com"]);
+}
+
+/// The new addresses fit neither into the records of the old ones nor into one record.
+async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let short = |number: u64| entry(&format!("{number}@b.co"), number);
+    let long = |number: u64| {
+        let domain = format!("{}.example.com", ["y".repeat(60), "z".repeat(60)].join("."));
+        entry(&format!("{number}{}@{domain}", "x".repeat(50)), number)
+    };
+    let joined = list.join_all((0..200).map(short).collect()).await;
+    joined.expect("a response");
+    for number in 0..200 {
+        let (old, new) = (short(number).email, long(number).email);
+        let corrected = list.correct(&old, &new).await;
+        assert_eq!(corrected, Ok(CorrectOutcome::Corrected), "{number}");
+    }
+    let expected: Vec<_> = (0..200).map(long).collect();
+    assert_eq!((list.count(), entries(&*list)), (200, expected.clone()));
+    drop(list);
+    let list = fixture.open();
+    assert_eq!((list.count(), entries(&*list)), (200, expected));
+}
+
+async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    let joined = list.join_all((0..3_000).map(person).collect()).await;
+    joined.expect("a response");
+    let to_erase: Vec<_> = (0..1_000).map(|number| person(number).email).collect();
+    list.erase(&to_erase).await.expect("a response");
+    let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
+    let compaction = tokio::task::spawn_blocking({
+        let list = Arc::clone(&list);
+        move || (0..5).try_for_each(|_| list.compact(&mut |_| {}).map(drop))
+    });
+    let mut next = 3_000;
+    while !compaction.is_finished() || next < 3_050 {
+        assert_eq!(list.join(person(next)).await, Ok(JoinOutcome::New));
+        let gone = person(next - 2_000).email;
+        assert_eq!(list.erase(&[gone]).await, Ok(vec![true]));
+        next += 1;
+    }
+    compaction.await.expect("no panic").expect("compacted");
+    let expected: Vec<_> = (next - 2_000..next).map(person).collect();
+    assert_eq!((list.count(), entries(&*list)), (2_000, expected.clone()));
+    let read: Vec<_> = read_on_thread(|| snapshot.map(|entry| entry.expect("readable")).collect());
+    assert!(read.len() <= 2_000, "{}", read.len());
+    drop(list);
+    let list = fixture.open();
+    assert_eq!((list.count(), entries(&*list)), (2_000, expected));
 }
 
 async fn entries_survive_reopening(fixture: impl StoreFixture) {

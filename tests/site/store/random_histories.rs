@@ -49,6 +49,9 @@ enum Event {
     /// Concurrent joins.
     JoinTogether(Vec<SignUp>),
     Erase(u8),
+    /// Gives a person the address of another.
+    Correct(u8, SignUp),
+    Compact,
     /// The process stops, and starts again.
     Restart,
     /// The process is killed, and starts again with the files as they are at that moment.
@@ -101,11 +104,14 @@ impl ReferenceStateMachine for ListedPeople {
                 millis,
             })
         };
-        let listed: Vec<_> = listed.iter().copied().chain([200]).collect();
+        let people: Vec<_> = listed.iter().copied().chain([200]).collect();
         prop_oneof![
             6 => sign_up().prop_map(Event::Join),
             4 => prop::collection::vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
-            3 => prop::sample::select(listed).prop_map(Event::Erase),
+            3 => prop::sample::select(people.clone()).prop_map(Event::Erase),
+            3 => (prop::sample::select(people), sign_up())
+                .prop_map(|(person, new)| Event::Correct(person, new)),
+            1 => Just(Event::Compact),
             1 => Just(Event::Restart),
             2 => Just(Event::Kill),
         ]
@@ -117,7 +123,13 @@ impl ReferenceStateMachine for ListedPeople {
             Event::Join(sign_up) => listed.extend([sign_up.person]),
             Event::JoinTogether(all) => listed.extend(all.iter().map(|sign_up| sign_up.person)),
             Event::Erase(person) => drop(listed.remove(person)),
-            Event::Restart | Event::Kill => {}
+            Event::Correct(old, new) => {
+                if listed.contains(old) && !listed.contains(&new.person) {
+                    listed.remove(old);
+                    listed.insert(new.person);
+                }
+            }
+            Event::Compact | Event::Restart | Event::Kill => {}
         }
         listed
     }
@@ -190,6 +202,15 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
                 let erased = state.runtime.block_on(state.list().erase(&emails));
                 assert_eq!(erased, state.runtime.block_on(state.model.erase(&emails)));
+            }
+            Event::Correct(person, new) => {
+                let (old, new) = (email(&address(person, false)), new.entry().email);
+                let corrected = state.runtime.block_on(state.list().correct(&old, &new));
+                let expected = state.runtime.block_on(state.model.correct(&old, &new));
+                assert_eq!(corrected, expected);
+            }
+            Event::Compact => {
+                state.list().compact(&mut |_| {}).expect("compacted");
             }
             Event::Restart => {
                 state.list = None;

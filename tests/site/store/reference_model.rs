@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Email, EntryStream, JoinOutcome, Selection, StoreError, StoreFuture, Waitlist, WaitlistEntry,
+    Compaction, CorrectOutcome, Email, EntryStream, JoinOutcome, Selection, StoreError,
+    StoreFuture, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -62,6 +63,27 @@ impl Waitlist for ReferenceModel {
         })
     }
 
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        self.change(|entries| {
+            let position = |key: String| entries.iter().position(|entry| entry.email.key() == key);
+            let Some(at) = position(old.key()) else {
+                return CorrectOutcome::NotListed;
+            };
+            if position(new.key()).is_some_and(|taken| taken != at) {
+                return CorrectOutcome::NewAddressListed;
+            }
+            entries[at].email = new.clone();
+            CorrectOutcome::Corrected
+        })
+    }
+
+    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
+        Ok(Compaction {
+            bytes_before: 0,
+            bytes_after: 0,
+        })
+    }
+
     fn ready(&self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -79,6 +101,7 @@ impl Waitlist for ReferenceModel {
         entries.retain(|entry| {
             selection.since.is_none_or(|since| entry.joined_at >= since)
                 && selection.until.is_none_or(|until| entry.joined_at < until)
+                && selection.addresses.matches(&entry.email)
         });
         entries.sort_by_key(|entry| entry.joined_at);
         if selection.newest_first {

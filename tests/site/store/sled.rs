@@ -11,8 +11,9 @@ use std::{
 
 use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist, StoreError, Waitlist};
 use tempfile::TempDir;
+use tokio::task::block_in_place;
 
-use super::{directory_contents, entry, erase, join};
+use super::{addresses, copy_directory, directory_contents, email, entry, erase, join};
 
 fn open(data: &Path) -> SledWaitlist {
     SledWaitlist::open(data).expect("the list opens")
@@ -292,4 +293,80 @@ async fn writes_no_blob_files() {
     joins.join_all().await;
     let blobs = fs::read_dir(directory.path().join("waitlist/blobs")).expect("readable");
     assert_eq!((list.count(), blobs.count()), (2_000, 0));
+}
+
+/// Returns whether a file of the store contains these bytes.
+fn is_on_disk(data: &Path, bytes: &[u8]) -> bool {
+    let files = directory_contents(data);
+    let mut windows = files.iter().flat_map(|(_, file)| file.windows(bytes.len()));
+    windows.any(|window| window == bytes)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let list = open(directory.path());
+    for typed in ["ann@example.com", "bob@exmaple.com", "cyd@example.com"] {
+        join(&list, typed).await;
+    }
+    erase(&list, "ann@example.com").await;
+    let corrected = list.correct(&email("bob@exmaple.com"), &email("bob@example.com"));
+    corrected.await.expect("a response");
+    for gone in ["ann@example.com", "bob@exmaple.com"] {
+        assert!(is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
+    }
+    let mut copied = Vec::new();
+    let compaction = block_in_place(|| list.compact(&mut |entries| copied.push(entries)));
+    let compaction = compaction.expect("compacted");
+    assert!(
+        compaction.bytes_after > 0 && compaction.bytes_before > 0,
+        "{compaction:?}"
+    );
+    assert!(!copied.is_empty());
+    for gone in ["ann@example.com", "bob@exmaple.com"] {
+        assert!(!is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
+    }
+    join(&list, "dan@example.com").await;
+    drop(list);
+    assert!(!directory.path().join("waitlist.compact").exists());
+    let listed = addresses(&open(directory.path()));
+    assert_eq!(
+        listed,
+        ["bob@example.com", "cyd@example.com", "dan@example.com"]
+    );
+}
+
+/// A copy that an interrupted compaction left may have addresses that were erased since.
+#[tokio::test(flavor = "multi_thread")]
+async fn start_removes_the_copy_of_an_interrupted_compaction() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let list = open(directory.path());
+    join(&list, "ann@example.com").await;
+    drop(list);
+    let copy = directory.path().join("waitlist.compact");
+    fs::create_dir(&copy).expect("writable");
+    copy_directory(&directory.path().join("waitlist"), &copy);
+    assert_eq!(addresses(&open(directory.path())), ["ann@example.com"]);
+    assert!(!copy.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compaction_rejects_a_store_behind_a_link_and_keeps_it() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let list = open(directory.path());
+    join(&list, "ann@example.com").await;
+    drop(list);
+    let (store, elsewhere) = (
+        directory.path().join("waitlist"),
+        directory.path().join("elsewhere"),
+    );
+    std::fs::rename(&store, &elsewhere).expect("renamed");
+    std::os::unix::fs::symlink(&elsewhere, &store).expect("linked");
+    let list = open(directory.path());
+    let error = block_in_place(|| list.compact(&mut |_| {})).expect_err("a link");
+    assert!(error.to_string().contains("is a link"), "{error}");
+    join(&list, "bob@example.com").await;
+    drop(list);
+    let listed = addresses(&open(directory.path()));
+    assert_eq!(listed, ["ann@example.com", "bob@example.com"]);
 }

@@ -1,0 +1,46 @@
+//! `landing compact`: rewrites the store, without the addresses that were erased.
+
+use serde_json::json;
+
+use super::{
+    store_location::StoreArgs,
+    terminal::{output::OutputArgs, progress::entry_progress},
+};
+use crate::waitlist::Compaction;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing erase ann@example.com && landing compact
+
+The store's files contain erased and corrected addresses until that part of the file is used again. This command \
+writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Visitors \
+can sign up meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
+complete, and the next start removes the rest.
+
+In a database it runs VACUUM FULL, for which the user must own the table. Sign-ups wait meanwhile. The log of the \
+database, its standbys and its backups keep erased addresses for as long as they are configured to.")]
+pub(super) struct CompactArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result<()> {
+    let location = store.announced_location()?;
+    let list = location.open()?;
+    let bar = entry_progress(list.count()?, "copying");
+    let Compaction {
+        bytes_before,
+        bytes_after,
+    } = list.compact(&mut |copied| bar.set_position(copied))?;
+    bar.finish_and_clear();
+    drop(list);
+    let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
+    output.print(&json, |out| {
+        writeln!(
+            out,
+            "compacted {location}: {bytes_before} bytes before, {bytes_after} bytes after"
+        )
+    })
+}

@@ -1,0 +1,55 @@
+//! The options that select entries: `--since`, `--until` and `--domain`.
+
+use std::time::SystemTime;
+
+use anyhow::bail;
+
+use super::time::{parse_time_or_age, rfc3339};
+use crate::waitlist::{AddressFilter, EmailDomain, Selection};
+
+/// The options that select entries.
+#[derive(clap::Args)]
+pub(super) struct SelectionArgs {
+    /// Only entries from this time on: 2026-11-21T08:00:00Z, 2026-11-21, or an age such as 7d or 36h
+    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
+    since: Option<SystemTime>,
+
+    /// Only entries before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time_or_age)]
+    until: Option<SystemTime>,
+
+    /// Only addresses at this domain, not at its sub-domains
+    #[arg(long, value_parser = EmailDomain::parse)]
+    domain: Option<EmailDomain>,
+}
+
+impl SelectionArgs {
+    /// Converts the options to a selection of entries, oldest first.
+    ///
+    /// # Errors
+    /// If the period ends before it begins.
+    pub(super) fn selection(&self) -> anyhow::Result<Selection> {
+        let Self {
+            since,
+            until,
+            domain,
+        } = self;
+        if let (Some(since), Some(until)) = (*since, *until)
+            && until <= since
+        {
+            bail!(
+                "no time is since {} and until {}; swap --since and --until",
+                rfc3339(since),
+                rfc3339(until)
+            );
+        }
+        Ok(Selection {
+            since: *since,
+            until: *until,
+            addresses: domain
+                .clone()
+                .map_or(AddressFilter::Any, AddressFilter::Domain),
+            newest_first: false,
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! `landing show`: prints everything that is stored about a person.
+
+use std::io::{self, Write};
+
+use anyhow::bail;
+use serde::Serialize;
+
+use super::{
+    address::{not_listed, parse_listed_address},
+    store_location::StoreArgs,
+    terminal::output::OutputArgs,
+    time::rfc3339,
+};
+use crate::waitlist::{AddressFilter, Email, Selection, WaitlistEntry};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing show ann@example.com
+
+Any spelling of the address matches. Use it to answer a person who asks what you have stored about them (GDPR, \
+article 15).")]
+pub(super) struct ShowArgs {
+    /// Address of the person, in any spelling
+    #[arg(value_name = "EMAIL", value_parser = parse_listed_address)]
+    email: Email,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Everything that is stored about a person.
+#[derive(Serialize)]
+struct ShownEntry<'a> {
+    email: &'a str,
+    joined_at: String,
+}
+
+pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
+    let list = args.store.announced_location()?.open()?;
+    let selection = Selection {
+        addresses: AddressFilter::Address(args.email.clone()),
+        ..Selection::default()
+    };
+    let entries = list
+        .entries(selection)?
+        .entries
+        .collect::<Result<Vec<_>, _>>()?;
+    // The reader of the output may be slow, and must not keep the list open.
+    drop(list);
+    if entries.is_empty() {
+        bail!(
+            "{}; nothing is stored about this address",
+            not_listed(&args.email)
+        );
+    }
+    let shown: Vec<_> = entries.iter().map(ShownEntry::from).collect();
+    // An address is on the list once, unless `check` reports it.
+    args.output.print(&shown[0], |out| {
+        shown.iter().try_for_each(|entry| entry.write(out))
+    })
+}
+
+impl<'a> From<&'a WaitlistEntry> for ShownEntry<'a> {
+    fn from(entry: &'a WaitlistEntry) -> Self {
+        Self {
+            email: entry.email.as_typed(),
+            joined_at: rfc3339(entry.joined_at),
+        }
+    }
+}
+
+impl ShownEntry<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "address    {}", self.email)?;
+        writeln!(out, "joined at  {}", self.joined_at)
+    }
+}

@@ -1,0 +1,212 @@
+//! Compaction: copies the store without what its log still holds of erased addresses, and puts the copy in its place.
+//!
+//! The copy is made beside the store while sign-ups continue. Then the committer adds what has changed since, syncs the
+//! copy, and exchanges the two directories in one step. A crash at any moment leaves the old store or the new one,
+//! whole. The next start removes the other one.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, mpsc},
+};
+
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with, statvfs},
+    io::Errno,
+};
+
+use super::{
+    committer::{Committer, Snapshot, or_exit},
+    database,
+    deadline::catch_panic,
+    error::{OpenFailure, UnusableReason},
+    file_guard::FileGuard,
+    files::{FileState, create_private_dir, remove_dir_if_exists, sync_tree},
+    high_water_mark::{HighWaterMark, Progress},
+    overwrite_monitor::OverwriteMonitor,
+    record,
+    scratch_copy::LOG_FILE,
+};
+
+/// The directory of the copy, in the data directory. After the exchange, it holds the old store.
+const COPY_DIR: &str = "waitlist.compact";
+/// Number of entries between two reports.
+const REPORT_INTERVAL_ENTRIES: u64 = 10_000;
+
+/// Where a copy waits for the committer.
+pub(super) type CompactedCopySlot = Arc<Mutex<Option<CompactedCopy>>>;
+
+/// A copy of the store, as it was a moment ago.
+#[derive(Debug)]
+pub(super) struct CompactedCopy {
+    directory: PathBuf,
+    database: ::sled::Db,
+    records: ::sled::Tree,
+    /// Receives the result of the exchange.
+    result: mpsc::Sender<Result<(), OpenFailure>>,
+}
+
+impl CompactedCopy {
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// Returns the directory of the copy of a store.
+fn copy_dir(store: &Path) -> PathBuf {
+    store.with_file_name(COPY_DIR)
+}
+
+/// Removes what an interrupted compaction left beside an intact store. It may have addresses that were erased since.
+pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
+    remove_dir_if_exists(&copy_dir(store))
+}
+
+/// Copies a store. Reports the number of copied entries. Also returns the receiver of the result of the exchange.
+///
+/// # Errors
+/// If the store is not a directory of its own, or the disk has no room.
+pub(super) fn copy(
+    store: &Path,
+    snapshot: &Snapshot,
+    report_copied: &mut (dyn FnMut(u64) + Send),
+) -> Result<(CompactedCopy, mpsc::Receiver<Result<(), OpenFailure>>), OpenFailure> {
+    if !fs::symlink_metadata(store)?.is_dir() {
+        return Err(io::Error::other(format!(
+            "{} is a link, and only a directory can be replaced",
+            store.display()
+        ))
+        .into());
+    }
+    check_room(store)?;
+    let directory = copy_dir(store);
+    remove_dir_if_exists(&directory)?;
+    create_private_dir(&directory)?;
+    let (database, records) = catch_panic(|| {
+        HighWaterMark::create(&directory)?;
+        database::create(&directory)?;
+        let (database, records) = database::open(&directory)?;
+        let mut next_report = 0;
+        for found in snapshot.records.range(..record::key(snapshot.end)) {
+            let (key, bytes) = found?;
+            let (first, _) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
+            if first >= next_report {
+                report_copied(first);
+                next_report = first + REPORT_INTERVAL_ENTRIES;
+            }
+            records.insert(key, bytes)?;
+        }
+        // Most of the copy is written before sign-ups have to wait for the rest.
+        database.flush()?;
+        sync_tree(&directory)?;
+        Ok((database, records))
+    })?;
+    let (result, receiver) = mpsc::channel();
+    let copy = CompactedCopy {
+        directory,
+        database,
+        records,
+        result,
+    };
+    Ok((copy, receiver))
+}
+
+/// Fails if the disk has no room for a copy of the store.
+fn check_room(store: &Path) -> io::Result<()> {
+    let needed = size(store)?;
+    let disk = statvfs(store)?;
+    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if room >= needed {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::StorageFull,
+        format!(
+            "the copy needs {needed} bytes, and the disk of {} has {room} bytes left",
+            store.display()
+        ),
+    ))
+}
+
+/// Returns the size of the files in a directory, in bytes.
+pub(super) fn size(directory: &Path) -> io::Result<u64> {
+    let mut size = 0;
+    for entry in fs::read_dir(directory)? {
+        size += entry?.metadata()?.len();
+    }
+    Ok(size)
+}
+
+impl Committer {
+    /// Puts a compacted copy in the place of the store, if one is waiting.
+    pub(super) fn use_compacted_copy(&mut self) {
+        let copy = self.compacted_copy.lock();
+        let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(copy) = copy {
+            self.files.exit_if_missing();
+            let result = copy.result.clone();
+            // Sending fails if the caller has gone.
+            let _ = result.send(self.exchange(copy));
+        }
+    }
+
+    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged.
+    fn exchange(&mut self, copy: CompactedCopy) -> Result<(), OpenFailure> {
+        let CompactedCopy {
+            directory,
+            database,
+            records,
+            ..
+        } = copy;
+        for found in &self.records {
+            let (key, bytes) = found?;
+            if records.get(&key)?.as_ref() != Some(&bytes) {
+                records.insert(key, bytes)?;
+            }
+        }
+        let end = self.tail.end();
+        let high_water_mark = HighWaterMark::open(&directory)?;
+        high_water_mark.write(Progress {
+            end,
+            erased: end - *self.published.count.borrow(),
+        })?;
+        database.flush()?;
+        sync_tree(&directory)?;
+        let log = File::open(directory.join(LOG_FILE))?;
+        let log_state = FileState::from_file(&log)?;
+        let log_path = self.files.log_path.clone();
+        let store = log_path.parent().unwrap_or(&log_path).to_owned();
+        renameat_with(CWD, &directory, CWD, &store, RenameFlags::EXCHANGE)
+            .map_err(|error| without_exchange(error, &store))?;
+        // Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which
+        // would not have it.
+        or_exit(File::open(store.parent().unwrap_or(&store)).and_then(|data| data.sync_all()));
+
+        // sled keeps the log open, and uses a path only for files that a list never has (see `scratch_copy`).
+        self.files = FileGuard {
+            overwrite_monitor: OverwriteMonitor::watch(&log_path),
+            log,
+            log_path,
+            log_state,
+            high_water_mark,
+        };
+        (self.database, self.records) = (database, records);
+        let snapshot = self.published.snapshot.lock();
+        let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
+        snapshot.records = self.records.clone();
+        Ok(())
+    }
+}
+
+/// Describes why two directories could not be exchanged.
+fn without_exchange(error: Errno, store: &Path) -> io::Error {
+    match error {
+        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => io::Error::other(format!(
+            "the file system of {} cannot exchange two directories; export the list, and import it into a new \
+             directory",
+            store.display()
+        )),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,57 @@
+//! `landing compact`.
+
+use std::{fs, path::Path};
+
+use super::{stderr, with_three_people};
+
+/// Returns whether a file of a directory contains these bytes.
+fn contains(directory: &Path, bytes: &[u8]) -> bool {
+    let entries = fs::read_dir(directory).expect("readable");
+    entries
+        .map(|entry| entry.expect("readable").path())
+        .any(|path| {
+            if path.is_dir() {
+                return contains(&path, bytes);
+            }
+            // The control socket cannot be read.
+            let file = fs::read(&path).unwrap_or_default();
+            file.windows(bytes.len()).any(|window| window == bytes)
+        })
+}
+
+#[test]
+fn erased_addresses_are_gone_from_the_files_and_the_list_is_unchanged() {
+    for cli in with_three_people() {
+        cli.run(&["erase", "bob@example.com"]).success();
+        let listed = cli.listed();
+        let data = cli.file("data");
+        if cli.database.is_none() {
+            assert!(contains(&data, b"Bob@Example.com"));
+        }
+        let stdout = cli.stdout(&["compact"]);
+        assert!(
+            stdout.starts_with("compacted ") && stdout.contains(" bytes after"),
+            "{stdout}"
+        );
+        if cli.database.is_none() {
+            assert!(!contains(&data, b"Bob@Example.com"));
+            assert!(contains(&data, b"ann@example.com"));
+        }
+        assert_eq!(cli.listed(), listed);
+        if let Some(server) = &cli.server {
+            assert_eq!(server.join("bob@example.com"), "201");
+            assert_eq!(server.join("ann@example.com"), "409");
+        }
+        let report = cli.json(&["compact"]);
+        assert!(report["bytes_after"].as_u64() > Some(0), "{report}");
+        cli.stdout(&["check"]);
+    }
+}
+
+#[test]
+fn reports_a_missing_list() {
+    let cli = super::without_server();
+    let error = stderr(&cli.run(&["compact"]).code(1));
+    assert!(error.contains("there is no waitlist in"), "{error}");
+    assert!(!cli.file("data").exists());
+}

@@ -1,0 +1,73 @@
+//! `landing show` and `landing correct`.
+
+use serde_json::json;
+
+use super::{stderr, with_three_people};
+
+#[test]
+fn shows_everything_that_is_stored_about_a_person() {
+    for cli in with_three_people() {
+        let shown = cli.stdout(&["show", "Ann <ANN@example.com>"]);
+        let expected = "address    ann@example.com\njoined at  2026-11-01T08:00:00.000Z\n";
+        assert_eq!(shown, expected);
+        let expected =
+            json!({ "email": "ann@example.com", "joined_at": "2026-11-01T08:00:00.000Z" });
+        assert_eq!(cli.json(&["show", "ann@EXAMPLE.com"]), expected);
+        let error = stderr(&cli.run(&["show", "amy@example.com"]).code(1));
+        assert!(
+            error.contains("amy@example.com is not on the list"),
+            "{error}"
+        );
+        let error = stderr(&cli.run(&["show", "Ann"]).code(1));
+        assert!(error.contains("an address needs an @"), "{error}");
+    }
+}
+
+#[test]
+fn corrects_an_address_and_keeps_its_time() {
+    for cli in with_three_people() {
+        let stdout = cli.stdout(&["correct", "ANN@example.com", "Ann <anna@example.com>"]);
+        assert_eq!(stdout, "ANN@example.com is now anna@example.com\n");
+        let listed = cli.listed();
+        let first = listed.first().expect("three people");
+        assert_eq!(first, "2026-11-01T08:00:00.000Z\tanna@example.com");
+        assert_eq!(cli.stdout(&["count"]), "3\n");
+        cli.stdout(&["check"]);
+        if let Some(server) = &cli.server {
+            assert_eq!(server.join("anna@example.com"), "409");
+            assert_eq!(server.join("ann@example.com"), "201");
+        }
+    }
+}
+
+#[test]
+fn impossible_corrections_change_nothing() {
+    for cli in with_three_people() {
+        let before = cli.listed();
+        for (old, new, code, expected) in [
+            (
+                "amy@example.com",
+                "amy@example.org",
+                1,
+                "amy@example.com is not on the list",
+            ),
+            (
+                "ann@example.com",
+                "BOB@example.com",
+                1,
+                "is on the list already",
+            ),
+            ("ann@example.com", "ann", 2, "an address needs an @"),
+            (
+                "ann",
+                "ann@example.org",
+                1,
+                "ann is not an address: an address needs an @",
+            ),
+        ] {
+            let error = stderr(&cli.run(&["correct", old, new]).code(code));
+            assert!(error.contains(expected), "{old} {new}: {error}");
+        }
+        assert_eq!(cli.listed(), before);
+    }
+}
