@@ -32,8 +32,14 @@ pub(super) fn run(
         output,
     }: &CheckArgs,
 ) -> anyhow::Result<()> {
-    let list = store.announced_location()?.open()?;
-    let corrected = if *repair { Some(list.recount()?) } else { None };
+    let location = store.announced_location()?;
+    let (list, corrected) = if *repair {
+        let list = location.open()?;
+        let corrected = list.recount()?;
+        (list, Some(corrected))
+    } else {
+        (location.open_to_read()?, None)
+    };
     // A server of an earlier version cannot report it.
     let erased_before = list.erased_count().unwrap_or_default();
     let CheckResult {

@@ -17,7 +17,7 @@ pub(super) struct CountArgs {
 
 pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announced_location()?.open()?;
+    let list = args.store.announced_location()?.open_to_read()?;
     let count = if selection.is_everything() {
         list.count()?
     } else {

@@ -49,13 +49,12 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     }
     let mut seen = HashSet::new();
     emails.retain(|email| seen.insert(email.key()));
-    let list = args.store.announced_location()?.open()?;
+    let location = args.store.announced_location()?;
     let erased = if args.dry_run {
-        find(&list, &emails)?
+        find(&location.open_to_read()?, &emails)?
     } else {
-        list.erase(&emails)?
+        location.open()?.erase(&emails)?
     };
-    drop(list);
     let field = if args.dry_run {
         "would_be_erased"
     } else {

@@ -2,7 +2,7 @@
 //! control socket, and opens the list directly when no server runs or when the list is in a database.
 
 use std::{
-    fs,
+    env, fs,
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -50,6 +50,10 @@ pub(super) enum OpenListError {
              `landing import`"
     )]
     Missing(StoreLocation),
+    #[error(
+        "{0} is a file, and a waitlist is a directory; to read an export, run `landing import` with a new directory"
+    )]
+    File(StoreLocation),
     #[error("{location} belongs to user {uid}; run the command as that user")]
     OtherUser { location: StoreLocation, uid: u32 },
     #[error("cannot read {location}: {error}{advice}", advice = read_advice(.error))]
@@ -80,6 +84,27 @@ impl StoreLocation {
     pub(super) fn open(&self) -> Result<WaitlistHandle, OpenListError> {
         self.open_existing()?
             .ok_or_else(|| OpenListError::Missing(self.clone()))
+    }
+
+    /// Opens the existing list for reading. If its disk is full, opens a copy of it.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open).
+    pub(super) fn open_to_read(&self) -> Result<WaitlistHandle, OpenListError> {
+        match (self.open(), self) {
+            (Err(OpenListError::Sled(full)), Self::Directory(data)) if full.is_disk_full() => {
+                let copy = env::temp_dir();
+                // If there is no room for a copy either, the first error says what to do.
+                let opened = open_copy(data, &copy).map_err(|_| full)?;
+                let _ = writeln!(
+                    io::stderr(),
+                    "landing: the disk of {self} is full; reading a copy in {}",
+                    copy.display()
+                );
+                Ok(opened)
+            }
+            (opened, _) => opened,
+        }
     }
 
     /// Opens the list, and creates it if it is missing.
@@ -184,6 +209,16 @@ impl StoreLocation {
     }
 }
 
+/// Opens a copy of a list, in a private directory below `parent`.
+fn open_copy(data: &Path, parent: &Path) -> anyhow::Result<WaitlistHandle> {
+    let runtime = static_runtime(runtime::Builder::new_current_thread())?;
+    let copy = tempfile::Builder::new()
+        .prefix("landing-")
+        .tempdir_in(parent)?;
+    let list = SledWaitlist::open_copy(data, copy.path())?;
+    Ok(WaitlistHandle::copy(list, runtime, Some(copy)))
+}
+
 /// Returns the message that the list is in use, with the process that uses it if that is known.
 fn waiting_message(location: &StoreLocation, holder: Option<u32>) -> String {
     let holder = holder.map_or("another process".to_owned(), |id| format!("process {id}"));
@@ -224,6 +259,9 @@ fn try_open_directory(
         location: location.clone(),
         error,
     };
+    if data.is_file() {
+        return Err(OpenListError::File(location.clone()));
+    }
     // Before the list is opened: if no thread can be started, the list stays free for other processes.
     let runtime = static_runtime(runtime::Builder::new_current_thread())?;
     let started = Instant::now();

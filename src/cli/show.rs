@@ -37,7 +37,7 @@ struct ShownEntry<'a> {
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let list = args.store.announced_location()?.open()?;
+    let list = args.store.announced_location()?.open_to_read()?;
     let selection = Selection {
         addresses: AddressFilter::Address(args.email.clone()),
         ..Selection::default()

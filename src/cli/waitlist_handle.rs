@@ -2,6 +2,7 @@
 
 use std::sync::Once;
 
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{control::ControlClient, list_error::ListError};
@@ -12,8 +13,14 @@ use crate::waitlist::{
 
 /// An open list.
 pub(super) enum WaitlistHandle {
-    /// Opened by this process, with the runtime for its futures.
-    Local(Box<dyn Waitlist>, &'static Runtime),
+    /// Opened by this process.
+    Local {
+        list: Box<dyn Waitlist>,
+        /// For the list's futures.
+        runtime: &'static Runtime,
+        /// The directory of the list, if it is a copy. It is removed after the list is closed.
+        _copy: Option<TempDir>,
+    },
     /// Held by a running server.
     Remote(ControlClient),
 }
@@ -29,15 +36,28 @@ pub(super) struct SelectedEntries {
 impl WaitlistHandle {
     /// Wraps a list that this process has opened.
     pub(super) fn local(list: impl Waitlist, runtime: &'static Runtime) -> Self {
+        Self::copy(list, runtime, None)
+    }
+
+    /// Like [`local`](Self::local), for a list in a temporary directory.
+    pub(super) fn copy(
+        list: impl Waitlist,
+        runtime: &'static Runtime,
+        copy: Option<TempDir>,
+    ) -> Self {
         static EXIT_ON_PANIC: Once = Once::new();
         EXIT_ON_PANIC.call_once(exit_on_store_panic);
-        Self::Local(Box::new(list), runtime)
+        Self::Local {
+            list: Box::new(list),
+            runtime,
+            _copy: copy,
+        }
     }
 
     /// Returns the number of entries.
     pub(super) fn count(&self) -> Result<u64, ListError> {
         match self {
-            Self::Local(list, _) => Ok(list.count()),
+            Self::Local { list, .. } => Ok(list.count()),
             Self::Remote(client) => client.count(),
         }
     }
@@ -45,7 +65,7 @@ impl WaitlistHandle {
     /// Adds entries. Returns, for each, whether it is new, once all are durable.
     pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> Result<Vec<bool>, ListError> {
         match self {
-            Self::Local(list, runtime) => {
+            Self::Local { list, runtime, .. } => {
                 let outcomes = runtime.block_on(list.join_all(entries))?;
                 Ok(outcomes.iter().map(|it| *it == JoinOutcome::New).collect())
             }
@@ -56,7 +76,7 @@ impl WaitlistHandle {
     /// Erases addresses. Returns, for each, whether it was on the list.
     pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
         match self {
-            Self::Local(list, runtime) => Ok(runtime.block_on(list.erase(emails))?),
+            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.erase(emails))?),
             Self::Remote(client) => client.erase(emails),
         }
     }
@@ -64,7 +84,7 @@ impl WaitlistHandle {
     /// Gives the entry of one address another address, see [`Waitlist::correct`].
     pub(super) fn correct(&self, old: &Email, new: &Email) -> Result<CorrectOutcome, ListError> {
         match self {
-            Self::Local(list, runtime) => Ok(runtime.block_on(list.correct(old, new))?),
+            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.correct(old, new))?),
             Self::Remote(client) => client.correct(old, new),
         }
     }
@@ -75,7 +95,7 @@ impl WaitlistHandle {
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> Result<Compaction, ListError> {
         match self {
-            Self::Local(list, _) => Ok(list.compact(report_copied)?),
+            Self::Local { list, .. } => Ok(list.compact(report_copied)?),
             Self::Remote(client) => client.compact(report_copied),
         }
     }
@@ -83,7 +103,7 @@ impl WaitlistHandle {
     /// Returns how many entries were ever erased, see [`Waitlist::erased_count`].
     pub(super) fn erased_count(&self) -> Result<u64, ListError> {
         match self {
-            Self::Local(list, runtime) => Ok(runtime.block_on(list.erased_count())?),
+            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.erased_count())?),
             Self::Remote(client) => client.erased_count(),
         }
     }
@@ -92,7 +112,7 @@ impl WaitlistHandle {
     /// list, so there is nothing to correct.
     pub(super) fn recount(&self) -> Result<i64, ListError> {
         match self {
-            Self::Local(list, runtime) => Ok(runtime.block_on(list.recount())?),
+            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.recount())?),
             Self::Remote(_) => Ok(0),
         }
     }
@@ -100,7 +120,7 @@ impl WaitlistHandle {
     /// Returns the selected entries, as of now.
     pub(super) fn entries(&self, selection: Selection) -> Result<SelectedEntries, ListError> {
         match self {
-            Self::Local(list, _) => {
+            Self::Local { list, .. } => {
                 let entries = list.entries(selection)?;
                 Ok(SelectedEntries {
                     count: entries.selected_count(),

@@ -42,7 +42,8 @@ pub enum PostgresOpenError {
     },
     /// The database responds with an error that lasts until somebody fixes it.
     #[error(
-        "{database} rejects the connection or a statement: {reason}; check the URL and the privileges of this user"
+        "{database} responds, but rejects the connection or a statement: {reason}; {advice}",
+        advice = rejection_advice(.reason)
     )]
     Rejected {
         /// The database.
@@ -51,7 +52,10 @@ pub enum PostgresOpenError {
         reason: String,
     },
     /// The database has no list.
-    #[error("there is no waitlist in {database}; choose its location with --store")]
+    #[error(
+        "the database {database} has no waitlist yet: `landing serve` or `landing import` creates it; or choose \
+         another with --store"
+    )]
     NoList {
         /// The database.
         database: String,
@@ -131,10 +135,34 @@ impl PostgresOpenError {
                 | FailureKind::StatementFailed
                 | FailureKind::TooManyConnections
                 | FailureKind::Unavailable => Self::Unavailable { database, reason },
+                // A retry would not help.
+                FailureKind::Disconnected if rejects_tls(&reason) => {
+                    Self::Rejected { database, reason }
+                }
                 FailureKind::NoResponse | FailureKind::Disconnected => {
                     Self::Unreachable { database, reason }
                 }
             },
         }
+    }
+}
+
+/// Messages of tokio-postgres and rustls for a database without TLS, and for one whose certificate is not trusted.
+const TLS_REJECTIONS: [&str; 2] = ["server does not support TLS", "invalid peer certificate"];
+
+fn rejects_tls(reason: &str) -> bool {
+    TLS_REJECTIONS.iter().any(|text| reason.contains(text))
+}
+
+/// Returns what the owner can do about a rejection.
+fn rejection_advice(reason: &str) -> &'static str {
+    if reason.contains(TLS_REJECTIONS[0]) {
+        "enable TLS in the database, or allow a connection without it with sslmode=disable in the URL"
+    } else if reason.contains(TLS_REJECTIONS[1]) {
+        "name the certificate of its authority with sslrootcert=FILE in the URL"
+    } else if reason.contains("(53100)") {
+        "free space on the disk of the database"
+    } else {
+        "check the URL and the privileges of this user"
     }
 }

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::fs::statvfs;
 use thiserror::Error;
 
 use super::record::FORMAT_VERSION;
@@ -27,11 +28,7 @@ pub enum SledOpenError {
         holder: Option<u32>,
     },
     /// The data directory cannot be read or written.
-    #[error(
-        "cannot use the data directory {}: {error}; check its disk, owner and permissions, or choose another \
-         directory with --store",
-        data.display()
-    )]
+    #[error("cannot use the data directory {}: {}", data.display(), describe_io(data, error))]
     Io {
         /// The data directory, or a directory in it.
         data: PathBuf,
@@ -62,6 +59,43 @@ pub enum SledOpenError {
     /// The process was asked to stop.
     #[error("stopped by a signal while opening the waitlist; the list is unchanged")]
     Interrupted,
+}
+
+impl SledOpenError {
+    /// Returns whether the disk of the data directory is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if is_full(error))
+    }
+}
+
+/// Space on the disk that opening a list needs, in bytes. 64 KiB were enough for 3,000 entries, and for a million.
+const OPEN_MIN_FREE_BYTES: u64 = 256 << 10;
+
+/// Describes an error, with advice. For a full disk, says how much is missing.
+fn describe_io(data: &Path, error: &io::Error) -> String {
+    if is_full(error)
+        && let Ok(disk) = statvfs(data)
+    {
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let remedy = match OPEN_MIN_FREE_BYTES.saturating_sub(free) {
+            // The limit is a quota, or the number of files.
+            0 => "free space there".to_owned(),
+            missing => format!("free at least {missing} bytes there"),
+        };
+        return format!(
+            "{error}: its disk has {free} bytes left; {remedy}, or choose another directory with --store"
+        );
+    }
+    format!(
+        "{error}; check its disk, owner and permissions, or choose another directory with --store"
+    )
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn process_name(id: Option<u32>) -> String {

@@ -49,7 +49,11 @@ impl Locks {
         }
         file.set_len(0).map_err(to_open_error)?;
         file.rewind().map_err(to_open_error)?;
-        writeln!(file, "{}", process::id()).map_err(to_open_error)?;
+        match writeln!(file, "{}", process::id()).map_err(to_open_error) {
+            // The id only tells other processes who holds the lock.
+            Err(error) if error.is_disk_full() => {}
+            written => written?,
+        }
         Ok(Self(vec![directory, file]))
     }
 

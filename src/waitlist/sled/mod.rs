@@ -92,6 +92,16 @@ impl SledWaitlist {
         open::legacy_backup(data)
     }
 
+    /// Opens a copy of the list of the data directory `data` in the empty directory `directory`. A full disk of `data`
+    /// does not prevent this. What is added to the copy does not reach the list.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open).
+    pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
+        open::copy_store(data, directory)?;
+        Self::open(directory)
+    }
+
     /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
     ///
     /// # Errors

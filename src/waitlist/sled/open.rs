@@ -125,6 +125,28 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     })
 }
 
+/// Copies the store of a data directory to the directory `to`, for reading while the disk of `data` is full. Nothing is
+/// written to `data`, except the lock.
+pub(super) fn copy_store(data: &Path, to: &Path) -> Result<(), SledOpenError> {
+    let mut locks = Locks::lock_data_dir(data)?;
+    let store = data.join(STORE_DIR);
+    locks.lock_store(&store)?;
+    let copy = to.join(STORE_DIR);
+    let copy_files = || {
+        create_private_dir(&copy)?;
+        for entry in fs::read_dir(&store)? {
+            let from = entry?.path();
+            if let Some(name) = from.file_name()
+                && from.is_file()
+            {
+                fs::copy(&from, copy.join(name))?;
+            }
+        }
+        Ok(())
+    };
+    copy_files().map_err(io_error(to))
+}
+
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or
 /// missing.
 fn create(data: &Path) -> Result<(), SledOpenError> {

@@ -152,6 +152,21 @@ fn rejects_locations_of_other_programs_and_an_unexpanded_home_directory() {
 }
 
 #[test]
+fn file_in_the_place_of_a_list_is_an_error() {
+    let cli = without_server();
+    cli.write("list.csv", "ann@example.com\n");
+    for args in [&["count"][..], &["import", "list.csv"], &["compact"]] {
+        let result = cli.run(&[args, &["--store", "list.csv"]].concat()).code(1);
+        let error = stderr(&result);
+        assert!(
+            error.contains("is a file, and a waitlist is a directory"),
+            "{error}"
+        );
+    }
+    assert_eq!(cli.read("list.csv"), "ann@example.com\n");
+}
+
+#[test]
 fn errors_name_the_absolute_path_of_the_list() {
     let cli = without_server();
     let mut command = cli.landing();

@@ -7,7 +7,10 @@ use std::{collections::BTreeSet, fs, thread, time::Duration};
 
 use tokio::{runtime::Runtime, time::timeout};
 
-use super::{acknowledged_in, listed_keys, sign_up, strace::with_fault};
+use super::{
+    acknowledged_in, listed_keys, sign_up,
+    strace::{landing_with_full_disk, with_fault},
+};
 use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing_after, signal, wait_until};
 
 /// Failures of sled's log under load, in strace's syntax. `when=20` fails call number 20, `when=20+` that call
@@ -67,6 +70,46 @@ fn short_write_exits_and_loses_no_acknowledged_sign_up() {
     for address in acknowledged.iter().step_by(50).chain(acknowledged.last()) {
         assert_eq!(server.join(address), "409");
     }
+}
+
+/// The owner can still take the list out.
+#[test]
+fn reading_commands_work_on_a_full_disk() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.serve().join("ann@example.com"), "201");
+    let store = sandbox.path().join("data/waitlist");
+    let run = |args: &str| {
+        let mut command = landing_with_full_disk(&store);
+        command.env_clear().current_dir(sandbox.path());
+        let output = command.args(args.split(' ')).output();
+        let output = output.expect("strace runs");
+        let [stdout, stderr] = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), stdout, stderr)
+    };
+    for (args, expected) in [
+        ("count", "1"),
+        ("list", "ann@example.com"),
+        ("show ann@example.com", "ann@example.com"),
+        ("export", "# 1 entries"),
+        ("stats", "1"),
+        ("check", "no faults"),
+        ("erase ann@example.com --dry-run", "would be erased"),
+    ] {
+        let (code, stdout, stderr) = run(args);
+        assert_eq!(code, Some(0), "{args}: {stderr}");
+        assert!(stdout.contains(expected), "{args}: {stdout}");
+        assert!(stderr.contains("reading a copy in"), "{args}: {stderr}");
+    }
+    for args in ["erase ann@example.com", "compact", "check --repair"] {
+        let (code, _, stderr) = run(args);
+        assert_eq!(code, Some(1), "{args}");
+        let is_precise = stderr.contains("No space left on device")
+            && stderr.contains("bytes left; free")
+            && stderr.contains(&*sandbox.path().join("data").display().to_string());
+        assert!(is_precise, "{args}: {stderr}");
+    }
+    assert_eq!(sandbox.serve().join("ann@example.com"), "409");
 }
 
 /// The list exists, and the disk is full or fails.

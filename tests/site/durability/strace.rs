@@ -72,6 +72,14 @@ pub(super) fn landing_with_fault(fault: &str) -> Command {
     landing_under_strace(Path::new("/dev/null"), &["-e", &trace, "-e", &inject])
 }
 
+/// Returns the program for which the disk of a store is full: it cannot write the store's files.
+pub(super) fn landing_with_full_disk(store: &Path) -> Command {
+    let [log, mark] = ["db", "mark"].map(|name| store.join(name).display().to_string());
+    let mut options = vec!["-P", &log, "-P", &mark];
+    options.extend(["-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"]);
+    landing_under_strace(Path::new("/dev/null"), &options)
+}
+
 fn landing_under_strace(log: &Path, options: &[&str]) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-q"]).args(options);
