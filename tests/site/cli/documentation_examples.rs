@@ -11,6 +11,9 @@ const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TI
                          cyd at example.com,Cyd,3,\n\
                          ";
 
+/// The file of people to erase.
+const GONE: &str = "Email Address,Unsubscribed\nbob@example.com,2026-11-20\n";
+
 /// A command of an example, and the output that the page shows for it.
 struct Example {
     command: String,
@@ -41,7 +44,7 @@ fn examples(page: &str) -> Vec<Example> {
 /// The pages with examples, the commands to run before them, and the number of commands in them.
 const PAGES: [(&str, &[&str], usize); 2] = [
     ("README.md", &["import", "mailchimp.csv"], 3),
-    ("docs/owner.md", &[], 11),
+    ("docs/owner.md", &[], 16),
 ];
 
 #[test]
@@ -49,6 +52,7 @@ fn commands_print_the_output_in_the_documentation() {
     for (page, setup, count) in PAGES {
         for cli in all_stores() {
             cli.write("mailchimp.csv", MAILCHIMP);
+            cli.write("gone.csv", GONE);
             if !setup.is_empty() {
                 cli.run(setup);
             }
