@@ -6,7 +6,8 @@
 use std::{
     fs,
     os::unix::fs::symlink,
-    process::{Output, Stdio},
+    process::{Command, Output, Stdio},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
 
@@ -237,4 +238,46 @@ fn assert_stopped(server: &mut ServerProcess) {
         .iter()
         .any(|line| line.contains("were removed, replaced or overwritten"));
     assert!(is_logged, "{log:?}");
+}
+
+/// Somebody copies the data directory with `cp` while people sign up. The copy may be rejected, but it must not open
+/// without people who had signed up before.
+#[test]
+fn copy_of_a_served_directory_is_complete_or_rejected() {
+    let (sandbox, server) = serve_with_entries();
+    let joined = AtomicU64::new(20);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 20.. {
+                if is_over.load(Ordering::SeqCst) {
+                    return;
+                }
+                assert_eq!(server.join(&format!("{number}@example.com")), "201");
+                joined.store(number + 1, Ordering::SeqCst);
+            }
+        });
+        for round in 0..20 {
+            let before = joined.load(Ordering::SeqCst);
+            let copy = format!("copy{round}");
+            let copied = Command::new("cp")
+                .args(["-r", "data", &copy])
+                .current_dir(sandbox.path())
+                .status();
+            // The control socket cannot be copied.
+            copied.expect("cp runs");
+            let output = run_landing(&sandbox, &["check", "--json", "--store", &copy]);
+            let [stdout, stderr] =
+                [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+            if output.status.success() {
+                let entries = stdout.strip_prefix(r#"{"entries":"#).expect("a report");
+                let (entries, _) = entries.split_once(',').expect("a number");
+                let entries: u64 = entries.parse().expect("a number");
+                assert!(entries >= before, "{entries} of {before}");
+            } else {
+                assert!(stderr.contains("restore the data directory"), "{stderr}");
+            }
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
 }

@@ -35,7 +35,7 @@ const CLIENTS: u64 = 6;
 fn acknowledged_sign_ups_survive_a_power_cut() {
     let sign_ups = env_number("POWER_CUT_SIGN_UPS", SIGN_UPS);
     let recording = Recording::record(sign_ups, env_number("POWER_CUT_CLIENTS", CLIENTS));
-    recording.assert_has_import_and_erasure();
+    recording.assert_has_owner_commands();
 
     let cuts = env_number("POWER_CUTS", CUTS);
     let failures = recording.simulate_cuts(cuts, true);
@@ -55,8 +55,8 @@ fn acknowledged_sign_ups_survive_a_power_cut() {
 }
 
 impl Recording {
-    /// Checks that the program imported and erased people while it was recorded.
-    fn assert_has_import_and_erasure(&self) {
+    /// Checks that the program imported and erased people and compacted the list while it was recorded.
+    fn assert_has_owner_commands(&self) {
         let erased_count = |operation: &Operation| match operation {
             Operation::Erase(addresses) => addresses.len(),
             _ => 0,
@@ -64,6 +64,8 @@ impl Recording {
         let operations = || self.calls.iter().map(|call| &call.operation);
         let erased: usize = operations().map(erased_count).sum();
         assert_eq!(erased, IMPORTED as usize / 20);
+        let is_exchange = |operation: &&Operation| matches!(operation, Operation::Exchange(..));
+        assert_eq!(operations().filter(is_exchange).count(), 2);
         assert!(operations().any(
             |operation| matches!(operation, Operation::Acknowledge(addresses) if addresses.len() > 100)
         ));
