@@ -1,6 +1,10 @@
 //! `landing erase`: erases people from the list permanently.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+};
 
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -75,6 +79,13 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         }
         Ok(())
     })?;
+    if !args.dry_run && erased.contains(&true) && io::stderr().is_terminal() {
+        // The erasure is done, so an error does not matter.
+        let _ = writeln!(
+            io::stderr(),
+            "landing: the files of the list may contain the addresses for some time; `landing compact` removes them now"
+        );
+    }
     let missing = erased.iter().filter(|was_listed| !**was_listed).count();
     if missing > 0 {
         bail!(

@@ -114,3 +114,16 @@ fn erases_nobody_if_a_line_is_invalid() {
         assert_eq!(cli.stdout(&["count"]), "3\n");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn mentions_compaction_on_a_terminal() {
+    let cli = super::without_server().with_three_people();
+    let shown = cli.shown_on_terminal("erase ann@example.com --store data");
+    assert!(
+        shown.contains("`landing compact` removes them now"),
+        "{shown}"
+    );
+    let shown = cli.shown_on_terminal("erase bob@example.com --dry-run --store data");
+    assert!(!shown.contains("compact"), "{shown}");
+}
