@@ -28,7 +28,8 @@ use super::{
 use crate::{
     cli::list_error::ListError,
     waitlist::{
-        Email, InvalidEmail, JoinOutcome, Selection, StoreError, Waitlist, from_unix_millis,
+        Compaction, Email, InvalidEmail, JoinOutcome, Selection, StoreError, Waitlist,
+        from_unix_millis,
     },
 };
 
@@ -189,6 +190,15 @@ fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
     // A client that has gone does not stop the compaction.
     let mut send = |step| drop(stream.write_all(&to_line(&Reply::Ok(step))));
     let compacted = list.compact(&mut |entries| send(CompactionStep::Copied(entries)));
+    match &compacted {
+        Ok(Compaction {
+            bytes_before,
+            bytes_after,
+        }) => {
+            tracing::info!("compacted the store: {bytes_before} bytes before, {bytes_after} after")
+        }
+        Err(error) => tracing::warn!("{error}"),
+    }
     let last = compacted.map(CompactionStep::from).map_err(error_message);
     stream.write_all(&to_line(&last))
 }
