@@ -1,4 +1,4 @@
-//! The limits of requests and connections. `config.rs` has those that the owner can configure.
+//! The limits of requests and connections. `config/mod.rs` has those that the owner can configure.
 
 use std::time::Duration;
 

@@ -1,0 +1,151 @@
+//! The server's command-line options. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
+//! environment. The option takes precedence.
+//!
+//! `values` parses the values of the options.
+
+mod values;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ipnet::IpNet;
+
+use crate::copy;
+use values::{parse_contact_email, parse_network, parse_product_name};
+
+pub use values::{InvalidValue, LinkUrl, Origin};
+
+/// The configuration of the server.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Config {
+    /// Address and port to listen on
+    #[arg(
+        long,
+        env = "LANDING_ADDR",
+        value_name = "IP:PORT",
+        default_value = "127.0.0.1:3000"
+    )]
+    pub addr: SocketAddr,
+
+    /// Directory with the site's files [default: `site` next to the program]
+    #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
+    pub site_root: Option<PathBuf>,
+
+    /// Public URL of the site, for link previews and the sitemap
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", default_value = copy::ORIGIN)]
+    pub origin: Origin,
+
+    /// Name of the product
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
+          value_parser = parse_product_name)]
+    pub product: String,
+
+    /// E-mail address of the contact link
+    #[arg(long, env = "LANDING_CONTACT", value_name = "EMAIL", default_value = copy::CONTACT,
+          value_parser = parse_contact_email)]
+    pub contact: String,
+
+    /// URL of the social profile
+    #[arg(long, env = "LANDING_SOCIAL", value_name = "URL", default_value = copy::SOCIAL)]
+    pub social: LinkUrl,
+
+    /// Hide the count of people on the list while it is below this number
+    #[arg(
+        long,
+        env = "LANDING_COUNT_FROM",
+        value_name = "N",
+        default_value_t = 0
+    )]
+    pub count_from: u64,
+
+    /// URL of the Privacy link [default: none; the link is a placeholder]
+    #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]
+    pub privacy_url: Option<LinkUrl>,
+
+    /// URL of the Terms link [default: none; the link is a placeholder]
+    #[arg(long, env = "LANDING_TERMS_URL", value_name = "URL")]
+    pub terms_url: Option<LinkUrl>,
+
+    /// URL of the Support link [default: none; the link is a placeholder]
+    #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
+    pub support_url: Option<LinkUrl>,
+
+    /// Sign-up attempts per client and minute, and the largest burst; 0 removes the limit
+    #[arg(
+        long,
+        env = "LANDING_SIGNUPS_PER_MINUTE",
+        value_name = "N",
+        default_value_t = 10
+    )]
+    pub signups_per_minute: u32,
+
+    /// Addresses and networks of reverse proxies that are trusted to report the client's address, such as
+    /// 127.0.0.1,10.0.0.0/8 [default: none]
+    #[arg(
+        long,
+        env = "LANDING_TRUSTED_PROXIES",
+        value_name = "CIDR,…",
+        value_delimiter = ',',
+        value_parser = parse_network
+    )]
+    pub trusted_proxies: Vec<IpNet>,
+
+    /// Header in which trusted proxies report the client's address
+    #[arg(
+        long,
+        env = "LANDING_PROXY_HEADER",
+        value_name = "HEADER",
+        value_enum,
+        default_value_t
+    )]
+    pub proxy_header: ProxyHeader,
+
+    /// Maximum number of open connections; further clients wait
+    #[arg(
+        long,
+        env = "LANDING_MAX_CONNECTIONS",
+        value_name = "N",
+        default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub max_connections: u32,
+
+    /// Seconds that open requests may take to finish after SIGTERM or Ctrl-C
+    #[arg(
+        long,
+        env = "LANDING_SHUTDOWN_GRACE",
+        value_name = "SECONDS",
+        default_value_t = 10
+    )]
+    pub shutdown_grace: u64,
+
+    /// Format of the log
+    #[arg(
+        long,
+        env = "LANDING_LOG",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
+    pub log: LogFormat,
+}
+
+/// The header in which a proxy reports its client. Only one is read, because a proxy passes the other on as the
+/// client sent it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum ProxyHeader {
+    /// `X-Forwarded-For`, which nearly every proxy sets.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+/// The format of the log.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Readable lines.
+    #[default]
+    Human,
+    /// One JSON object per line.
+    Json,
+}
