@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    io,
     panic::{self, AssertUnwindSafe},
     sync::{
         Once,
@@ -13,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::error::{OpenFailure, UnusableReason};
+use super::error::{OpenFailure, UnusableReason, os_error_in_debug_output};
 
 /// Maximum time to open a log. A million entries open in a second.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -83,12 +82,8 @@ fn silence_panics() {
 /// Returns the cause of a panic of sled: a disk error that it unwraps, or damage.
 fn panic_failure(panic: &(dyn Any + Send)) -> OpenFailure {
     let message = panic.downcast_ref::<String>().map_or("", String::as_str);
-    let code = message.split_once("Os { code: ").and_then(|(_, rest)| {
-        let (code, _) = rest.split_once(',')?;
-        code.parse().ok()
-    });
-    match code {
-        Some(code) => io::Error::from_raw_os_error(code).into(),
+    match os_error_in_debug_output(message) {
+        Some(error) => error.into(),
         None => UnusableReason::Panic.into(),
     }
 }

@@ -208,7 +208,7 @@ impl OpenFailure {
 impl From<::sled::Error> for OpenFailure {
     fn from(error: ::sled::Error) -> Self {
         match error {
-            ::sled::Error::Io(error) => Self::Io(error),
+            ::sled::Error::Io(error) => Self::Io(readable_io_error(error)),
             other => Self::Unusable(UnusableReason::Sled(describe(other))),
         }
     }
@@ -225,8 +225,21 @@ pub(super) fn io_error(data: &Path) -> impl Fn(io::Error) -> SledOpenError + Cop
 /// Describes an error of sled for the owner.
 pub(super) fn describe(error: ::sled::Error) -> String {
     match error {
-        ::sled::Error::Io(error) => error.to_string(),
+        ::sled::Error::Io(error) => readable_io_error(error).to_string(),
         ::sled::Error::Corruption { .. } => "it is damaged".to_owned(),
         other => other.to_string(),
     }
+}
+
+/// Restores an error of the operating system that sled has copied. The text of its copies is Rust's debug output,
+/// such as `Os { code: 28, … }`.
+fn readable_io_error(error: io::Error) -> io::Error {
+    os_error_in_debug_output(&error.to_string()).unwrap_or(error)
+}
+
+/// Returns the error of the operating system in a text that contains Rust's debug output of one.
+pub(super) fn os_error_in_debug_output(text: &str) -> Option<io::Error> {
+    let (_, rest) = text.split_once("Os { code: ")?;
+    let (code, _) = rest.split_once(',')?;
+    code.parse().ok().map(io::Error::from_raw_os_error)
 }

@@ -41,6 +41,13 @@ fn failed_write_or_sync_exits_and_loses_no_acknowledged_sign_up() {
         let is_one_line =
             stderr.len() == 1 && stderr[0].contains("cannot read or write the waitlist");
         assert!(is_one_line, "{failure}: {stderr:?}");
+        let reason = if failure.contains("ENOSPC") {
+            "No space left on device (os error 28)"
+        } else {
+            "Input/output error (os error 5)"
+        };
+        let named = format!("cannot read or write the waitlist: {reason}; ");
+        assert!(stderr[0].contains(&named), "{failure}: {stderr:?}");
 
         // On a working disk, sign-ups succeed again, and no acknowledged one is missing.
         let acknowledged: BTreeSet<_> = acknowledged_in(&responses).map(str::to_owned).collect();
