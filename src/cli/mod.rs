@@ -3,6 +3,7 @@
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
 //! `import`, `erase`, `correct`, `stats`, `check` and `compact`. `manual` also has the shell completions. They share:
 //!
+//! - `arguments`: parses the command line and the environment.
 //! - `store_location`: `--store`, the location of the list.
 //! - `open_list`: opens the list at that location.
 //! - `waitlist_handle`: the open list.
@@ -18,6 +19,7 @@
 //! Only for the server: `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
 
 mod address;
+mod arguments;
 mod check;
 mod compact;
 mod control;
@@ -44,15 +46,12 @@ mod transfer;
 mod waitlist_handle;
 
 use std::{
-    env,
     io::{self, Write},
     process::ExitCode,
 };
 
 use anyhow::Context;
-use clap::{
-    CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable, error::ErrorKind,
-};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use rustix::{fs::Mode, process::umask};
 
 use crate::waitlist::print_stderr;
@@ -115,7 +114,7 @@ enum Commands {
 /// Parses the command line, runs the command, and prints its error. Does not return if the command line is invalid:
 /// then it prints why, and exits with code 2.
 pub fn run() -> ExitCode {
-    let cli = parse();
+    let cli = arguments::parse();
     let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
     let Err(error) = run_command(cli) else {
         return ExitCode::SUCCESS;
@@ -150,35 +149,6 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Completions(completions)) => manual::print_completions(&completions),
         None => serve::run(cli.serve),
     }
-}
-
-/// Parses the command line and the environment.
-fn parse() -> Cli {
-    let mut cli = ignore_empty_variables(command());
-    // `landing count` ignores the variables of the server's options, so an invalid one does not stop it. Options
-    // before a command are an error, so a command is always the first argument.
-    let first_arg = env::args_os().nth(1);
-    if first_arg.is_some_and(|arg| cli.find_subcommand(arg).is_some()) {
-        cli = cli.mut_args(|arg| arg.env(Resettable::Reset));
-    }
-    let matches = cli
-        .try_get_matches()
-        .unwrap_or_else(|error| hints::add_hint(error).exit());
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
-}
-
-/// Treats empty environment variables as unset. Compose files and systemd units write them to leave a setting at
-/// its default, but clap would parse the empty value.
-fn ignore_empty_variables(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|arg| {
-        let value = arg.get_env().and_then(env::var_os);
-        if value.is_some_and(|value| value.is_empty()) {
-            arg.env(Resettable::Reset)
-        } else {
-            arg
-        }
-    });
-    command.mut_subcommands(ignore_empty_variables)
 }
 
 /// Returns the command line.

@@ -81,7 +81,7 @@ async fn serve_until_stopped(
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
-    if config.origin.as_str() == copy::ORIGIN {
+    if config.origin.is_none() {
         tracing::warn!(
             "--origin is not set: links, previews and the sitemap point to {}; set it to the public URL of this site",
             copy::ORIGIN

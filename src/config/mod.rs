@@ -10,7 +10,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use ipnet::IpNet;
 
 use crate::copy;
-use values::{parse_contact_email, parse_network, parse_product_name};
+use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
 
 pub use values::{InvalidValue, LinkUrl, Origin};
 
@@ -22,7 +22,8 @@ pub struct Config {
         long,
         env = "LANDING_ADDR",
         value_name = "IP:PORT",
-        default_value = "127.0.0.1:3000"
+        default_value = "127.0.0.1:3000",
+        value_parser = parse_addr
     )]
     pub addr: SocketAddr,
 
@@ -30,9 +31,11 @@ pub struct Config {
     #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
     pub site_root: Option<PathBuf>,
 
-    /// Public URL of the site, for link previews and the sitemap
-    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", default_value = copy::ORIGIN)]
-    pub origin: Origin,
+    /// The public URL, or `None` for the default: only an owner who left it unset is warned.
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", help = format!(
+        "Public URL of the site, for link previews and the sitemap [default: {}]", copy::ORIGIN
+    ))]
+    pub origin: Option<Origin>,
 
     /// Name of the product
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,

@@ -1,9 +1,14 @@
 //! The values of the options: parses them, and says what is wrong with one that is invalid.
 
-use std::{net::IpAddr, str::FromStr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    str::FromStr,
+};
 
 use ipnet::{IpNet, Ipv4Net};
 use url::Url;
+
+use crate::copy;
 
 /// Scheme, host and port of an http or https URL, without a trailing slash.
 #[derive(Clone, Debug)]
@@ -13,6 +18,13 @@ impl Origin {
     /// Returns the origin as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The origin of the examples.
+impl Default for Origin {
+    fn default() -> Self {
+        Self(copy::ORIGIN.to_owned())
     }
 }
 
@@ -60,6 +72,20 @@ impl FromStr for LinkUrl {
 /// Why the value of an option or an environment variable is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidValue {
+    /// The address to listen on is only a port.
+    #[error(
+        "missing the IP address; write 127.0.0.1:{0}, or 0.0.0.0:{0} to accept connections from other machines"
+    )]
+    OnlyPort(u16),
+    /// The address to listen on has no port.
+    #[error("missing the port; write {0}")]
+    NoPort(SocketAddr),
+    /// The port of the address to listen on is not a number up to 65535.
+    #[error("the port must be a number from 0 to 65535, such as in 127.0.0.1:3000")]
+    Port,
+    /// The address to listen on is not an IP address with a port.
+    #[error("expected an IP address and a port; write 127.0.0.1:3000, for example")]
+    Addr,
     /// The value is not an absolute URL.
     #[error("{0}; write a URL such as https://steward.example")]
     Url(#[from] url::ParseError),
@@ -81,6 +107,31 @@ pub enum InvalidValue {
     /// The value is not a plain e-mail address.
     #[error("expected an e-mail address such as hello@steward.example")]
     ContactEmail,
+}
+
+/// The port that error messages suggest: the default of `--addr`.
+const EXAMPLE_PORT: u16 = 3000;
+
+/// Parses an address to listen on. `localhost` is 127.0.0.1.
+pub(super) fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
+    let text = text.trim();
+    if let Ok(addr) = text.parse() {
+        return Ok(addr);
+    }
+    let parse_ip = |host: &str| match host {
+        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+        _ => host.trim_matches(['[', ']']).parse::<IpAddr>().ok(),
+    };
+    if let Some(ip) = parse_ip(text) {
+        return Err(InvalidValue::NoPort((ip, EXAMPLE_PORT).into()));
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    match (parse_ip(host), port.parse::<u16>()) {
+        (Some(ip), Ok(port)) => Ok((ip, port).into()),
+        (Some(_), Err(_)) => Err(InvalidValue::Port),
+        (None, Ok(port)) if host.is_empty() => Err(InvalidValue::OnlyPort(port)),
+        (None, _) => Err(InvalidValue::Addr),
+    }
 }
 
 fn parse_web_url(text: &str) -> Result<Url, InvalidValue> {

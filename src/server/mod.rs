@@ -198,7 +198,12 @@ fn default_site_root() -> PathBuf {
 fn site_from_config(config: &Config) -> Site {
     let url = |link: &Option<LinkUrl>| link.as_ref().map(|link| link.as_str().to_owned());
     Site {
-        origin: config.origin.as_str().to_owned(),
+        origin: config
+            .origin
+            .clone()
+            .unwrap_or_default()
+            .as_str()
+            .to_owned(),
         product: config.product.clone(),
         contact_email: config.contact.clone(),
         social_url: config.social.as_str().to_owned(),

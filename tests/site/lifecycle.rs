@@ -87,10 +87,17 @@ fn warns_once_about_an_unset_origin() {
     assert!(warning.contains("--origin is not set"), "{warning}");
     assert!(warning.contains("https://steward.example"), "{warning}");
 
-    let mut command = sandbox.command();
-    command.args(["--origin", "https://bob.example"]);
-    let startup_log = ServerProcess::start(command).startup_log.clone();
-    assert!(startup_log.is_empty(), "{startup_log:?}");
+    // Also without a warning: the default, if the owner chose it.
+    for origin in ["https://bob.example", "https://steward.example"] {
+        let mut by_option = sandbox.command();
+        by_option.args(["--origin", origin]);
+        let mut by_variable = sandbox.command();
+        by_variable.env("LANDING_ORIGIN", origin);
+        for command in [by_option, by_variable] {
+            let startup_log = ServerProcess::start(command).startup_log.clone();
+            assert!(startup_log.is_empty(), "{startup_log:?}");
+        }
+    }
 }
 
 #[test]
@@ -220,6 +227,8 @@ fn rejects_invalid_option_values_by_name() {
     let sandbox = Sandbox::new();
     let invalid = [
         ("--addr", "localhost"),
+        ("--addr", "4600"),
+        ("--addr", "steward.example:80"),
         ("--addr", "127.0.0.1:99999"),
         ("--origin", "steward.example"),
         ("--origin", "https://steward.example/path"),
@@ -260,12 +269,49 @@ fn rejects_invalid_option_values_by_name() {
             .output()
             .expect("the program runs");
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
+        let error = stderr(&output);
+        let named = format!("error: {variable}={value}: ");
         assert!(
-            stderr(&output).contains(option),
-            "{variable}={value}: {}",
-            stderr(&output)
+            error.starts_with(&named) && !error.contains(&format!("{option} ")),
+            "{error}"
         );
     }
+}
+
+/// A variable is only named if it is at fault.
+#[test]
+fn invalid_option_is_named_although_its_variable_is_set() {
+    let sandbox = Sandbox::new();
+    let output = landing(sandbox.path())
+        .env("LANDING_ADDR", "127.0.0.1:0")
+        .args(["serve", "--addr", "4600"])
+        .output()
+        .expect("the program runs");
+    assert_eq!(output.status.code(), Some(2));
+    let error = stderr(&output);
+    assert!(error.contains("'4600' for '--addr <IP:PORT>'"), "{error}");
+    assert!(!error.contains("LANDING_ADDR"), "{error}");
+}
+
+#[test]
+fn invalid_addresses_come_with_their_remedy() {
+    for (addr, remedy) in [
+        ("4600", "write 127.0.0.1:4600, or 0.0.0.0:4600"),
+        (":4600", "write 127.0.0.1:4600, or 0.0.0.0:4600"),
+        ("localhost", "missing the port; write 127.0.0.1:3000"),
+        ("192.0.2.1", "missing the port; write 192.0.2.1:3000"),
+        ("::1", "missing the port; write [::1]:3000"),
+        ("[::1]", "missing the port; write [::1]:3000"),
+        ("localhost:http", "the port must be a number"),
+        ("127.0.0.1:99999", "the port must be a number"),
+        ("steward.example:80", "expected an IP address and a port"),
+    ] {
+        let error = parse_config(&["--addr", addr]).expect_err("an invalid value");
+        let error = error.to_string();
+        assert!(error.contains(remedy), "{addr}: {error}");
+    }
+    let config = parse_config(&["--addr", "localhost:4601"]).expect("a valid value");
+    assert_eq!(config.addr.to_string(), "127.0.0.1:4601");
 }
 
 /// Returns the options of the server, as the README lists them.
