@@ -114,13 +114,14 @@ enum Commands {
 /// Parses the command line, runs the command, and prints its error. Does not return if the command line is invalid:
 /// then it prints why, and exits with code 2.
 pub fn run() -> ExitCode {
+    terminal::log::print_panics();
     let cli = arguments::parse();
     let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
     let Err(error) = run_command(cli) else {
         return ExitCode::SUCCESS;
     };
     match error.downcast::<InvalidLocation>() {
-        Ok(error) => command().error(ErrorKind::ValueValidation, error).exit(),
+        Ok(error) => arguments::exit_with(command().error(ErrorKind::ValueValidation, error)),
         // A server must end even if nobody reads standard error.
         Err(error) if is_server => print_stderr(&format!("{error:#}")),
         // `eprintln!` would panic if standard error cannot be written.

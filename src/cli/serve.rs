@@ -45,7 +45,7 @@ pub(super) struct ServeArgs {
 
 pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<()> {
     let store = store.location()?;
-    let _log = log::start(config.log).context("cannot start the log")?;
+    let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
     config.max_connections = fd_limit::raise_for(config.max_connections);
     let runtime = Runtime::new().context("cannot start the runtime")?;
     // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.

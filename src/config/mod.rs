@@ -130,6 +130,16 @@ pub struct Config {
         default_value_t
     )]
     pub log: LogFormat,
+
+    /// Least severe lines of the log; debug adds the requests of health checks
+    #[arg(
+        long,
+        env = "LANDING_LOG_LEVEL",
+        value_name = "LEVEL",
+        value_enum,
+        default_value_t
+    )]
+    pub log_level: LogLevel,
 }
 
 /// The header in which a proxy reports its client. Only one is read, because a proxy passes the other on as the
@@ -151,4 +161,18 @@ pub enum LogFormat {
     Human,
     /// One JSON object per line.
     Json,
+}
+
+/// The least severe lines that the log has.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum LogLevel {
+    /// Only errors.
+    Error,
+    /// Also warnings.
+    Warn,
+    /// Also requests, and what the server does.
+    #[default]
+    Info,
+    /// Also the successful requests of health checks.
+    Debug,
 }

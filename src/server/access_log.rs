@@ -1,4 +1,5 @@
-//! The access log: one line per response. It never contains a path, a query or an address.
+//! The access log: one line per response. It never contains a path, a query or an address. Successful health checks
+//! are only logged at the level debug: behind HAProxy they were half of the log.
 
 use std::time::Instant;
 
@@ -6,6 +7,8 @@ use axum::{
     extract::{MatchedPath, Request},
     http::Method,
 };
+
+use super::health::{HEALTHZ_PATH, READYZ_PATH};
 
 /// A line of the log. It is written on drop, so also for a request that the client aborts.
 pub(super) struct AccessLogEntry {
@@ -38,21 +41,38 @@ impl AccessLogEntry {
             bytes: 0,
         }
     }
+
+    fn route(&self) -> &str {
+        self.route
+            .as_ref()
+            .map_or(UNMATCHED_ROUTE, MatchedPath::as_str)
+    }
+
+    fn is_successful_health_check(&self) -> bool {
+        [HEALTHZ_PATH, READYZ_PATH].contains(&self.route()) && (200..300).contains(&self.status)
+    }
 }
 
 impl Drop for AccessLogEntry {
     fn drop(&mut self) {
-        tracing::info!(
-            method = self.method,
-            route = self
-                .route
-                .as_ref()
-                .map_or(UNMATCHED_ROUTE, MatchedPath::as_str),
-            status = self.status,
-            us = self.started_at.elapsed().as_micros() as u64,
-            bytes = self.bytes,
-            "answered"
-        );
+        // A macro, because the level of a line must be a constant.
+        macro_rules! log_at {
+            ($level:ident) => {
+                tracing::$level!(
+                    method = self.method,
+                    route = self.route(),
+                    status = self.status,
+                    us = self.started_at.elapsed().as_micros() as u64,
+                    bytes = self.bytes,
+                    "answered"
+                )
+            };
+        }
+        if self.is_successful_health_check() {
+            log_at!(debug);
+        } else {
+            log_at!(info);
+        }
     }
 }
 

@@ -12,6 +12,11 @@ use tokio::{sync::watch, time::timeout};
 use super::{AppState, limits::READINESS_TIMEOUT};
 use crate::waitlist::Waitlist;
 
+/// Path of [`healthz`].
+pub(super) const HEALTHZ_PATH: &str = "/healthz";
+/// Path of [`readyz`].
+pub(super) const READYZ_PATH: &str = "/readyz";
+
 /// `GET /healthz`: 200 while the process runs.
 pub(super) async fn healthz() -> impl IntoResponse {
     status_response(StatusCode::OK)

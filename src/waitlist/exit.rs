@@ -3,7 +3,12 @@
 //! If nobody reads standard error, a write to it blocks. The blocked writer holds std's lock, so all other writes
 //! wait too. The process must end anyway: it must not continue after a failed sync.
 
-use std::{io, process, sync::mpsc::sync_channel, thread, time::Duration};
+use std::{
+    io, process,
+    sync::{OnceLock, mpsc::sync_channel},
+    thread,
+    time::Duration,
+};
 
 use rustix::io::Errno;
 
@@ -12,14 +17,30 @@ const PRINT_TIMEOUT: Duration = Duration::from_millis(400);
 /// Pause before a retry when standard error is non-blocking and full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Turns a message into a line, without its line break.
+static LINE_FORMAT: OnceLock<fn(&str) -> String> = OnceLock::new();
+
 /// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. Use it for messages
-/// after which the process ends.
+/// after which the process ends. The line is `landing: message`, unless [`set_line_format`] changed that.
 pub fn print_stderr(message: &str) {
-    let message = format!("landing: {message}\n");
+    let line = match LINE_FORMAT.get() {
+        Some(format) => format(message),
+        None => format!("landing: {message}"),
+    };
+    print_line(line);
+}
+
+/// Sets the format of the lines that [`print_stderr`] prints. Only the first call has an effect.
+pub fn set_line_format(format: fn(&str) -> String) {
+    let _ = LINE_FORMAT.set(format);
+}
+
+fn print_line(mut line: String) {
+    line.push('\n');
     let (done, completion) = sync_channel(1);
     // This thread holds no lock, so it can be abandoned. If it cannot start, nothing is printed.
     let writer = thread::Builder::new().spawn(move || {
-        write(message.as_bytes());
+        write(line.as_bytes());
         done.send(())
     });
     if writer.is_ok() {

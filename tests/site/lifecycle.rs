@@ -252,6 +252,7 @@ fn rejects_invalid_option_values_by_name() {
         ("--max-connections", "1000001"),
         ("--shutdown-grace", "1m"),
         ("--log", "xml"),
+        ("--log-level", "trace"),
     ];
     for (option, value) in invalid {
         let error = parse_config(&[option, value])

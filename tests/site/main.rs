@@ -15,6 +15,8 @@ mod documentation_links;
 #[cfg(target_os = "linux")]
 mod durability;
 mod email;
+#[cfg(target_os = "linux")]
+mod failed_start;
 mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     net::TcpStream,
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
@@ -129,6 +129,12 @@ impl ServerProcess {
 
     fn from_child_unread(mut child: Child) -> (Self, BufReader<ChildStderr>) {
         let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let server = Self::wait_until_serving(child, &mut log);
+        (server, log)
+    }
+
+    /// Takes over a process whose standard error is read until the server listens.
+    pub(crate) fn wait_until_serving(child: Child, log: &mut impl BufRead) -> Self {
         let mut lines = log.by_ref().lines().map_while(Result::ok);
         let mut startup_log = Vec::new();
         let serving = lines.find_map(|line| {
@@ -138,13 +144,12 @@ impl ServerProcess {
             };
             Some(rest.split(',').next().unwrap_or(rest).to_owned())
         });
-        let server = Self {
+        Self {
             child,
             addr: serving.unwrap_or_else(|| panic!("the server does not start: {startup_log:?}")),
             startup_log,
             log_reader: None,
-        };
-        (server, log)
+        }
     }
 
     /// Sends one request and returns the whole response, or an empty string if the server exits first.

@@ -20,7 +20,7 @@ fn fill_stderr(server: &ServerProcess, log: impl AsFd) {
     let mut unread = 0;
     loop {
         for _ in 0..300 {
-            server.request("GET", "/healthz", "");
+            server.request("GET", "/robots.txt", "");
         }
         let before = std::mem::replace(&mut unread, ioctl_fionread(&log).expect("a pipe"));
         if unread > 0 && unread == before {
@@ -34,7 +34,7 @@ const REQUESTS: usize = 15_000;
 
 /// Sends [`REQUESTS`] requests, which make the server log more lines than it can keep.
 fn flood(server: &ServerProcess) {
-    let requests = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
+    let requests = "GET /robots.txt HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
     let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
     let mut responses = stream.try_clone().expect("a second handle");
     let reader = thread::spawn(move || {
@@ -200,7 +200,7 @@ fn reports_log_lines_lost_to_a_full_disk() {
 
     let file = File::options().write(true).open(&log).expect("writable");
     file.set_len(0).expect("writable");
-    server.request("GET", "/healthz", "");
+    server.request("GET", "/robots.txt", "");
     wait_until("the log reports the lost lines", || {
         count_in(&log, REPORT) > 0
     });

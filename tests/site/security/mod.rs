@@ -8,6 +8,8 @@ mod control_socket_limits;
 mod cross_site;
 mod headers;
 mod http2;
+#[cfg(target_os = "linux")]
+mod log_output;
 mod observatory;
 mod overload;
 mod rate_limit;

@@ -1,27 +1,31 @@
 //! The log: lines on standard error, as text or as JSON.
+//!
+//! `queue` holds the lines until `writer` writes them.
 
 mod queue;
+mod writer;
 
 use std::{
-    io::{self, IsTerminal, Write},
-    mem, panic,
+    io::{self, IsTerminal},
+    panic,
     sync::{
         Arc,
         mpsc::{Receiver, sync_channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
+use jiff::Timestamp;
+use serde::Serialize;
 use tracing::Level;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::config::LogFormat;
+use crate::{
+    config::{LogFormat, LogLevel},
+    waitlist::{print_stderr, set_line_format},
+};
 use queue::LineQueue;
-
-/// Pause between two writes. Without it, each line would wake the writing thread. Its `sched_yield` alone was then a
-/// tenth of all system calls under load.
-const WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Maximum time to write the remaining lines before the process ends. It must end even if nobody reads standard
 /// error.
@@ -39,24 +43,36 @@ pub(crate) struct LogGuard {
 ///
 /// # Errors
 /// When that thread cannot be started.
-pub(crate) fn start(format: LogFormat) -> io::Result<LogGuard> {
+pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> {
+    writer::append_to_file();
     let queue = Arc::new(LineQueue::default());
     let (done, writer_done) = sync_channel(0);
     let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
-        write_queued(&writer_queue);
+        writer::write_queued(&writer_queue);
         drop(done);
     })?;
-    // Only this program's own lines: libraries may log what clients send.
-    let own_target = Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
+    let level = match level {
+        LogLevel::Error => Level::ERROR,
+        LogLevel::Warn => Level::WARN,
+        LogLevel::Info => Level::INFO,
+        LogLevel::Debug => Level::DEBUG,
+    };
+    // Only this program's own lines: libraries may log what clients send. The log reports dropped lines at every level.
+    let own_targets = Targets::new()
+        .with_target(env!("CARGO_CRATE_NAME"), level)
+        .with_target(module_path!(), level.max(Level::WARN));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(&queue))
         .with_ansi(io::stderr().is_terminal())
         .with_target(false);
-    let log = tracing_subscriber::registry().with(own_target);
+    let log = tracing_subscriber::registry().with(own_targets);
     match format {
         LogFormat::Human => log.with(lines).init(),
-        LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
+        LogFormat::Json => {
+            print_errors_as_json();
+            log.with(lines.json().flatten_event(true)).init();
+        }
     }
     log_panics();
     Ok(LogGuard { queue, writer_done })
@@ -69,59 +85,44 @@ impl Drop for LogGuard {
     }
 }
 
-/// Writes lines as they arrive, until the log is closed and every line is written.
-fn write_queued(queue: &LineQueue) {
-    let mut lines = Vec::new();
-    // Lost lines that are not reported yet, and those that a warning still in the queue reports.
-    let (mut lost, mut reported) = (0, 0);
-    while let Some(dropped) = queue.take(&mut lines) {
-        lost += dropped;
-        let total = count_lines(&lines);
-        let failed = write_lines(&lines);
-        if failed == total {
-            // The warning was lost too.
-            lost += failed - u64::from(reported > 0) + mem::take(&mut reported);
-        } else {
-            lost += failed;
-            reported = 0;
-        }
-        // Only after a successful write: otherwise the next warning would be lost as well.
-        if failed == 0 && lost > 0 {
-            reported = mem::take(&mut lost);
-            tracing::warn!("{reported} log lines were dropped: the log could not keep up");
-        }
-        lines.clear();
-        thread::sleep(WRITE_INTERVAL);
+/// Makes [`print_stderr`] print JSON, like a line of the log.
+pub(crate) fn print_errors_as_json() {
+    /// The fields of a line, in the order of the log's.
+    #[derive(Serialize)]
+    struct Line<'a> {
+        timestamp: String,
+        level: &'static str,
+        message: &'a str,
     }
-}
-
-fn count_lines(lines: &[u8]) -> u64 {
-    lines.iter().filter(|byte| **byte == b'\n').count() as u64
-}
-
-/// Writes lines to standard error, and waits if it is non-blocking and full. Returns how many lines were lost, for
-/// example because the disk is full.
-fn write_lines(mut lines: &[u8]) -> u64 {
-    while !lines.is_empty() {
-        match io::stderr().write(lines) {
-            Ok(written) => lines = &lines[written..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                thread::sleep(WRITE_INTERVAL)
-            }
-            Err(_) => return count_lines(lines),
-        }
-    }
-    0
+    set_line_format(|message| {
+        // A clock that jiff cannot represent is itself an error that is printed here.
+        let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+        let line = Line {
+            timestamp: format!("{now:.6}"),
+            level: Level::ERROR.as_str(),
+            message,
+        };
+        serde_json::to_string(&line).unwrap_or_default()
+    });
 }
 
 /// Logs the location of each panic. The panic message is omitted, because it may contain an address.
 pub fn log_panics() {
     panic::set_hook(Box::new(|panic| {
-        let location = panic.location().map(ToString::to_string);
-        tracing::error!(
-            "internal error at {}",
-            location.as_deref().unwrap_or("an unknown location")
-        );
+        tracing::error!("{}", describe_panic(panic));
     }));
+}
+
+/// Prints the location of each panic, for commands without a log. Like [`log_panics`], it omits the message; std's own
+/// hook also prints a stack trace if `RUST_BACKTRACE` is set.
+pub(crate) fn print_panics() {
+    panic::set_hook(Box::new(|panic| print_stderr(&describe_panic(panic))));
+}
+
+fn describe_panic(panic: &panic::PanicHookInfo<'_>) -> String {
+    let location = panic.location().map(ToString::to_string);
+    format!(
+        "internal error at {}",
+        location.as_deref().unwrap_or("an unknown location")
+    )
 }

@@ -1,0 +1,270 @@
+//! The lines of the log: which ones there are, and that none is lost unnoticed when standard error is a file that
+//! logrotate truncates, a disk that fills up, or a pipe whose reader restarts.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::{
+    postgres_server::free_port,
+    process::{Sandbox, ServerProcess, landing, landing_after, signal, wait_for_exit, wait_until},
+};
+
+/// Returns the routes of the requests in the log of a server with these options.
+fn logged_routes(options: &[&str], requests: &[(&str, &str)]) -> Vec<String> {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(options).args(["--log", "json"]);
+    let mut server = ServerProcess::start(command);
+    for (method, path) in requests {
+        server.request(method, path, "");
+    }
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let lines = server.log().into_iter().filter_map(|line| {
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        line["route"].as_str().map(str::to_owned)
+    });
+    lines.collect()
+}
+
+#[test]
+fn logs_successful_health_checks_only_at_debug() {
+    let requests = [
+        ("GET", "/healthz"),
+        ("GET", "/"),
+        ("GET", "/readyz"),
+        ("HEAD", "/readyz"),
+        ("POST", "/healthz"),
+    ];
+    // The last request fails with 405.
+    assert_eq!(logged_routes(&[], &requests), ["/", "/healthz"]);
+    assert_eq!(
+        logged_routes(&["--log-level", "debug"], &requests),
+        ["/healthz", "/", "/readyz", "/readyz", "/healthz"]
+    );
+}
+
+/// The store's first sync takes 11 seconds, so it is not ready in time.
+#[test]
+fn logs_failed_health_checks() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
+    let mut strace = Command::new("strace");
+    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
+    strace.args(["-e", "trace=fdatasync", "-e"]);
+    strace.args([
+        "inject=fdatasync:delay_enter=11000000:when=1",
+        env!("CARGO_BIN_EXE_landing"),
+    ]);
+    let mut server = ServerProcess::start(sandbox.wrapped_command(strace));
+    thread::scope(|scope| {
+        scope.spawn(|| server.join("ann@example.com"));
+        wait_until("the store is not ready", || {
+            let response = server.request("GET", "/readyz", "");
+            response.starts_with("HTTP/1.1 503 ")
+        });
+    });
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let log = server.log().join("\n");
+    assert!(log.contains("route=\"/readyz\" status=503"), "{log}");
+}
+
+#[test]
+fn log_level_selects_the_lines() {
+    for (level, expected) in [("error", &[][..]), ("warn", &["--origin is not set"])] {
+        let sandbox = Sandbox::new();
+        let port = free_port();
+        let mut command = landing(sandbox.path());
+        command.args(["--site-root", "site", "--log-level", level]);
+        command.args(["--addr", &format!("127.0.0.1:{port}")]);
+        let log = sandbox.path().join("log");
+        command.stderr(File::create(&log).expect("writable"));
+        let mut server = command.spawn().expect("the program starts");
+        wait_until("the server listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        signal(server.id(), "-TERM");
+        assert_eq!(wait_for_exit(&mut server), Some(0));
+        let log = fs::read_to_string(log).expect("readable");
+        assert_eq!(log.lines().count(), expected.len(), "{level}: {log}");
+        assert!(expected.iter().all(|part| log.contains(part)), "{log}");
+    }
+}
+
+/// Starts a server that writes JSON lines to an existing file, which is not opened for appending.
+fn serve_with_log_file(mut command: Command, log: &Path) -> ServerProcess {
+    let file = File::options().write(true).open(log);
+    command.args(["--log", "json"]);
+    command.stderr(file.expect("writable"));
+    ServerProcess::start_with_log_file(command, log)
+}
+
+/// Creates an empty log file.
+fn create_log(sandbox: &Sandbox) -> PathBuf {
+    let log = sandbox.path().join("log");
+    fs::write(&log, "").expect("writable");
+    log
+}
+
+fn send_requests(server: &ServerProcess, requests: usize) {
+    for _ in 0..requests {
+        assert!(server.request("GET", "/robots.txt", "").contains(" 200 "));
+    }
+}
+
+/// Returns how many requests a log has, and how many lost lines it reports. Each line must be JSON, except one that a
+/// full disk cut.
+fn logged_and_reported(log: &Path) -> (usize, usize) {
+    let (mut logged, mut reported, mut cut) = (0, 0, 0);
+    for line in fs::read_to_string(log).expect("readable").lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            cut += 1;
+            assert!(cut == 1 && line.matches("timestamp").count() < 2, "{line}");
+            continue;
+        };
+        let message = line["message"].as_str().expect("a message");
+        if let Some((number, _)) = message.split_once(" log lines were dropped") {
+            reported += number.parse::<usize>().expect("a number");
+        }
+        logged += usize::from(message == "answered");
+    }
+    (logged, reported)
+}
+
+#[test]
+fn truncated_log_file_continues_at_its_start() {
+    let sandbox = Sandbox::new();
+    let log = create_log(&sandbox);
+    let server = serve_with_log_file(sandbox.command(), &log);
+    let lines = || fs::read_to_string(&log).expect("readable").lines().count();
+    let before = lines();
+    send_requests(&server, 10);
+    wait_until("ten requests are logged", || lines() == before + 10);
+    // As `copytruncate` of logrotate does.
+    let file = File::options().write(true).open(&log).expect("writable");
+    file.set_len(0).expect("writable");
+    send_requests(&server, 3);
+    wait_until("three requests are logged", || lines() == 3);
+    assert_eq!(logged_and_reported(&log), (3, 0));
+}
+
+/// Renaming the file without a signal: the server continues in the renamed file.
+#[test]
+fn renamed_log_file_loses_no_line() {
+    let sandbox = Sandbox::new();
+    let log = create_log(&sandbox);
+    let mut server = serve_with_log_file(sandbox.command(), &log);
+    send_requests(&server, 5);
+    let renamed = sandbox.path().join("log.1");
+    fs::rename(&log, &renamed).expect("permitted");
+    send_requests(&server, 5);
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    assert_eq!(logged_and_reported(&renamed), (10, 0));
+}
+
+/// The maximum size of a file in the tests below, in bytes. The store needs half of it.
+const DISK_BYTES: usize = 1 << 20;
+/// More requests than the log has room for.
+const REQUESTS: usize = 60;
+
+/// Starts a server whose log fills its disk, and sends [`REQUESTS`]. Instead of a full disk, a limit on the file size
+/// stops the writes.
+fn serve_on_full_disk(sandbox: &Sandbox, log: &Path) -> ServerProcess {
+    let earlier = format!("{{\"message\":\"{}\"}}\n", "x".repeat(DISK_BYTES - 3_000));
+    fs::write(log, earlier).expect("writable");
+    let limited = format!("ulimit -S -f {}", DISK_BYTES / 512);
+    let command = sandbox.wrapped_command(landing_after(&limited));
+    let server = serve_with_log_file(command, log);
+    send_requests(&server, REQUESTS);
+    wait_until("the disk is full", || {
+        fs::metadata(log).expect("a file").len() == DISK_BYTES as u64
+    });
+    server
+}
+
+fn free_disk(server: &ServerProcess) {
+    let mut prlimit = Command::new("prlimit");
+    prlimit.args(["--fsize=unlimited:unlimited", "--pid"]);
+    let status = prlimit.arg(server.child.id().to_string()).status();
+    assert!(status.expect("prlimit runs").success());
+}
+
+#[test]
+fn lines_after_a_full_disk_are_whole_and_the_lost_ones_are_reported() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.path().join("log");
+    let mut server = serve_on_full_disk(&sandbox, &log);
+    free_disk(&server);
+    let mut requests = REQUESTS;
+    wait_until("the lost lines are reported", || {
+        send_requests(&server, 1);
+        requests += 1;
+        logged_and_reported(&log).1 > 0
+    });
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let (logged, reported) = logged_and_reported(&log);
+    assert_eq!(logged + reported, requests);
+}
+
+#[test]
+fn lines_lost_before_the_end_are_reported() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.path().join("log");
+    let mut server = serve_on_full_disk(&sandbox, &log);
+    free_disk(&server);
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let (logged, reported) = logged_and_reported(&log);
+    assert!(reported > 0);
+    assert_eq!(logged + reported, REQUESTS);
+}
+
+/// A named pipe keeps working when its reader restarts.
+#[test]
+fn lines_without_a_reader_of_the_pipe_are_reported_to_the_next_reader() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let open_reader = || {
+        let pipe = pipe.clone();
+        thread::spawn(move || BufReader::new(File::open(pipe).expect("a pipe")))
+    };
+    let reader = open_reader();
+    let mut command = sandbox.command();
+    let writer = File::options().write(true).open(&pipe);
+    command.args(["--log", "json"]);
+    command.stderr(writer.expect("a pipe"));
+    let child = command.spawn().expect("the program starts");
+    // The test must not keep the pipe open.
+    drop(command);
+    let mut reader = reader.join().expect("no panic");
+    let mut server = ServerProcess::wait_until_serving(child, &mut reader);
+    drop(reader);
+    send_requests(&server, 20);
+    let mut reader = open_reader().join().expect("no panic");
+    let log = sandbox.path().join("log");
+    let copy = log.clone();
+    let copy = thread::spawn(move || {
+        let mut file = File::create(copy).expect("writable");
+        io::copy(&mut reader, &mut file).expect("readable")
+    });
+    send_requests(&server, 1);
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    copy.join().expect("no panic");
+    let (logged, reported) = logged_and_reported(&log);
+    assert!(reported > 0);
+    assert_eq!(logged + reported, 21);
+}
