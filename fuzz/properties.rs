@@ -15,7 +15,7 @@ use axum::{
 };
 use http_body_util::BodyExt;
 use landing::{
-    server::{AppState, TrustedProxies, router},
+    server::{AppState, SiteFiles, TrustedProxies, router},
     waitlist::{Email, JoinOutcome},
     wire,
 };
@@ -141,7 +141,8 @@ static SITE: LazyLock<TestRouter> = LazyLock::new(|| {
     config.site_root = Some(directory.path().to_owned());
     // Every sign-up is new to this store.
     let list = stub_store(|_| immediate(Ok(JoinOutcome::New)), || immediate(Ok(())));
-    let state = AppState::new(&config, Arc::new(list)).expect("the site's files");
+    let files = SiteFiles::load(&config).expect("the site's files");
+    let state = AppState::new(&config, files, Arc::new(list));
     TestRouter(router(state))
 });
 

@@ -16,7 +16,8 @@
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
 //!
-//! Only for the server: `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
+//! Only for the server: `server_socket` opens the socket, `fd_limit` raises the limit on open files, and
+//! `service_manager` notifies systemd.
 
 mod address;
 mod arguments;
@@ -36,6 +37,7 @@ mod manual;
 mod open_list;
 mod selection;
 mod serve;
+mod server_socket;
 mod service_manager;
 mod show;
 mod stats;

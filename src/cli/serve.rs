@@ -21,6 +21,7 @@ use tokio::{
 use super::{
     control, fd_limit,
     open_list::ServedList,
+    server_socket::ServerSocket,
     service_manager,
     store_location::{StoreArgs, StoreLocation},
     terminal::{
@@ -31,8 +32,8 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, listen, serve},
-    waitlist::Outage,
+    server::{AppState, SiteFiles, serve},
+    waitlist::{Outage, SledWaitlist},
 };
 
 #[derive(clap::Args)]
@@ -47,6 +48,7 @@ pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<
     let store = store.location()?;
     let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
     config.max_connections = fd_limit::raise_for(config.max_connections);
+    check_clock()?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.
     let signals = {
@@ -68,31 +70,17 @@ async fn serve_until_stopped(
     config: Config,
     mut signals: Signals,
 ) -> anyhow::Result<()> {
-    // httpdate, which formats the Date header, panics outside these years.
-    let now = SystemTime::now();
-    if now < UNIX_EPOCH || Timestamp::try_from(now).is_err() {
-        bail!(
-            "the clock of this machine is not between 1970 and 9999; set it, and start the server again"
-        );
-    }
-    let (ServedList { list, outage }, state) =
-        open_unless_stopped(&store, &config, &mut signals).await?;
+    let Opened {
+        served: ServedList { list, outage },
+        state,
+        socket,
+    } = open_unless_stopped(&store, &config, &mut signals).await?;
     let _watchdog = service_manager::start_watchdog(Arc::clone(&list));
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
-    if config.origin.is_none() {
-        tracing::warn!(
-            "--origin is not set: links, previews and the sitemap point to {}; set it to the public URL of this site",
-            copy::ORIGIN
-        );
-    }
-    let listener = listen(config.addr).map_err(|error| {
-        anyhow!(
-            "cannot listen on {}: {error}; stop the process that uses it, or choose another address with --addr",
-            config.addr
-        )
-    })?;
+    warn_of_default_origin(&config);
+    let listener = socket.listen()?;
     let addr = listener.local_addr()?;
     let _control = match &store {
         // The site works without the control socket, so an error is only a warning.
@@ -123,12 +111,32 @@ async fn serve_until_stopped(
     .context("cannot receive signals")
 }
 
+fn check_clock() -> anyhow::Result<()> {
+    // httpdate, which formats the Date header, panics outside these years.
+    let now = SystemTime::now();
+    if now < UNIX_EPOCH || Timestamp::try_from(now).is_err() {
+        bail!(
+            "the clock of this machine is not between 1970 and 9999; set it, and start the server again"
+        );
+    }
+    Ok(())
+}
+
+fn warn_of_default_origin(config: &Config) {
+    if config.origin.is_none() {
+        tracing::warn!(
+            "--origin is not set: links, previews and the sitemap point to {}; set it to the public URL of this site",
+            copy::ORIGIN
+        );
+    }
+}
+
 /// Opens the list and renders the site. Fails if a signal arrives first, and then leaves the list intact.
 async fn open_unless_stopped(
     store: &StoreLocation,
     config: &Config,
     signals: &mut Signals,
-) -> anyhow::Result<(ServedList, AppState)> {
+) -> anyhow::Result<Opened> {
     let (result_sender, mut result) = oneshot::channel();
     let stop = Arc::new(AtomicBool::new(false));
     {
@@ -164,16 +172,45 @@ async fn open_unless_stopped(
 /// Interval of the log line that reports a slow start.
 const OPENING_LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Opens the list, and prepares everything that the first request needs.
+/// Everything that the first request needs.
+struct Opened {
+    served: ServedList,
+    state: AppState,
+    socket: ServerSocket,
+}
+
+/// Opens the list, after the checks that are cheap: a failed start must leave no new list behind.
 fn open(
     store: &StoreLocation,
     config: &Config,
     runtime: &Handle,
     stop: &AtomicBool,
-) -> anyhow::Result<(ServedList, AppState)> {
+) -> anyhow::Result<Opened> {
+    let files = SiteFiles::load(config)?;
+    let socket = match ServerSocket::bind(config.addr) {
+        // The previous server may be stopping. Opening its list waits for that.
+        Err(error) if error.is_address_in_use() && has_list(store) => None,
+        socket => Some(socket?),
+    };
     let served = store.open_to_serve(runtime, stop)?;
-    let state = AppState::new(config, Arc::clone(&served.list))?;
-    Ok((served, state))
+    let socket = match socket {
+        Some(socket) => socket,
+        None => ServerSocket::bind(config.addr)?,
+    };
+    let state = AppState::new(config, files, Arc::clone(&served.list));
+    Ok(Opened {
+        served,
+        state,
+        socket,
+    })
+}
+
+/// Returns whether there is a list in a directory, so that opening it creates nothing.
+fn has_list(store: &StoreLocation) -> bool {
+    match store {
+        StoreLocation::Directory(data) => SledWaitlist::exists_in(data).unwrap_or(false),
+        StoreLocation::Database(_) => false,
+    }
 }
 
 /// Logs the start and the end of each outage of the database.

@@ -133,7 +133,7 @@ pub(super) async fn keep_fresh(state: AppState) {
 
 /// `GET /`.
 pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
-    let landing = if state.is_watching {
+    let landing = if state.files.is_watching() {
         Arc::new(CachedLanding::new(state.current_page(), Compression::Fast))
     } else {
         state.page_cache.landing()
@@ -165,7 +165,7 @@ pub(super) fn render_with_reply(page: Page, reply: FormResult) -> Resource {
 pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Request) -> Response {
     let is_get_or_head = matches!(request.method().as_str(), "GET" | "HEAD");
     let headers = request.headers();
-    let assets = state.assets();
+    let assets = state.files.assets();
     match assets.get(request.uri().path()) {
         Some(file) if is_get_or_head => file.respond(StatusCode::OK, headers),
         // In the format in which axum writes this header for routes.

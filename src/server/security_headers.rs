@@ -4,18 +4,18 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-use crate::page::{Files, Site};
+use super::SiteFiles;
 
 /// Builds the headers that every response gets.
-pub(super) fn build(site: &Site, files: &Files, is_watching: bool) -> HeaderMap {
+pub(super) fn build(files: &SiteFiles) -> HeaderMap {
     let mut headers = HeaderMap::from_iter(
         STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
     );
-    let policy = content_security_policy(&files.inline_css, is_watching);
+    let policy = content_security_policy(&files.assets().files().inline_css, files.is_watching());
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    if site.origin.starts_with("https:") {
+    if files.site().origin.starts_with("https:") {
         headers.insert(
             header::STRICT_TRANSPORT_SECURITY,
             HeaderValue::from_static("max-age=63072000; includeSubDomains"),

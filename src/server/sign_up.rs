@@ -68,7 +68,7 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
         origin_host
             .is_some_and(|origin_host| !host.is_empty() && origin_host.eq_ignore_ascii_case(host))
     });
-    !is_own_host && origin != state.site.origin.as_bytes()
+    !is_own_host && origin != state.files.site().origin.as_bytes()
 }
 
 /// Adds an address to the list. Returns it as parsed.

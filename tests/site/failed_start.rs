@@ -1,13 +1,14 @@
 //! Starts that fail: what they leave behind, and what they print.
 
 use std::{
+    fs,
     net::TcpListener,
     process::{Command, Output, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::process::{Sandbox, landing};
+use crate::process::{Sandbox, ServerProcess, landing, signal, wait_until};
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -35,7 +36,7 @@ fn failing_starts(sandbox: &Sandbox, occupied: &str) -> Vec<(Command, &'static s
         ),
         (
             serve(sandbox, "192.0.2.1:3000", "site"),
-            "Cannot assign requested address (os error 99)",
+            "this machine does not have this address; choose another one with --addr",
         ),
         (
             unusable_store,
@@ -48,6 +49,60 @@ fn occupied_address() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addr = listener.local_addr().expect("a bound socket").to_string();
     (listener, addr)
+}
+
+#[test]
+fn failed_start_creates_no_list() {
+    let sandbox = Sandbox::new();
+    let (_listener, occupied) = occupied_address();
+    for (mut start, message) in failing_starts(&sandbox, &occupied) {
+        let output = start.output().expect("the program runs");
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains(message), "{error}");
+        let names: Vec<_> = fs::read_dir(sandbox.path())
+            .expect("readable")
+            .map(|entry| entry.expect("readable").file_name())
+            .collect();
+        assert_eq!(names, ["site"], "{error}");
+    }
+}
+
+#[test]
+fn failed_start_on_an_address_in_use_keeps_an_existing_list() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.serve().join("ann@example.com"), "201");
+    let (_listener, occupied) = occupied_address();
+    let output = serve(&sandbox, &occupied, "site").output();
+    let output = output.expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let error = stderr(&output);
+    assert!(error.contains("Address already in use"), "{error}");
+    assert_eq!(sandbox.serve().count(), 1);
+}
+
+/// A script may start the new server before the old one has stopped.
+#[test]
+fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
+    let sandbox = Sandbox::new();
+    let mut old = sandbox.serve();
+    assert_eq!(old.join("ann@example.com"), "201");
+    let mut new = serve(&sandbox, &old.addr, "site");
+    let new = new.stderr(Stdio::piped()).spawn();
+    let new = new.expect("the program starts");
+    // It has read the site and tried the address once it waits for the list.
+    wait_until("the new server waits for the list", || {
+        let files = fs::read_dir(format!("/proc/{}/fd", new.id())).expect("Linux");
+        let targets = files.flatten().map(|file| fs::read_link(file.path()));
+        targets
+            .flatten()
+            .any(|target| target == sandbox.path().join("data"))
+    });
+    signal(old.child.id(), "-TERM");
+    assert_eq!(old.wait_for_exit(), Some(0));
+    let new = ServerProcess::from_child(new);
+    assert_eq!(new.addr, old.addr);
+    assert_eq!(new.count(), 1);
 }
 
 /// Checks that standard error is one line of JSON, like those of the log, and returns its message.

@@ -3,7 +3,7 @@
 use std::{future::pending, sync::Arc};
 
 use landing::{
-    server::{AppState, listen, serve},
+    server::{AppState, SiteFiles, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD_ID,
 };
@@ -58,8 +58,10 @@ impl TestSite {
         write_site(&site_root, BUILD_ID);
         let mut config = parse_config(options).expect("valid options");
         config.site_root = Some(site_root);
-        let state = AppState::new(&config, list).expect("complete site files");
-        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let files = SiteFiles::load(&config).expect("complete site files");
+        let state = AppState::new(&config, files, list);
+        let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));
         tokio::spawn(serve(listener, state, async || pending().await));
         let client = Client::builder()

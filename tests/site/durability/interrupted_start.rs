@@ -4,9 +4,11 @@
 //! it at all.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::read_to_string,
-    process::{Output, Stdio},
+    net::TcpListener,
+    process::{Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -48,16 +50,19 @@ fn steps(signal: &'static str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Starts the program with a signal at a step. Without one it would exit after opening the list, because
-/// there are no site files.
+/// Starts the program with a signal at a step. Without one it would exit after opening the list, because the test
+/// listens on its address.
 fn interrupt_start_at(sandbox: &Sandbox, step: &str) -> Output {
-    let [site, away] = ["site", "away"].map(|name| sandbox.path().join(name));
-    fs::rename(&site, &away).expect("permitted");
-    let output = with_fault(sandbox, step)
-        .output()
-        .expect("the program runs");
-    fs::rename(&away, &site).expect("permitted");
-    output
+    let occupied = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = occupied.local_addr().expect("a bound socket").to_string();
+    let free = with_fault(sandbox, step);
+    let mut command = Command::new(free.get_program());
+    command.env_clear().current_dir(sandbox.path());
+    command.args(free.get_args().map(|arg| match arg.to_str() {
+        Some("127.0.0.1:0") => OsStr::new(&addr),
+        _ => arg,
+    }));
+    command.output().expect("the program runs")
 }
 
 /// Checks that the list opens and holds `count` entries. Adds one more, because sled makes fewer calls at the

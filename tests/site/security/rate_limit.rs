@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
 use landing::{
-    server::{AppState, router},
+    server::{AppState, SiteFiles, router},
     waitlist::StoreError,
     wire::BUILD_ID,
 };
@@ -160,7 +160,8 @@ async fn remembers_65536_clients_and_evicts_the_oldest() {
     write_site(directory.path(), BUILD_ID);
     let mut config = parse_config(&["--signups-per-minute=1"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
-    let state = AppState::new(&config, Arc::new(failing_store(StoreError::Busy))).expect("files");
+    let files = SiteFiles::load(&config).expect("complete site files");
+    let state = AppState::new(&config, files, Arc::new(failing_store(StoreError::Busy)));
     let router = router(state);
     let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
     assert_eq!(status(&router, first).await, 415);
