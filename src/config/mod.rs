@@ -37,6 +37,17 @@ pub struct Config {
     ))]
     pub origin: Option<Origin>,
 
+    /// Hosts that browsers must reach by https for two years, if the origin is https: the origin's host, or its
+    /// sub-domains too
+    #[arg(
+        long,
+        env = "LANDING_HSTS",
+        value_name = "HOSTS",
+        value_enum,
+        default_value_t
+    )]
+    pub hsts: Hsts,
+
     /// Name of the product
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
           value_parser = parse_product_name)]
@@ -151,6 +162,18 @@ pub enum ProxyHeader {
     XForwardedFor,
     /// `Forwarded` (RFC 7239).
     Forwarded,
+}
+
+/// The hosts that `Strict-Transport-Security` covers.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub enum Hsts {
+    /// None: the header is not sent.
+    Off,
+    /// The host of the origin.
+    #[default]
+    Host,
+    /// The host of the origin, and all its sub-domains.
+    Subdomains,
 }
 
 /// The format of the log.

@@ -114,7 +114,7 @@ impl AppState {
             page_cache,
             text_files,
             list,
-            security_headers: security_headers::build(&files),
+            security_headers: security_headers::build(&files, config.hsts),
             proxies: TrustedProxies::from_config(config),
             untrusted_proxy_warning: WarningThrottle::default(),
             readiness: health::ReadinessCheck::default(),

@@ -5,9 +5,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
 use super::SiteFiles;
+use crate::config::Hsts;
 
 /// Builds the headers that every response gets.
-pub(super) fn build(files: &SiteFiles) -> HeaderMap {
+pub(super) fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
     let mut headers = HeaderMap::from_iter(
         STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
     );
@@ -15,13 +16,24 @@ pub(super) fn build(files: &SiteFiles) -> HeaderMap {
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    if files.site().origin.starts_with("https:") {
+    if files.site().origin.starts_with("https:")
+        && let Some(hsts) = strict_transport_security(hsts)
+    {
         headers.insert(
             header::STRICT_TRANSPORT_SECURITY,
-            HeaderValue::from_static("max-age=63072000; includeSubDomains"),
+            HeaderValue::from_static(hsts),
         );
     }
     headers
+}
+
+/// Returns a policy for two years, which nobody can take back sooner.
+fn strict_transport_security(hsts: Hsts) -> Option<&'static str> {
+    match hsts {
+        Hsts::Off => None,
+        Hsts::Host => Some("max-age=63072000"),
+        Hsts::Subdomains => Some("max-age=63072000; includeSubDomains"),
+    }
 }
 
 const STATIC_HEADERS: [(HeaderName, &str); 5] = [

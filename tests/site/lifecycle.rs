@@ -253,6 +253,7 @@ fn rejects_invalid_option_values_by_name() {
         ("--shutdown-grace", "1m"),
         ("--log", "xml"),
         ("--log-level", "trace"),
+        ("--hsts", "on"),
     ];
     for (option, value) in invalid {
         let error = parse_config(&[option, value])
