@@ -11,7 +11,7 @@ use axum::{
 use http_body_util::LengthLimitError;
 use hyper::body::Body as _;
 use leptos::server_fn::{axum::get_server_fn_service, error::SERVER_FN_ERROR_HEADER};
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use super::{
     AppState, RequestError,
@@ -32,7 +32,7 @@ pub(super) async fn call_server_function(
         if !has_json_content_type(&parts.headers) {
             return Err(RequestError::NotJson);
         }
-        let bytes = read_body(body).await?;
+        let bytes = read_body(&state, body).await?;
         // serde would accept an array with one string as a struct with one string field.
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(RequestError::MalformedBody(
@@ -78,13 +78,20 @@ pub(super) async fn method_not_allowed() -> RequestError {
 ///
 /// # Errors
 /// [`RequestError::BodyTooLarge`] above [`BODY_MAX_BYTES`], [`RequestError::Timeout`] after
-/// [`BODY_READ_TIMEOUT`], and [`RequestError::MalformedBody`] if the client closes the connection.
-pub(super) async fn read_body(body: Body) -> Result<Bytes, RequestError> {
+/// [`BODY_READ_TIMEOUT`] or a moment after a shutdown has started, and [`RequestError::MalformedBody`] if the client
+/// closes the connection.
+pub(super) async fn read_body(state: &AppState, body: Body) -> Result<Bytes, RequestError> {
     if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
         return Err(RequestError::BodyTooLarge);
     }
-    let body = timeout(BODY_READ_TIMEOUT, to_bytes(body, BODY_MAX_BYTES)).await;
-    body.map_err(|_| RequestError::Timeout)?.map_err(|error| {
+    let body = tokio::select! {
+        // First, because nearly every body arrives with its head. Then the timers are never started.
+        biased;
+        body = to_bytes(body, BODY_MAX_BYTES) => body,
+        () = sleep(BODY_READ_TIMEOUT) => return Err(RequestError::Timeout),
+        () = state.shutdown.read_deadline() => return Err(RequestError::Timeout),
+    };
+    body.map_err(|error| {
         let is_too_large = error
             .source()
             .is_some_and(|source| source.is::<LengthLimitError>());

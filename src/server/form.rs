@@ -75,7 +75,7 @@ async fn process_form(state: &AppState, request: Request) -> Result<(), FormFail
 async fn read_form(state: &AppState, request: Request) -> Result<SignUpForm, RequestError> {
     let (parts, body) = request.into_parts();
     admit(state, &parts)?;
-    let request = Request::from_parts(parts, read_body(body).await?.into());
+    let request = Request::from_parts(parts, read_body(state, body).await?.into());
     let form = axum::Form::<SignUpForm>::from_request(request, &()).await;
     form.map(|axum::Form(form)| form)
         .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))

@@ -59,6 +59,10 @@ pub(super) const PROXY_TIMEOUTS: Timeouts = Timeouts {
 /// How long the open requests of a connection may take once it is being closed.
 pub(super) const GRACEFUL_CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a request may still take to arrive once the server shuts down. A client that stalls must not delay a
+/// restart by the whole `--shutdown-grace`, which is for requests that wait for the store.
+pub(super) const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Maximum number of connections that wait in the kernel to be accepted. `net.core.somaxconn` may lower it. With
 /// tokio's default of 128, one client that reconnected after each rejection made others wait a second for their
 /// next SYN.

@@ -28,6 +28,7 @@
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
 //! | `call` | what a server function shares with its caller |
+//! | `shutdown` | whether the server shuts down |
 //! | `limits` | every size, number and timeout that the owner cannot configure |
 //! | `resource` | responses from memory: encodings, `ETag`, 304, `Cache-Control` |
 //! | `site_files` | what the server knows before it opens the list: the texts and the files of the site |
@@ -54,6 +55,7 @@ mod rate_limit;
 mod resource;
 mod router;
 mod security_headers;
+mod shutdown;
 mod sign_up;
 mod site_files;
 mod text_files;
@@ -94,6 +96,7 @@ pub struct AppStateInner {
     readiness: health::ReadinessCheck,
     sign_up_rate_limit: rate_limit::SignUpRateLimit,
     max_connections: usize,
+    shutdown: shutdown::Shutdown,
     shutdown_grace: Duration,
 }
 
@@ -120,6 +123,7 @@ impl AppState {
             readiness: health::ReadinessCheck::default(),
             sign_up_rate_limit: rate_limit::SignUpRateLimit::per_minute(config.signups_per_minute),
             max_connections: config.max_connections as usize,
+            shutdown: shutdown::Shutdown::default(),
             shutdown_grace: Duration::from_secs(config.shutdown_grace),
             files,
         }))

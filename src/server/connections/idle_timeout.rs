@@ -3,6 +3,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -14,33 +15,29 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
+use super::progress::Progress;
+
 /// A TCP stream whose reads and writes fail after a time without traffic in either direction. When hyper drops it,
-/// it hands the TCP stream back as [`Leftover`].
+/// it hands the TCP stream back.
 pub(super) struct IdleTimeoutStream {
-    stream: Option<(TcpStream, oneshot::Sender<Leftover>)>,
-    has_unanswered_bytes: bool,
+    stream: Option<(TcpStream, oneshot::Sender<TcpStream>)>,
+    progress: Arc<Progress>,
     idle_timeout: Duration,
     /// When the last read or write completed.
     last_activity: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
-/// The TCP stream after hyper is done with it.
-pub(super) struct Leftover {
-    pub(super) stream: TcpStream,
-    /// Whether the client has sent something since the last write.
-    pub(super) has_unanswered_bytes: bool,
-}
-
 impl IdleTimeoutStream {
     pub(super) fn new(
         stream: TcpStream,
+        progress: Arc<Progress>,
         idle_timeout: Duration,
-    ) -> (Self, oneshot::Receiver<Leftover>) {
+    ) -> (Self, oneshot::Receiver<TcpStream>) {
         let (sender, leftover) = oneshot::channel();
         let timed = Self {
             stream: Some((stream, sender)),
-            has_unanswered_bytes: false,
+            progress,
             idle_timeout,
             last_activity: Instant::now(),
             timer: Box::pin(sleep(idle_timeout)),
@@ -76,10 +73,7 @@ impl Drop for IdleTimeoutStream {
     fn drop(&mut self) {
         if let Some((stream, sender)) = self.stream.take() {
             // If the receiver is gone, the stream is closed.
-            let _ = sender.send(Leftover {
-                stream,
-                has_unanswered_bytes: self.has_unanswered_bytes,
-            });
+            let _ = sender.send(stream);
         }
     }
 }
@@ -92,7 +86,9 @@ impl AsyncRead for IdleTimeoutStream {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = self.poll_with_timeout(cx, |stream, cx| stream.poll_read(cx, buf));
-        self.has_unanswered_bytes |= buf.filled().len() > before;
+        if buf.filled().len() > before {
+            self.progress.bytes_received();
+        }
         read
     }
 }
@@ -103,7 +99,7 @@ impl AsyncWrite for IdleTimeoutStream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.has_unanswered_bytes = false;
+        self.progress.bytes_sent();
         self.poll_with_timeout(cx, |stream, cx| stream.poll_write(cx, buf))
     }
 
@@ -112,7 +108,7 @@ impl AsyncWrite for IdleTimeoutStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.has_unanswered_bytes = false;
+        self.progress.bytes_sent();
         self.poll_with_timeout(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
     }
 
@@ -120,7 +116,7 @@ impl AsyncWrite for IdleTimeoutStream {
         true
     }
 
-    // A TCP stream needs no flush, and a flush is not traffic. The receiver of the `Leftover` shuts it down.
+    // A TCP stream needs no flush, and a flush is not traffic. The receiver of the stream shuts it down.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

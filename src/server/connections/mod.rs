@@ -4,10 +4,21 @@
 
 mod connection_limit;
 mod idle_timeout;
+mod progress;
 
-use std::{convert::Infallible, error::Error, future::ready, io, net::SocketAddr, pin::pin};
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{poll_fn, ready},
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
+use futures_util::FutureExt;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -16,7 +27,6 @@ use hyper_util::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, join},
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::watch,
     time::{sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
@@ -31,8 +41,9 @@ use super::{
     },
     middleware, router,
 };
-use connection_limit::ConnectionLimit;
+use connection_limit::{ConnectionLimit, ConnectionPermit};
 use idle_timeout::IdleTimeoutStream;
+use progress::Progress;
 
 /// Reserves an address, without accepting connections yet.
 ///
@@ -62,30 +73,38 @@ pub fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
 pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: impl AsyncFnMut()) {
     let router = router(state.clone());
     let limit = ConnectionLimit::new(state.max_connections);
-    let (shutdown_sender, shutdown) = watch::channel(false);
     let connections = TaskTracker::new();
+    let spawn = |(stream, peer, permit): (TcpStream, SocketAddr, ConnectionPermit)| {
+        let connection = Connection {
+            peer,
+            is_proxy: state.proxies.contains(peer.ip()),
+            router: router.clone(),
+            state: state.clone(),
+            progress: Arc::default(),
+        };
+        connections.spawn(async move {
+            let _permit = permit;
+            connection.serve(stream).await;
+        });
+    };
     let accept_loop = async {
         loop {
-            let (stream, peer, permit) = limit.accept(&listener, state).await;
-            let connection = Connection {
-                peer,
-                is_proxy: state.proxies.contains(peer.ip()),
-                router: router.clone(),
-                state: state.clone(),
-                shutdown: shutdown.clone(),
-            };
-            connections.spawn(async move {
-                let _permit = permit;
-                connection.serve(stream).await;
-            });
+            spawn(limit.accept(&listener, state).await);
         }
     };
     tokio::select! {
         () = accept_loop => {}
         () = stop() => {}
     }
+    // Closing the socket would reset the connections that wait in its queue.
+    for _ in 0..LISTEN_BACKLOG {
+        match limit.accept(&listener, state).now_or_never() {
+            Some(accepted) => spawn(accepted),
+            None => break,
+        }
+    }
     drop(listener);
-    shutdown_sender.send_replace(true);
+    state.shutdown.start();
     connections.close();
     if connections.is_empty() {
         return;
@@ -105,44 +124,55 @@ struct Connection {
     is_proxy: bool,
     router: Router,
     state: AppState,
-    shutdown: watch::Receiver<bool>,
+    progress: Arc<Progress>,
+}
+
+/// How a connection ended.
+enum End {
+    /// hyper is done with it.
+    Done(Result<(), Box<dyn Error + Send + Sync>>),
+    /// The server shuts down, and no complete head has arrived.
+    NoRequest,
+    /// Its open requests took longer than [`GRACEFUL_CLOSE_TIMEOUT`].
+    TimedOut,
 }
 
 impl Connection {
     /// Serves requests until the connection ends, then closes it. Sends the error responses that hyper does not send.
     async fn serve(self, stream: TcpStream) {
-        let state = self.state.clone();
-        let (stream, leftover) = IdleTimeoutStream::new(stream, self.timeouts().idle);
-        let Some(result) = self.run(stream).await else {
-            return;
-        };
+        let (state, progress) = (self.state.clone(), Arc::clone(&self.progress));
+        let is_proxy = self.is_proxy;
+        let (stream, leftover) =
+            IdleTimeoutStream::new(stream, Arc::clone(&progress), self.timeouts().idle);
+        let end = self.run(stream).await;
         let Ok(mut leftover) = leftover.await else {
             return;
         };
-        if let Err(error) = result {
-            let error: Option<&hyper::Error> = error.downcast_ref();
-            let request_error = match error {
+        let request_error = match &end {
+            End::TimedOut => return,
+            End::Done(Ok(())) => None,
+            End::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
                 Some(error) if error.is_parse_version_h2() => Some(RequestError::Http2NotAllowed),
                 // hyper has already responded to other malformed requests: 431 for too large headers, else 400.
                 Some(error) if error.is_parse() => None,
-                Some(error) if error.is_timeout() && leftover.has_unanswered_bytes => {
+                Some(error) if error.is_timeout() && progress.has_unanswered_bytes() => {
                     Some(RequestError::Timeout)
                 }
                 _ => return,
-            };
-            if let Some(request_error) = request_error {
-                send_error(&state, request_error, &mut leftover.stream).await;
-            }
+            },
+            // A proxy may speak HTTP/2, in which this response would be malformed.
+            End::NoRequest if is_proxy || !progress.has_unanswered_bytes() => return,
+            End::NoRequest => Some(RequestError::Timeout),
+        };
+        if let Some(request_error) = request_error {
+            send_error(&state, request_error, &mut leftover).await;
         }
-        linger(leftover.stream).await;
+        linger(leftover).await;
     }
 
     /// Serves requests until the connection ends. At its maximum age, or when the server shuts down, closes it
-    /// gracefully. Returns `None` if that takes longer than [`GRACEFUL_CLOSE_TIMEOUT`].
-    async fn run(
-        mut self,
-        stream: IdleTimeoutStream,
-    ) -> Option<Result<(), Box<dyn Error + Send + Sync>>> {
+    /// gracefully.
+    async fn run(self, stream: IdleTimeoutStream) -> End {
         let Timeouts {
             header_read,
             max_age,
@@ -165,19 +195,50 @@ impl Connection {
             http = http.http1_only();
         }
         let service = service_fn(|request: Request<Incoming>| {
+            let in_progress = self.progress.start_request(request.version());
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(self.peer));
-            self.router.clone().call(request)
+            let response = self.router.clone().call(request);
+            async move {
+                let _in_progress = in_progress;
+                response.await
+            }
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             biased;
-            result = &mut connection => return Some(result),
-            _ = self.shutdown.wait_for(|is_shutdown| *is_shutdown) => {}
+            result = &mut connection => return End::Done(result),
+            () = self.state.shutdown.started() => {
+                if let Some(end) = self.finish_head(connection.as_mut()).await {
+                    return end;
+                }
+            }
             () = sleep(max_age) => {}
         }
         connection.as_mut().graceful_shutdown();
-        timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await.ok()
+        match timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await {
+            Ok(result) => End::Done(result),
+            Err(_) => End::TimedOut,
+        }
+    }
+
+    /// If the head of a request is arriving, waits for it until the read deadline of the shutdown. hyper's graceful
+    /// shutdown would drop it. Returns `None` if no head is arriving any more.
+    async fn finish_head(
+        &self,
+        mut connection: Pin<&mut impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>>>,
+    ) -> Option<End> {
+        let mut deadline = pin!(self.state.shutdown.read_deadline());
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+                return Poll::Ready(Some(End::Done(result)));
+            }
+            if !self.progress.is_request_arriving() {
+                return Poll::Ready(None);
+            }
+            deadline.as_mut().poll(cx).map(|()| Some(End::NoRequest))
+        })
+        .await
     }
 
     fn timeouts(&self) -> Timeouts {

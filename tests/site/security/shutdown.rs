@@ -5,6 +5,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     net::TcpStream,
     os::unix::net::UnixDatagram,
+    process::Command,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
@@ -126,9 +127,155 @@ fn aborts_requests_after_the_grace_period_and_logs_it() {
     );
 }
 
+/// Longer than [`TEST_TIMEOUT`](crate::process::TEST_TIMEOUT): a test that waits for the grace period fails.
+const ENDLESS_GRACE: &str = "--shutdown-grace=3600";
+
+#[test]
+fn stalled_body_gets_408_and_does_not_hold_the_shutdown() {
+    let (mut server, stream, _sandbox) = server_with_open_request(&[ENDLESS_GRACE]);
+    server.signal("-TERM");
+    let response = io::read_to_string(stream).expect("no reset");
+    assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let log = server.log_without_requests().join("\n");
+    assert!(!log.contains("cut off"), "{log}");
+}
+
+#[test]
+fn stalled_head_gets_408_and_does_not_hold_the_shutdown() {
+    for is_first_request in [true, false] {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command();
+        command.arg(ENDLESS_GRACE);
+        let mut server = ServerProcess::start(command);
+        let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
+        if !is_first_request {
+            write!(stream, "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n").expect("it reads");
+            let mut response = Vec::new();
+            while !response.ends_with(b"\r\n\r\nOK") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).expect("a response");
+                response.extend(byte);
+            }
+        }
+        write!(stream, "GET /healthz HTTP/1.1\r\nHo").expect("the server reads");
+        server.count();
+        server.signal("-TERM");
+        let response = io::read_to_string(stream).expect("no reset");
+        assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+        assert_eq!(server.wait_for_exit(), Some(0));
+    }
+}
+
+#[test]
+fn new_connection_without_a_request_does_not_hold_the_shutdown() {
+    for options in [&[][..], &["--trusted-proxies=127.0.0.1"]] {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command();
+        command.args(options).arg(ENDLESS_GRACE);
+        let mut server = ServerProcess::start(command);
+        let _silent = TcpStream::connect(&server.addr).expect("the server listens");
+        server.count();
+        server.signal("-TERM");
+        assert_eq!(server.wait_for_exit(), Some(0));
+    }
+}
+
+#[test]
+fn request_on_a_new_connection_is_served_during_the_shutdown() {
+    for options in [&[][..], &["--trusted-proxies=127.0.0.1"]] {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command();
+        command.args(options).arg(ENDLESS_GRACE);
+        let mut server = ServerProcess::start(command);
+        let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
+        // The server has accepted this connection once it responds on a later one.
+        server.count();
+        server.signal("-TERM");
+        wait_until("the server no longer listens", || {
+            TcpStream::connect(&server.addr).is_err()
+        });
+        let request = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let response = io::read_to_string(stream).expect("no reset");
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        assert_eq!(server.wait_for_exit(), Some(0));
+    }
+}
+
+/// While the process is stopped, connections wait in the kernel's queue.
+#[test]
+fn connection_in_the_queue_of_the_socket_is_served() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve();
+    server.signal("-STOP");
+    let streams: Vec<_> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
+            let request = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
+            stream.write_all(request.as_bytes()).expect("open");
+            stream
+        })
+        .collect();
+    server.signal("-TERM");
+    server.signal("-CONT");
+    for stream in streams {
+        let response = io::read_to_string(stream).expect("no reset");
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    }
+    assert_eq!(server.wait_for_exit(), Some(0));
+}
+
+/// The first sync takes six seconds, longer than a request may take to arrive during a shutdown.
+#[cfg(target_os = "linux")]
+#[test]
+fn sign_up_that_waits_for_the_store_is_finished() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
+    let mut strace = Command::new("strace");
+    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
+    strace.args(["-e", "trace=fdatasync", "-e"]);
+    strace.args([
+        "inject=fdatasync:delay_enter=6000000:when=1",
+        env!("CARGO_BIN_EXE_landing"),
+    ]);
+    let mut command = sandbox.wrapped_command(strace);
+    command.arg(ENDLESS_GRACE);
+    let mut server = ServerProcess::start(command);
+    let body = r#"{"email":"ann@example.com"}"#;
+    let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
+    write!(
+        stream,
+        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("the server reads");
+    server.count();
+    server.signal("-TERM");
+    let response = io::read_to_string(stream).expect("no reset");
+    assert!(response.starts_with("HTTP/1.1 201 "), "{response}");
+    assert_eq!(server.wait_for_exit(), Some(0));
+}
+
+/// Starts a server with a client that reads no responses.
+fn server_with_unread_responses(options: &[&str]) -> (ServerProcess, TcpStream, Sandbox) {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(options);
+    let server = ServerProcess::start(command);
+    let stream = TcpStream::connect(&server.addr).expect("the server listens");
+    let requests = "GET / HTTP/1.1\r\nHost: site\r\n\r\n".repeat(100);
+    stream.set_nonblocking(true).expect("a socket");
+    wait_until("the server reads no more requests", || {
+        (&stream).write(requests.as_bytes()).is_err()
+    });
+    (server, stream, sandbox)
+}
+
 #[test]
 fn second_signal_skips_the_grace_period() {
-    let (mut server, _stream, _sandbox) = server_with_open_request(&["--shutdown-grace=3600"]);
+    let (mut server, _stream, _sandbox) = server_with_unread_responses(&[ENDLESS_GRACE]);
     server.signal("-INT");
     // The server handles the first signal before the second arrives.
     wait_until("the server no longer listens", || {
