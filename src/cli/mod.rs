@@ -16,7 +16,7 @@
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
 //!
-//! Only for the server: `server_socket` opens the socket, `fd_limit` raises the limit on open files, and
+//! Only for the server: `server_socket` opens or inherits the socket, `fd_limit` raises the limit on open files, and
 //! `service_manager` notifies systemd.
 
 mod address;

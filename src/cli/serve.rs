@@ -45,8 +45,11 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<()> {
+    // Before a thread starts.
+    let inherited = ServerSocket::inherit();
     let store = store.location()?;
     let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
+    let inherited = inherited?;
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
@@ -56,7 +59,7 @@ pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<
         Signals::new().context("cannot receive signals")?
     };
     let is_database = matches!(store, StoreLocation::Database(_));
-    let result = runtime.block_on(serve_until_stopped(store, config, signals));
+    let result = runtime.block_on(serve_until_stopped(store, config, inherited, signals));
     if is_database {
         // Without waiting for a thread that resolves a host name, which nothing can stop.
         runtime.shutdown_background();
@@ -68,18 +71,20 @@ pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<
 async fn serve_until_stopped(
     store: StoreLocation,
     config: Config,
+    inherited: Option<ServerSocket>,
     mut signals: Signals,
 ) -> anyhow::Result<()> {
     let Opened {
         served: ServedList { list, outage },
         state,
         socket,
-    } = open_unless_stopped(&store, &config, &mut signals).await?;
+    } = open_unless_stopped(&store, &config, inherited, &mut signals).await?;
     let _watchdog = service_manager::start_watchdog(Arc::clone(&list));
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
     warn_of_default_origin(&config);
+    let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
     let addr = listener.local_addr()?;
     let _control = match &store {
@@ -97,6 +102,9 @@ async fn serve_until_stopped(
         // Commands connect to the database directly.
         StoreLocation::Database(_) => None,
     };
+    if is_inherited {
+        tracing::info!("using the socket of the service manager; --addr is ignored");
+    }
     tracing::info!("serving on http://{addr}, the waitlist in {store}");
     service_manager::notify(NotifyState::Ready);
     serve(listener, state, async || {
@@ -135,6 +143,7 @@ fn warn_of_default_origin(config: &Config) {
 async fn open_unless_stopped(
     store: &StoreLocation,
     config: &Config,
+    inherited: Option<ServerSocket>,
     signals: &mut Signals,
 ) -> anyhow::Result<Opened> {
     let (result_sender, mut result) = oneshot::channel();
@@ -143,7 +152,9 @@ async fn open_unless_stopped(
         let (store, config) = (store.clone(), config.clone());
         let (runtime, stop) = (Handle::current(), Arc::clone(&stop));
         // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
-        thread::spawn(move || result_sender.send(open(&store, &config, &runtime, &stop)));
+        thread::spawn(move || {
+            result_sender.send(open(&store, &config, inherited, &runtime, &stop))
+        });
     }
     let mut report = interval(OPENING_LOG_INTERVAL);
     report.tick().await;
@@ -183,11 +194,13 @@ struct Opened {
 fn open(
     store: &StoreLocation,
     config: &Config,
+    inherited: Option<ServerSocket>,
     runtime: &Handle,
     stop: &AtomicBool,
 ) -> anyhow::Result<Opened> {
     let files = SiteFiles::load(config)?;
-    let socket = match ServerSocket::bind(config.addr) {
+    let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
+    let socket = match bound {
         // The previous server may be stopping. Opening its list waits for that.
         Err(error) if error.is_address_in_use() && has_list(store) => None,
         socket => Some(socket?),

@@ -1,7 +1,16 @@
-//! The socket of the server.
+//! The socket of the server: bound to `--addr`, or inherited from the service manager.
+//!
+//! systemd can keep the socket open while the program restarts (`LISTEN_FDS`, sd_listen_fds(3)). New connections then
+//! wait in the kernel's queue, and no visitor notices the restart.
 
-use std::{io, net::SocketAddr};
+use std::{
+    io,
+    net::{SocketAddr, TcpStream},
+    os::fd::OwnedFd,
+};
 
+use listenfd::ListenFd;
+use rustix::net::sockopt::socket_acceptconn;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -10,6 +19,7 @@ use crate::server::{bind, listen};
 /// A socket that does not accept connections yet.
 pub(super) struct ServerSocket {
     socket: TcpSocket,
+    is_inherited: bool,
     addr: SocketAddr,
 }
 
@@ -18,6 +28,15 @@ pub(super) struct ServerSocket {
 pub(super) enum SocketError {
     #[error("cannot listen on {addr}: {error}; {advice}", advice = advice(.error))]
     Unavailable { addr: SocketAddr, error: io::Error },
+    #[error(
+        "cannot use the socket of the service manager: {0}; check the .socket unit, or start the program without \
+         LISTEN_FDS"
+    )]
+    Inherited(io::Error),
+    #[error(
+        "the service manager passes {0} sockets, and the server uses one; keep one ListenStream= in the .socket unit"
+    )]
+    TooMany(usize),
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -38,19 +57,63 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl SocketError {
     pub(super) fn is_address_in_use(&self) -> bool {
-        let Self::Unavailable { error, .. } = self;
-        error.kind() == io::ErrorKind::AddrInUse
+        matches!(self, Self::Unavailable { error, .. } if error.kind() == io::ErrorKind::AddrInUse)
     }
 }
 
 impl ServerSocket {
+    /// Takes over the socket of the service manager, if it passes one to this process. Call it before any thread
+    /// starts, because it changes the environment.
+    ///
+    /// # Errors
+    /// [`SocketError`].
+    pub(super) fn inherit() -> Result<Option<Self>, SocketError> {
+        // listenfd ignores malformed variables, so they are checked here.
+        let count = sd_notify::listen_fds()
+            .map_err(SocketError::Inherited)?
+            .len();
+        match count {
+            0 => return Ok(None),
+            1 => {}
+            more => return Err(SocketError::TooMany(more)),
+        }
+        let listener = ListenFd::from_env().take_tcp_listener(0);
+        let Some(listener) = listener.map_err(SocketError::Inherited)? else {
+            return Ok(None);
+        };
+        // `Accept=yes` in the .socket unit passes connections.
+        if !socket_acceptconn(&listener).map_err(|error| SocketError::Inherited(error.into()))? {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "fd 3 does not listen");
+            return Err(SocketError::Inherited(error));
+        }
+        let addr = listener.local_addr().map_err(SocketError::Inherited)?;
+        let nonblocking = listener.set_nonblocking(true);
+        nonblocking.map_err(SocketError::Inherited)?;
+        // As a stream, because tokio offers no other conversion. It listens already; `listen` sets the length of its
+        // queue.
+        let socket = TcpSocket::from_std_stream(TcpStream::from(OwnedFd::from(listener)));
+        Ok(Some(Self {
+            socket,
+            is_inherited: true,
+            addr,
+        }))
+    }
+
     /// Reserves an address.
     ///
     /// # Errors
     /// [`SocketError`].
     pub(super) fn bind(addr: SocketAddr) -> Result<Self, SocketError> {
         let socket = bind(addr).map_err(|error| SocketError::Unavailable { addr, error })?;
-        Ok(Self { socket, addr })
+        Ok(Self {
+            socket,
+            is_inherited: false,
+            addr,
+        })
+    }
+
+    pub(super) fn is_inherited(&self) -> bool {
+        self.is_inherited
     }
 
     /// Starts to accept connections. Needs a runtime.
@@ -58,7 +121,14 @@ impl ServerSocket {
     /// # Errors
     /// [`SocketError`], for example if another process listens on the address by now.
     pub(super) fn listen(self) -> Result<TcpListener, SocketError> {
-        let Self { socket, addr } = self;
-        listen(socket).map_err(|error| SocketError::Unavailable { addr, error })
+        let Self {
+            socket,
+            is_inherited,
+            addr,
+        } = self;
+        listen(socket).map_err(|error| match is_inherited {
+            true => SocketError::Inherited(error),
+            false => SocketError::Unavailable { addr, error },
+        })
     }
 }

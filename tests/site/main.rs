@@ -30,6 +30,8 @@ mod process;
 #[cfg(target_os = "linux")]
 mod reverse_proxies;
 mod security;
+#[cfg(target_os = "linux")]
+mod socket_activation;
 mod store;
 mod style_sheets;
 mod test_site;
