@@ -16,8 +16,8 @@
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
 //!
-//! Only for the server: `server_socket` opens or inherits the socket, `fd_limit` raises the limit on open files, and
-//! `service_manager` notifies systemd.
+//! Only for the server: `serve_check` checks what a start needs, `server_socket` opens or inherits the socket,
+//! `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
 
 mod address;
 mod arguments;
@@ -37,6 +37,7 @@ mod manual;
 mod open_list;
 mod selection;
 mod serve;
+mod serve_check;
 mod server_socket;
 mod service_manager;
 mod show;

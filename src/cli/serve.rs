@@ -21,6 +21,7 @@ use tokio::{
 use super::{
     control, fd_limit,
     open_list::ServedList,
+    serve_check,
     server_socket::ServerSocket,
     service_manager,
     store_location::{StoreArgs, StoreLocation},
@@ -38,13 +39,22 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(super) struct ServeArgs {
+    /// Check the settings, the site's files, the waitlist and the address, print them, and exit without serving
+    #[arg(long)]
+    check: bool,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     config: Config,
 }
 
-pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<()> {
+pub(super) fn run(
+    ServeArgs {
+        check,
+        store,
+        mut config,
+    }: ServeArgs,
+) -> anyhow::Result<()> {
     // Before a thread starts.
     let inherited = ServerSocket::inherit();
     let store = store.location()?;
@@ -52,6 +62,10 @@ pub(super) fn run(ServeArgs { store, mut config }: ServeArgs) -> anyhow::Result<
     let inherited = inherited?;
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;
+    if check {
+        warn_of_default_origin(&config);
+        return serve_check::run(&store, &config, inherited);
+    }
     let runtime = Runtime::new().context("cannot start the runtime")?;
     // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.
     let signals = {

@@ -19,6 +19,8 @@ mod import_status_columns;
 mod import_unsubscribed;
 mod interruption;
 mod list;
+#[cfg(target_os = "linux")]
+mod serve_check;
 mod show_and_correct;
 mod stats;
 mod usage;
