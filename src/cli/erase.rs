@@ -32,7 +32,8 @@ pub(super) struct EraseArgs {
     /// Addresses to erase, in any spelling
     #[arg(required_unless_present = "file", value_name = "EMAIL", value_parser = parse_listed_address)]
     emails: Vec<Email>,
-    /// File with addresses, one per line or in a column of a CSV file; - is standard input
+    /// File of people to erase, whatever its other columns say: one address per line, or a CSV file with a column of
+    /// addresses; - is standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Print who would be erased, and change nothing

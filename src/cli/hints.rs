@@ -71,7 +71,11 @@ pub(super) fn add_hint(mut error: clap::Error) -> clap::Error {
     };
     if let Some(hint) = words.filter_map(find).next() {
         // The similar names that clap suggests would lead astray.
-        for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
+        for kind in [
+            ContextKind::SuggestedArg,
+            ContextKind::SuggestedSubcommand,
+            ContextKind::Usage,
+        ] {
             error.remove(kind);
         }
         let hint = ContextValue::StyledStrs(vec![hint.into()]);

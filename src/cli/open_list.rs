@@ -98,8 +98,7 @@ impl StoreLocation {
                 let opened = open_copy(data, &copy).map_err(|_| full)?;
                 let _ = writeln!(
                     io::stderr(),
-                    "landing: the disk of {self} is full; reading a copy in {}",
-                    copy.display()
+                    "landing: the disk of {self} is full; reading a copy in memory"
                 );
                 Ok(opened)
             }

@@ -38,7 +38,7 @@ impl SelectionArgs {
             && until <= since
         {
             bail!(
-                "no time is since {} and until {}; swap --since and --until",
+                "no time is since {} and until {}; choose an earlier --since or a later --until",
                 rfc3339(since),
                 rfc3339(until)
             );

@@ -25,6 +25,9 @@ pub(super) enum WaitlistHandle {
     Remote(ControlClient),
 }
 
+/// Maximum number of addresses in a request to erase. A store must reply to a request within its timeout.
+const ERASE_BATCH_MAX: usize = 4096;
+
 /// The selected entries of a list.
 pub(super) struct SelectedEntries {
     /// Number of selected entries.
@@ -76,7 +79,13 @@ impl WaitlistHandle {
     /// Erases addresses. Returns, for each, whether it was on the list.
     pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
         match self {
-            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.erase(emails))?),
+            Self::Local { list, runtime, .. } => {
+                let mut erased = Vec::with_capacity(emails.len());
+                for emails in emails.chunks(ERASE_BATCH_MAX) {
+                    erased.extend(runtime.block_on(list.erase(emails))?);
+                }
+                Ok(erased)
+            }
             Self::Remote(client) => client.erase(emails),
         }
     }

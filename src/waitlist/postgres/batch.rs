@@ -56,6 +56,8 @@ pub(super) struct Batch {
     outcomes: Vec<Result<JoinOutcome, StoreError>>,
     /// The addresses to erase that were on the list.
     present: HashSet<String>,
+    /// The sign-ups that an attempt to erase named, with their addresses, until their fate is known.
+    erasing: HashMap<Uuid, String>,
     /// Whether an erasure was committed.
     has_erased: bool,
     /// The id of the sign-up to correct, once it was found. An interrupted attempt may have corrected it.
@@ -109,6 +111,7 @@ impl Batch {
             outcomes: vec![Err(StoreError::Stopped); sign_ups.len()],
             sign_ups,
             present: HashSet::new(),
+            erasing: HashMap::new(),
             has_erased: false,
             correcting: None,
             corrected: None,
@@ -298,7 +301,6 @@ impl Batch {
         }
         let keys: Vec<_> = keys.into_iter().collect();
         for _ in 0..ERASE_ROUNDS_MAX {
-            // Looked up before each attempt, because an interrupted attempt does not report which entries it erased.
             let rows = writer.query(sql::FIND_LISTED, &[&keys]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             let is_last = ids.is_empty() && self.has_erased;
@@ -306,11 +308,24 @@ impl Batch {
                 break;
             }
             let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
-            self.present.extend(addresses);
+            self.erasing.extend(ids.iter().copied().zip(addresses));
             // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that
             // is found afterwards is a new sign-up.
-            writer.erase(&keys, &ids).await?;
+            for id in writer.erase(&keys, &ids).await? {
+                self.present.extend(self.erasing.remove(&id));
+            }
             self.has_erased = true;
+        }
+        if !self.erasing.is_empty() {
+            // An interrupted attempt does not report which entries it erased. Another client may have corrected some:
+            // these are still listed, under another address.
+            let ids: Vec<_> = self.erasing.keys().copied().collect();
+            let rows = writer.query(sql::FIND_IDS, &[&ids]).await?;
+            for id in column::<Uuid>(&rows, 0)? {
+                self.erasing.remove(&id);
+            }
+            self.present
+                .extend(self.erasing.drain().map(|(_, address)| address));
         }
         Ok(())
     }
@@ -353,22 +368,27 @@ impl Batch {
                 }
                 (Some(_), _) => None,
             };
-            let Some(id) = old_id.filter(|_| self.corrected.is_none()) else {
+            let (None, Some(id)) = (&self.corrected, old_id) else {
                 return Ok(());
             };
             self.correcting = Some(id);
-            self.corrected = match writer
-                .correct((old_key, id), (new_key, new.as_typed()))
-                .await
-            {
+            let new_address = (new_key, new.as_typed());
+            match writer.correct((old_key, id), new_address).await {
                 // Somebody may have signed up with the new address since it was looked up.
-                Err(Failure::RowRejected(reason)) => Some(Err(StoreError::Database(reason.into()))),
-                corrected => {
-                    corrected?;
+                Err(Failure::RowRejected(reason)) => {
+                    self.corrected = Some(Err(StoreError::Database(reason.into())));
+                }
+                // Another client has changed the entry since it was looked up.
+                Ok(false) => {
+                    let reason = "other clients change the same entry";
+                    self.corrected = Some(Err(StoreError::Database(reason.into())));
+                }
+                Ok(true) => {
                     self.corrected = Some(Ok(CorrectOutcome::Corrected));
                     return Ok(());
                 }
-            };
+                Err(failure) => return Err(failure),
+            }
         }
         Ok(())
     }

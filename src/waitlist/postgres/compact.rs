@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use thiserror::Error;
 use tokio::{
     runtime::Handle,
     sync::oneshot,
     time::{sleep, timeout},
 };
+use tokio_postgres::error::SqlState;
 
 use super::{
     super::{error::StoreError, store::Compaction, store_panic::store_task},
@@ -41,41 +43,98 @@ pub(super) fn compact(
     Ok(compacted?)
 }
 
-async fn compact_table(connector: &Connector) -> Result<Compaction, Failure> {
+async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError> {
     let mut connection = connector.connect().await?;
-    let bytes_before = table_size(&mut connection).await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
     connection.execute(sql::BRIEF_LOCKS).await?;
-    let statement = connection.qualify(sql::COMPACT);
+    let (bytes_before, old_file) = table_file(&mut connection).await?;
     for attempt in 1.. {
-        let compacted = connection.client().batch_execute(&statement);
-        match timeout(COMPACT_TIMEOUT, compacted).await {
-            Ok(Ok(())) => break,
-            Ok(Err(error)) if attempt < ATTEMPTS_MAX && is_locked(&error) => {
-                sleep(RETRY_INTERVAL).await;
-            }
-            Ok(Err(error)) => return Err(Failure::from(&error)),
-            Err(_) => {
-                let reason = format!("no response in {} seconds", COMPACT_TIMEOUT.as_secs());
-                return Err(database_failure(FailureKind::NoResponse, reason));
-            }
+        let has_attempts_left = attempt < ATTEMPTS_MAX;
+        match vacuum(&mut connection).await {
+            Err(error) if has_attempts_left && error.is_locked() => {}
+            Err(error) => return Err(error),
+            Ok(()) => match connection.notices().unremovable_rows() {
+                0 => break,
+                _ if has_attempts_left => {}
+                rows => return Err(CompactError::OldTransaction(rows)),
+            },
         }
+        sleep(RETRY_INTERVAL).await;
+    }
+    let (bytes_after, file) = table_file(&mut connection).await?;
+    if file == old_file {
+        return Err(CompactError::NotOwner);
     }
     Ok(Compaction {
         bytes_before,
-        bytes_after: table_size(&mut connection).await?,
+        bytes_after,
     })
 }
 
-/// Returns the size of the table, in bytes, or 0 if it is empty.
-async fn table_size(connection: &mut Connection) -> Result<u64, Failure> {
-    let Some(row) = connection.query_opt(sql::TABLE_SIZE, &[]).await? else {
-        return Ok(0);
-    };
-    let size: i64 = row.try_get(0).map_err(|error| Failure::from(&error))?;
-    Ok(size.unsigned_abs())
+/// Rewrites the table. Does nothing, without an error, if the user does not own it.
+async fn vacuum(connection: &mut Connection) -> Result<(), CompactError> {
+    let statement = connection.qualify(sql::COMPACT);
+    let vacuumed = connection.client().batch_execute(&statement);
+    match timeout(COMPACT_TIMEOUT, vacuumed).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+            Err(CompactError::Locked)
+        }
+        Ok(Err(error)) => Err(Failure::from(&error).into()),
+        Err(_) => {
+            let reason = format!("no response in {} seconds", COMPACT_TIMEOUT.as_secs());
+            Err(database_failure(FailureKind::NoResponse, reason).into())
+        }
+    }
 }
 
-fn is_locked(error: &tokio_postgres::Error) -> bool {
-    error.code() == Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE)
+/// Returns the size of the table with its indexes, in bytes, and the number of its file.
+async fn table_file(connection: &mut Connection) -> Result<(u64, i64), CompactError> {
+    let table = connection.qualify(sql::ENTRIES_TABLE);
+    let row = connection.query_opt(sql::TABLE_FILE, &[&table]).await?;
+    let row = row.ok_or(Failure::StaleSlot)?;
+    let column = |at| {
+        row.try_get::<_, i64>(at)
+            .map_err(|error| Failure::from(&error))
+    };
+    Ok((column(0)?.unsigned_abs(), column(1)?))
+}
+
+/// Why a table was not compacted.
+#[derive(Debug, Error)]
+enum CompactError {
+    #[error("another session has locked the table; end that session, or wait until it is done")]
+    Locked,
+    #[error(
+        "a transaction that began earlier may still read {0} erased rows, so the database keeps them; end that \
+         transaction, see pg_stat_activity"
+    )]
+    OldTransaction(u64),
+    #[error(
+        "the user of the database does not own the table waitlist_entries; compact as its owner"
+    )]
+    NotOwner,
+    #[error("the database failed")]
+    Failed(Failure),
+}
+
+impl CompactError {
+    fn is_locked(&self) -> bool {
+        matches!(self, Self::Locked)
+    }
+}
+
+impl From<Failure> for CompactError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<CompactError> for StoreError {
+    fn from(error: CompactError) -> Self {
+        match error {
+            CompactError::Failed(failure) => failure.into(),
+            error => Self::NotCompacted(error.to_string().into()),
+        }
+    }
 }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -18,6 +15,7 @@ use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
     hosts::{Address, Hosts},
+    notices::Notices,
     sql::Schema,
 };
 
@@ -32,8 +30,7 @@ pub(super) struct Connection {
     /// The task that exchanges the messages. It runs until the database has responded to the last statement.
     driver: AbortHandle,
     prepared: HashMap<&'static str, Statement>,
-    /// Whether a commit did not wait for its standby.
-    skipped_standby: Arc<AtomicBool>,
+    notices: Arc<Notices>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
     /// The address of the server.
@@ -46,7 +43,7 @@ impl Connection {
     pub(super) fn new(
         client: Client,
         driver: AbortHandle,
-        skipped_standby: Arc<AtomicBool>,
+        notices: Arc<Notices>,
         schema: Arc<OnceLock<Schema>>,
         address: Address,
         hosts: Arc<Hosts>,
@@ -55,7 +52,7 @@ impl Connection {
             client,
             driver,
             prepared: HashMap::new(),
-            skipped_standby,
+            notices,
             has_failed: false,
             schema,
             address,
@@ -127,6 +124,10 @@ impl Connection {
         &mut self.client
     }
 
+    pub(super) fn notices(&self) -> &Notices {
+        &self.notices
+    }
+
     /// Closes the connection at once, and discards the rest of the response.
     pub(super) fn close(self) {
         self.driver.abort();
@@ -147,7 +148,7 @@ impl Connection {
         done: Result<Result<T, Error>, Elapsed>,
     ) -> Result<T, Failure> {
         let failure = match done {
-            Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {
+            Ok(Ok(_)) if self.notices.has_skipped_standby() => {
                 let reason = "the wait for the standby was cancelled";
                 database_failure(FailureKind::Disconnected, reason.into())
             }

@@ -6,10 +6,7 @@ use std::{
     future::poll_fn,
     io,
     net::IpAddr,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use tokio::{
@@ -20,7 +17,6 @@ use tokio::{
 use tokio_postgres::{
     AsyncMessage, Error,
     config::{Host, SslMode},
-    error::DbError,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 use uuid::Uuid;
@@ -29,6 +25,7 @@ use super::{
     connection::Connection,
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
     hosts::{Address, Hosts},
+    notices::Notices,
     sql::{self, Schema},
     tls::TlsError,
     url::{DatabaseUrl, Target},
@@ -220,13 +217,12 @@ impl Connector {
         );
         async move {
             let (client, mut connection) = config.connect(tls).await?;
-            let skipped_standby = Arc::new(AtomicBool::new(false));
-            let skipped = Arc::clone(&skipped_standby);
+            let notices = Arc::new(Notices::default());
+            let received = Arc::clone(&notices);
             let driver = tokio::spawn(async move {
                 while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                    if matches!(message, AsyncMessage::Notice(notice) if has_skipped_standby(&notice))
-                    {
-                        skipped.store(true, Ordering::SeqCst);
+                    if let AsyncMessage::Notice(notice) = message {
+                        received.record(&notice);
                     }
                 }
                 drop(permit);
@@ -236,22 +232,13 @@ impl Connector {
             Ok(Connection::new(
                 client,
                 driver,
-                skipped_standby,
+                notices,
                 schema,
                 (at, ip),
                 hosts,
             ))
         }
     }
-}
-
-/// Returns whether a commit became visible before the standby had it, because the wait was cancelled or terminated. The
-/// message depends on the language of the server, but the name of the function does not.
-fn has_skipped_standby(notice: &DbError) -> bool {
-    notice.routine() == Some("SyncRepWaitForLSN")
-        || notice
-            .message()
-            .contains("wait for synchronous replication")
 }
 
 /// Returns whether the driver rejected a server that is not `read-write`.

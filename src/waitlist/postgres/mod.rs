@@ -2,7 +2,7 @@
 //!
 //! - `url`, `tls`: the URL of a database and its TLS options.
 //! - `connector`, `hosts`: open connections to the hosts of a URL.
-//! - `connection`: a connection, with a timeout for each statement.
+//! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
 //! - `sql`, `schema`: the statements, and the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `committer`, `batch`, `writer`: commit sign-ups and erasures in batches.
@@ -20,6 +20,7 @@ mod connector;
 mod entries;
 mod error;
 mod hosts;
+mod notices;
 mod open;
 mod open_error;
 mod recount;

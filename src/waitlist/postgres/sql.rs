@@ -180,7 +180,12 @@ pub(super) const ERASE: &str = "
     SELECT
         (SELECT entries FROM counted WHERE slot = $3),
         (SELECT epoch FROM counted WHERE slot = $3),
+        ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+
+/// Returns which of these sign-ups are listed, under whatever address. There is no index on the ids.
+pub(super) const FIND_IDS: &str =
+    "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";
 
 /// Gives the sign-up with key $3 and id $4 the key $1 and the address $2, and raises the epochs of all slots like
 /// [`ERASE`]. So a sign-up that was sent before never adds the old address again. Late, or twice: the sign-up has
@@ -192,21 +197,24 @@ pub(super) const CORRECT: &str = "
         RETURNING id
     ), counted AS (
         UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = entries + 0 * (SELECT count(*) FROM corrected)
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
         RETURNING slot, entries, epoch
     )
     SELECT
         (SELECT entries FROM counted WHERE slot = $5),
         (SELECT epoch FROM counted WHERE slot = $5),
+        ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
 /// Rewrites the table, without the rows that were erased or updated. It locks the table meanwhile.
-pub(super) const COMPACT: &str = "VACUUM (FULL, ANALYZE) {schema}.waitlist_entries";
+pub(super) const COMPACT: &str = "VACUUM (FULL, VERBOSE) {schema}.waitlist_entries";
 
-/// Returns the size of the table with its indexes, in bytes. Without an entry it returns no row.
-pub(super) const TABLE_SIZE: &str = "
-    SELECT pg_total_relation_size(tableoid) FROM {schema}.waitlist_entries LIMIT 1";
+/// Returns the size of the table with name $1 and its indexes, in bytes, and the number of its file.
+pub(super) const TABLE_FILE: &str = "
+    SELECT pg_total_relation_size(to_regclass($1)), pg_relation_filenode(to_regclass($1))::bigint";
+
+/// The name of the table, for [`TABLE_FILE`].
+pub(super) const ENTRIES_TABLE: &str = "{schema}.waitlist_entries";
 
 /// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,

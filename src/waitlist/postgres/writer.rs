@@ -116,13 +116,17 @@ impl Writer {
         row.map_or(Ok(()), |row| self.update_slot(&row))
     }
 
-    /// Erases sign-ups, by key and id.
-    pub(super) async fn erase(&mut self, keys: &[Vec<u8>], ids: &[Uuid]) -> Result<(), Failure> {
+    /// Erases sign-ups, by key and id. Returns the ids of those that were erased.
+    pub(super) async fn erase(
+        &mut self,
+        keys: &[Vec<u8>],
+        ids: &[Uuid],
+    ) -> Result<Vec<Uuid>, Failure> {
         let slot = self.slot;
         self.change_epoch(sql::ERASE, &[&keys, &ids, &slot]).await
     }
 
-    /// Gives the sign-up with this key and id another address.
+    /// Gives the sign-up with this key and id another address. Returns whether there was one.
     ///
     /// # Errors
     /// [`Failure::RowRejected`], if another sign-up has that address.
@@ -130,27 +134,30 @@ impl Writer {
         &mut self,
         (old_key, id): (&[u8], Uuid),
         (new_key, new): (&[u8], &str),
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let slot = self.slot;
-        self.change_epoch(sql::CORRECT, &[&new_key, &new, &old_key, &id, &slot])
-            .await
+        let params: [&(dyn ToSql + Sync); 5] = [&new_key, &new, &old_key, &id, &slot];
+        let corrected = self.change_epoch(sql::CORRECT, &params).await?;
+        Ok(!corrected.is_empty())
     }
 
-    /// Runs a statement that raises the epochs of all slots.
+    /// Runs a statement that raises the epochs of all slots. Returns the ids of the sign-ups that it changed.
     async fn change_epoch(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Uuid>, Failure> {
         self.connection.execute(sql::BRIEF_LOCKS).await?;
-        match self.connection.query_opt(statement, params).await {
+        let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
                 self.refresh_slot().await?;
                 return Err(Failure::StaleSlot);
             }
-            changed => self.update_slot(&changed?.ok_or(Failure::StaleSlot)?)?,
-        }
-        self.connection.execute(sql::LONG_LOCKS).await
+            changed => changed?.ok_or(Failure::StaleSlot)?,
+        };
+        self.update_slot(&row)?;
+        self.connection.execute(sql::LONG_LOCKS).await?;
+        get(&row, 2)
     }
 
     /// Checks that sign-ups work: inserts entries and rolls that back. If a constraint rejects these entries, sign-ups

@@ -42,10 +42,6 @@ pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 /// which has up to 16 records of 1 KiB. Together that is half a segment.
 const REWRITES_PER_SYNC_MAX: u32 = 16;
 
-/// Maximum size of a record after a correction, in bytes. A longer address makes a record longer than others may be.
-/// With this limit, a leaf still fits into a message of the log.
-const CORRECTED_RECORD_MAX_BYTES: usize = 4 << 10;
-
 /// Owns every write.
 pub(super) struct Committer {
     pub(super) database: ::sled::Db,
@@ -109,8 +105,7 @@ impl Committer {
                     PendingReply::Erase(was_listed.collect(), reply)
                 }
                 Request::Correct(correction, reply) => {
-                    let (outcome, replaced) = self.correct(&correction);
-                    erased += replaced;
+                    let outcome = self.correct(&correction);
                     has_corrected |= outcome == CorrectOutcome::Corrected;
                     PendingReply::Correct(outcome, reply)
                 }
@@ -180,48 +175,32 @@ impl Committer {
         if sought.is_empty() {
             return 0;
         }
-        self.rewrite(erasure, &sought, None, u64::MAX).changed
+        self.rewrite(erasure, &sought, None)
     }
 
-    /// Replaces an address in the record that has it. Also returns the number of entries that this erased.
-    fn correct(&mut self, Correction { old, new }: &Correction) -> (CorrectOutcome, u64) {
+    /// Replaces an address in the record that has it.
+    fn correct(&mut self, Correction { old, new }: &Correction) -> CorrectOutcome {
         let Some(old_key) = old.keys.first().filter(|key| self.keys.contains(key)) else {
-            return (CorrectOutcome::NotListed, 0);
+            return CorrectOutcome::NotListed;
         };
         let new_key = new.key();
         if new_key != *old_key && self.keys.contains(&new_key) {
-            return (CorrectOutcome::NewAddressListed, 0);
+            return CorrectOutcome::NewAddressListed;
         }
-        let sought = HashSet::from([old_key]);
-        let rewrite = self.rewrite(old, &sought, Some(new.as_typed()), u64::MAX);
+        self.rewrite(old, &HashSet::from([old_key]), Some(new.as_typed()));
         self.keys.remove(old_key);
         self.keys.insert(&new_key);
-        let Some(joined_at_millis) = rewrite.without_room else {
-            return (CorrectOutcome::Corrected, 0);
-        };
-        // The record has no room for the longer address, so the entry moves to the last record. It is durable there
-        // before its old place is erased. After a power cut in between, both addresses are listed.
-        let end = self.tail.end();
-        self.add(StoredEntry {
-            joined_at_millis,
-            address: new.as_typed(),
-        });
-        self.write_tail();
-        self.sync();
-        // Both addresses may be spellings of the same one.
-        let erased = self.rewrite(old, &sought, None, end).changed;
-        (CorrectOutcome::Corrected, erased)
+        CorrectOutcome::Corrected
     }
 
-    /// Gives the entries with these addresses another address, or removes them, if their numbers are below `end`.
-    /// Entries that were added after the search are searched here.
+    /// Gives the entries with these addresses another address, or removes them. All addresses must be on the list.
+    /// Returns the number of changed entries. Entries that were added after the search are searched here.
     fn rewrite(
         &mut self,
         search: &Erasure,
         sought: &HashSet<&String>,
         replacement: Option<&str>,
-        end: u64,
-    ) -> Rewrite {
+    ) -> u64 {
         self.write_tail();
         let first_unsearched = or_exit(self.records.get_lt(record::key(search.searched_up_to + 1)));
         let first_unsearched = first_unsearched.map_or(IVec::from(&record::key(0)), |(key, _)| key);
@@ -231,57 +210,63 @@ impl Committer {
             .filter_map(|key| or_exit(self.records.get(key)).map(|bytes| (IVec::from(&key), bytes)))
             .collect();
         let later = self.records.range(first_unsearched..).map(or_exit);
+        let mut changed =
+            self.rewrite_records(earlier.into_iter().chain(later), sought, replacement);
+        if changed < sought.len() as u64 {
+            // A correction has changed a record since it was searched.
+            let all = self.records.iter().map(or_exit);
+            changed += self.rewrite_records(all, sought, replacement);
+        }
+        changed
+    }
 
+    /// Rewrites those of the records that have one of these addresses. Returns the number of changed entries.
+    fn rewrite_records(
+        &mut self,
+        records: impl Iterator<Item = (IVec, IVec)>,
+        sought: &HashSet<&String>,
+        replacement: Option<&str>,
+    ) -> u64 {
         let is_sought =
             |entry: &StoredEntry| sought.contains(&WaitlistEntry::from(*entry).email.key());
-        let mut rewrite = Rewrite::default();
-        let mut records = 0;
-        for (key, bytes) in earlier.into_iter().chain(later) {
+        let (mut changed, mut rewritten) = (0, 0);
+        for (key, bytes) in records {
             // Damaged records were rejected when the list was opened.
             let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
             if !items.iter().flatten().any(is_sought) {
                 continue;
             }
-            let mut record = Record::starting_at(first);
-            let mut changed = 0;
-            let mut joined_at = None;
-            for item in items {
-                let (kept, found) = match item {
-                    Some(entry) if record.end() < end && is_sought(&entry) => (None, Some(entry)),
-                    item => (item, None),
-                };
-                let replaced = found
-                    .zip(replacement)
-                    .map(|(entry, address)| StoredEntry { address, ..entry });
-                joined_at = found.map(|entry| entry.joined_at_millis).or(joined_at);
-                changed += u64::from(found.is_some());
-                record.push(kept.or(replaced));
+            let items = items.into_iter().map(|item| match item {
+                Some(entry) if is_sought(&entry) => {
+                    changed += 1;
+                    replacement.map(|address| StoredEntry { address, ..entry })
+                }
+                item => item,
+            });
+            let rewrite = Record::split(first, items);
+            match &rewrite[..] {
+                [record] => drop(or_exit(self.records.insert(record.key(), record.bytes()))),
+                // A longer address needs a second record. Both are written in one step.
+                records => {
+                    let mut batch = ::sled::Batch::default();
+                    for record in records {
+                        batch.insert(&record.key(), record.bytes());
+                    }
+                    or_exit(self.records.apply_batch(batch));
+                }
             }
-            if replacement.is_some() && record.bytes().len() > CORRECTED_RECORD_MAX_BYTES {
-                rewrite.without_room = joined_at;
-                continue;
+            if first == self.tail.first()
+                && let Some(tail) = rewrite.into_iter().next_back()
+            {
+                self.tail = tail;
             }
-            rewrite.changed += changed;
-            or_exit(self.records.insert(record.key(), record.bytes()));
-            if first == self.tail.first() {
-                self.tail = record;
-            }
-            records += 1;
-            if records % REWRITES_PER_SYNC_MAX == 0 {
+            rewritten += 1;
+            if rewritten % REWRITES_PER_SYNC_MAX == 0 {
                 self.sync();
             }
         }
-        rewrite
+        changed
     }
-}
-
-/// The result of [`Committer::rewrite`].
-#[derive(Default)]
-struct Rewrite {
-    /// Number of entries that were removed, or have the new address.
-    changed: u64,
-    /// The time of an entry whose record has no room for the new address. It is unchanged.
-    without_room: Option<u64>,
 }
 
 /// Returns the result, or ends the process if it is an error.

@@ -23,7 +23,7 @@ use super::{
     error::{OpenFailure, UnusableReason},
     file_guard::FileGuard,
     files::{FileState, create_private_dir, remove_dir_if_exists, sync_tree},
-    high_water_mark::{HighWaterMark, Progress},
+    high_water_mark::{self, HighWaterMark, Progress},
     overwrite_monitor::OverwriteMonitor,
     record,
     scratch_copy::LOG_FILE,
@@ -34,6 +34,10 @@ const COPY_DIR: &str = "waitlist.compact";
 /// Number of entries between two reports.
 const REPORT_INTERVAL_ENTRIES: u64 = 10_000;
 
+/// Space on the disk that a copy leaves free for sign-ups, in bytes. The copy itself may be a few percent larger than
+/// the store: 7 % after an import of 40,000 people.
+const RESERVE_BYTES: u64 = 8 << 20;
+
 /// Where a copy waits for the committer.
 pub(super) type CompactedCopySlot = Arc<Mutex<Option<CompactedCopy>>>;
 
@@ -43,8 +47,8 @@ pub(super) struct CompactedCopy {
     directory: PathBuf,
     database: ::sled::Db,
     records: ::sled::Tree,
-    /// Receives the result of the exchange.
-    result: mpsc::Sender<Result<(), OpenFailure>>,
+    /// Receives the result of the exchange: whether the files are free of old addresses.
+    result: mpsc::Sender<Result<bool, OpenFailure>>,
 }
 
 impl CompactedCopy {
@@ -59,8 +63,44 @@ fn copy_dir(store: &Path) -> PathBuf {
 }
 
 /// Removes what an interrupted compaction left beside an intact store. It may have addresses that were erased since.
+/// Leaves a file or a directory of another program as it is.
 pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
-    remove_dir_if_exists(&copy_dir(store))
+    let leftovers = copy_dir(store);
+    let is_directory = fs::symlink_metadata(&leftovers).is_ok_and(|found| found.is_dir());
+    if !is_directory {
+        return Ok(());
+    }
+    let remove = || {
+        for entry in fs::read_dir(&leftovers)? {
+            if !is_store_file(&entry?.file_name().to_string_lossy()) {
+                return Ok(());
+            }
+        }
+        remove_dir_if_exists(&leftovers)
+    };
+    remove().map_err(|error| {
+        let text = format!(
+            "cannot remove {}, which an interrupted compaction left: {error}",
+            leftovers.display()
+        );
+        io::Error::new(error.kind(), text)
+    })
+}
+
+/// Removes a copy that an interrupted compaction has not completed, to have its room on the disk. Unlike an old store,
+/// its high-water mark is zero.
+pub(super) fn remove_incomplete_copy(store: &Path) {
+    let mark = HighWaterMark::open(&copy_dir(store)).and_then(|mark| mark.read());
+    if mark.is_ok_and(|mark| mark == Progress::default()) {
+        // If this fails, `remove_leftovers` reports it.
+        let _ = remove_leftovers(store);
+    }
+}
+
+/// Returns whether a store has files of this name.
+fn is_store_file(name: &str) -> bool {
+    [LOG_FILE, high_water_mark::FILE_NAME, "conf", "blobs"].contains(&name)
+        || name.starts_with("snap.")
 }
 
 /// Copies a store. Reports the number of copied entries. Also returns the receiver of the result of the exchange.
@@ -71,7 +111,7 @@ pub(super) fn copy(
     store: &Path,
     snapshot: &Snapshot,
     report_copied: &mut (dyn FnMut(u64) + Send),
-) -> Result<(CompactedCopy, mpsc::Receiver<Result<(), OpenFailure>>), OpenFailure> {
+) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
     if !fs::symlink_metadata(store)?.is_dir() {
         return Err(io::Error::other(format!(
             "{} is a link, and only a directory can be replaced",
@@ -80,9 +120,15 @@ pub(super) fn copy(
         .into());
     }
     check_room(store)?;
+    remove_leftovers(store)?;
     let directory = copy_dir(store);
-    remove_dir_if_exists(&directory)?;
-    create_private_dir(&directory)?;
+    create_private_dir(&directory).map_err(|error| {
+        let text = format!(
+            "cannot create {}: {error}; move it away",
+            directory.display()
+        );
+        io::Error::new(error.kind(), text)
+    })?;
     let (database, records) = catch_panic(|| {
         HighWaterMark::create(&directory)?;
         database::create(&directory)?;
@@ -114,7 +160,8 @@ pub(super) fn copy(
 
 /// Fails if the disk has no room for a copy of the store.
 fn check_room(store: &Path) -> io::Result<()> {
-    let needed = size(store)?;
+    let size = size(store)?;
+    let needed = size + size / 4 + RESERVE_BYTES;
     let disk = statvfs(store)?;
     let room = disk.f_bavail.saturating_mul(disk.f_frsize);
     if room >= needed {
@@ -151,17 +198,22 @@ impl Committer {
         }
     }
 
-    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged.
-    fn exchange(&mut self, copy: CompactedCopy) -> Result<(), OpenFailure> {
+    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the new
+    /// files are free of old addresses: an address that was erased since it was copied is not.
+    fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
         let CompactedCopy {
             directory,
             database,
             records,
             ..
         } = copy;
+        let mut is_clean = true;
         for found in &self.records {
             let (key, bytes) = found?;
-            if records.get(&key)?.as_ref() != Some(&bytes) {
+            let copied = records.get(&key)?.unwrap_or_default();
+            if copied != bytes {
+                // Sign-ups only extend the last record.
+                is_clean &= bytes.starts_with(&copied);
                 records.insert(key, bytes)?;
             }
         }
@@ -195,18 +247,20 @@ impl Committer {
         let snapshot = self.published.snapshot.lock();
         let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
         snapshot.records = self.records.clone();
-        Ok(())
+        Ok(is_clean)
     }
 }
 
 /// Describes why two directories could not be exchanged.
 fn without_exchange(error: Errno, store: &Path) -> io::Error {
     match error {
-        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => io::Error::other(format!(
-            "the file system of {} cannot exchange two directories; export the list, and import it into a new \
-             directory",
-            store.display()
-        )),
+        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => {
+            io::Error::other(format!(
+                "{} cannot be exchanged with another directory ({error}); export the list, and import it into a new \
+                 directory",
+                store.display()
+            ))
+        }
         error => error.into(),
     }
 }

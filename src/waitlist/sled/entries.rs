@@ -53,11 +53,13 @@ fn sorted_numbers(
         let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
         let (first, items) = parse(&key, &bytes)?;
         // The numbers have no gaps, because an erased entry keeps its place.
-        if first != next {
+        if first > next {
             return Err(StoreError::Unreadable);
         }
-        next = first + items.len() as u64;
-        for (number, item) in (first..end).zip(items) {
+        // If a correction has just divided a record, the second part was already read.
+        let already_read = (next - first) as usize;
+        next = next.max(first + items.len() as u64);
+        for (number, item) in (first..end).zip(items).skip(already_read) {
             let is_selected = |entry: &StoredEntry<'_>| {
                 let time = entry.joined_at_millis;
                 since <= time

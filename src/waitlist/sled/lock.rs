@@ -28,7 +28,11 @@ pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// The file `lock` alone is not enough. It can be removed while a process holds it, and two data directories can
 /// share a store through a link or a mount. So the data directory and the directory of the store are locked too.
 #[derive(Debug)]
-pub(super) struct Locks(Vec<File>);
+pub(super) struct Locks {
+    _directory: File,
+    _file: File,
+    store: Option<File>,
+}
 
 impl Locks {
     /// Locks the data directory.
@@ -54,26 +58,40 @@ impl Locks {
             Err(error) if error.is_disk_full() => {}
             written => written?,
         }
-        Ok(Self(vec![directory, file]))
+        Ok(Self {
+            _directory: directory,
+            _file: file,
+            store: None,
+        })
     }
 
     /// Locks the store as well.
     pub(super) fn lock_store(&mut self, store: &Path) -> Result<(), SledOpenError> {
-        let real = store.canonicalize();
-        let real = real.map_err(io_error(store))?;
-        // The data directory in which the other process has written its id.
-        let data = real.parent().unwrap_or(&real);
-        let lock = lock_directory(&real, data).map_err(|error| match error {
-            // Through a mount, that `lock` file is the one which this process has just written.
-            SledOpenError::InUse { data, holder } => SledOpenError::InUse {
-                data,
-                holder: holder.filter(|id| *id != process::id()),
-            },
-            error => error,
-        })?;
-        self.0.push(lock);
+        let lock = lock_store(store)?;
+        self.replace_store(lock);
         Ok(())
     }
+
+    /// Replaces the lock of the store by that of its compacted copy.
+    pub(super) fn replace_store(&mut self, lock: File) {
+        self.store = Some(lock);
+    }
+}
+
+/// Locks a store.
+pub(super) fn lock_store(store: &Path) -> Result<File, SledOpenError> {
+    let real = store.canonicalize();
+    let real = real.map_err(io_error(store))?;
+    // The data directory in which the other process has written its id.
+    let data = real.parent().unwrap_or(&real);
+    lock_directory(&real, data).map_err(|error| match error {
+        // Through a mount, that `lock` file is the one which this process has just written.
+        SledOpenError::InUse { data, holder } => SledOpenError::InUse {
+            data,
+            holder: holder.filter(|id| *id != process::id()),
+        },
+        error => error,
+    })
 }
 
 /// Locks sled's log, as sled does. This detects a process that skipped the other locks.

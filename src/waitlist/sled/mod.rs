@@ -59,8 +59,12 @@ use file_guard::FileGuard;
 use files::FileState;
 use lock::Locks;
 use overwrite_monitor::OverwriteMonitor;
+use scratch_copy::ScratchCopy;
 
 pub use error::{SledOpenError, UnusableReason};
+
+/// Maximum number of compactions in a row, if people are erased during each of them.
+const COMPACTIONS_MAX: usize = 3;
 
 /// A list in a data directory on this machine. Dropping it commits the requests in the queue.
 #[derive(Debug)]
@@ -76,6 +80,8 @@ pub struct SledWaitlist {
     locks: Mutex<Locks>,
     /// The store's directory.
     store: PathBuf,
+    /// The copy that this list is in, if it is one.
+    _copy: Option<ScratchCopy>,
 }
 
 impl SledWaitlist {
@@ -92,14 +98,16 @@ impl SledWaitlist {
         open::legacy_backup(data)
     }
 
-    /// Opens a copy of the list of the data directory `data` in the empty directory `directory`. A full disk of `data`
-    /// does not prevent this. What is added to the copy does not reach the list.
+    /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory` too.
+    /// A full disk of `data` does not prevent this. What is added to the copy does not reach the list.
     ///
     /// # Errors
     /// Like [`open`](Self::open).
     pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
-        open::copy_store(data, directory)?;
-        Self::open(directory)
+        let copy = open::copy_store(data, directory)?;
+        let mut list = Self::open(directory)?;
+        list._copy = Some(copy);
+        Ok(list)
     }
 
     /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
@@ -171,12 +179,29 @@ impl SledWaitlist {
             compaction: Mutex::default(),
             locks: Mutex::new(locks),
             store,
+            _copy: None,
         })
     }
 
     /// Returns the state of the list after the last batch.
     fn snapshot(&self) -> Snapshot {
         locked(&self.snapshot).clone()
+    }
+
+    /// Compacts the store. Returns whether its files are free of old addresses.
+    fn compact_once(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<bool, OpenFailure> {
+        let stopped = || io::Error::other(StoreError::Stopped);
+        let (copy, result) = compaction::copy(&self.store, &self.snapshot(), report_copied)?;
+        let lock = lock::lock_store(copy.directory()).map_err(io::Error::other)?;
+        *locked(&self.compacted_copy) = Some(copy);
+        self.queue.blocking_barrier().map_err(io::Error::other)?;
+        let is_clean = result.recv().map_err(|_| stopped())??;
+        locked(&self.locks).replace_store(lock);
+        compaction::remove_leftovers(&self.store)?;
+        Ok(is_clean)
     }
 
     /// Finds the records that have these addresses.
@@ -228,30 +253,18 @@ impl Waitlist for SledWaitlist {
             let reason = "another compaction is running; wait until it is done";
             return Err(StoreError::NotCompacted(reason.into()));
         };
-        let failed = |error: OpenFailure| {
-            // If this fails too, the next start removes the copy.
-            let _ = compaction::remove_leftovers(&self.store);
-            StoreError::NotCompacted(error.to_string().into())
-        };
         let size = || compaction::size(&self.store).unwrap_or_default();
         let bytes_before = size();
-        let copied = compaction::copy(&self.store, &self.snapshot(), report_copied);
-        let (copy, result) = copied.map_err(failed)?;
-        locked(&self.locks)
-            .lock_store(copy.directory())
-            .map_err(|error| StoreError::NotCompacted(error.to_string().into()))?;
-        *locked(&self.compacted_copy) = Some(copy);
-        self.queue.blocking_barrier()?;
-        result
-            .recv()
-            .map_err(|_| StoreError::Stopped)?
-            .map_err(failed)?;
-        compaction::remove_leftovers(&self.store).map_err(|error| {
-            let reason = format!(
-                "its old files are still on the disk: {error}; the next start removes them"
-            );
-            StoreError::NotCompacted(reason.into())
-        })?;
+        for _ in 0..COMPACTIONS_MAX {
+            let is_clean = self.compact_once(report_copied).map_err(|error| {
+                // If this fails too, the next start removes the copy.
+                let _ = compaction::remove_leftovers(&self.store);
+                StoreError::NotCompacted(error.to_string().into())
+            })?;
+            if is_clean {
+                break;
+            }
+        }
         Ok(Compaction {
             bytes_before,
             bytes_after: size(),

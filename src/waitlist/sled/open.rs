@@ -94,6 +94,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     }
     let log = File::open(&log_path).map_err(to_open_error)?;
     lock_log(&log, data)?;
+    compaction::remove_incomplete_copy(&store);
     let contents = check_scratch_copy(data, &store, &log, stop)?;
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
@@ -125,26 +126,13 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     })
 }
 
-/// Copies the store of a data directory to the directory `to`, for reading while the disk of `data` is full. Nothing is
-/// written to `data`, except the lock.
-pub(super) fn copy_store(data: &Path, to: &Path) -> Result<(), SledOpenError> {
+/// Copies the store of a data directory to memory, for reading while the disk of `data` is full. Nothing is written to
+/// `data`, except the lock. The directory `to` gets only files without addresses.
+pub(super) fn copy_store(data: &Path, to: &Path) -> Result<ScratchCopy, SledOpenError> {
     let mut locks = Locks::lock_data_dir(data)?;
     let store = data.join(STORE_DIR);
     locks.lock_store(&store)?;
-    let copy = to.join(STORE_DIR);
-    let copy_files = || {
-        create_private_dir(&copy)?;
-        for entry in fs::read_dir(&store)? {
-            let from = entry?.path();
-            if let Some(name) = from.file_name()
-                && from.is_file()
-            {
-                fs::copy(&from, copy.join(name))?;
-            }
-        }
-        Ok(())
-    };
-    copy_files().map_err(io_error(to))
+    ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))
 }
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or

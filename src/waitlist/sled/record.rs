@@ -78,6 +78,21 @@ impl Record {
         record
     }
 
+    /// Divides items into as many records as they need.
+    pub(super) fn split<'a>(first: u64, items: impl Iterator<Item = RecordItem<'a>>) -> Vec<Self> {
+        let mut records = Vec::new();
+        let mut record = Self::starting_at(first);
+        for item in items {
+            if item.is_some_and(|entry| !record.has_room(entry)) {
+                let next = Self::starting_at(record.end());
+                records.push(std::mem::replace(&mut record, next));
+            }
+            record.push(item);
+        }
+        records.push(record);
+        records
+    }
+
     /// Returns whether an entry fits into the record.
     pub(super) fn has_room(&self, entry: StoredEntry<'_>) -> bool {
         self.bytes.len() + ENTRY_OVERHEAD_BYTES + entry.address.len() <= RECORD_MAX_BYTES

@@ -40,6 +40,21 @@ pub(super) struct ScratchCopy {
 impl ScratchCopy {
     /// Copies a store to `directory`. A copy that an interrupted start left there is removed first.
     pub(super) fn new(store: &Path, directory: PathBuf) -> io::Result<Self> {
+        Self::with_log(store, directory, copy_log)
+    }
+
+    /// Like [`new`](Self::new), with a log of any size in memory.
+    pub(super) fn in_memory(store: &Path, directory: PathBuf) -> io::Result<Self> {
+        Self::with_log(store, directory, |from, to| {
+            copy_to_memory(from, to).map(Some)
+        })
+    }
+
+    fn with_log(
+        store: &Path,
+        directory: PathBuf,
+        copy_log: impl Fn(&Path, &Path) -> io::Result<Option<File>>,
+    ) -> io::Result<Self> {
         let created =
             remove_dir_if_exists(&directory).and_then(|()| create_private_dir(&directory));
         created.map_err(|error| {

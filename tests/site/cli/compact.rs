@@ -30,7 +30,7 @@ fn erased_addresses_are_gone_from_the_files_and_the_list_is_unchanged() {
         }
         let stdout = cli.stdout(&["compact"]);
         assert!(
-            stdout.starts_with("compacted ") && stdout.contains(" bytes after"),
+            stdout.starts_with("compacted ") && stdout.contains(", which now has "),
             "{stdout}"
         );
         if cli.database.is_none() {
@@ -54,4 +54,22 @@ fn reports_a_missing_list() {
     let error = stderr(&cli.run(&["compact"]).code(1));
     assert!(error.contains("there is no waitlist in"), "{error}");
     assert!(!cli.file("data").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn compactions_leave_no_file_descriptors_open() {
+    let cli = super::with_server().with_three_people();
+    let server = cli.server.as_ref().expect("a server");
+    let count_open = || {
+        let open = fs::read_dir(format!("/proc/{}/fd", server.child.id())).expect("readable");
+        let targets = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        let deleted = targets.filter(|target| target.to_string_lossy().ends_with(" (deleted)"));
+        deleted.count()
+    };
+    let before = count_open();
+    for _ in 0..5 {
+        cli.stdout(&["compact"]);
+    }
+    crate::process::wait_until("the old files are closed", || count_open() <= before);
 }

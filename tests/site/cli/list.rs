@@ -170,7 +170,10 @@ fn period_that_ends_before_it_begins_is_an_error() {
         let period = ["--since", "2026-11-02", "--until", "2026-11-01"];
         let result = cli.run(&[&[command], &period[..]].concat()).code(1);
         let error = super::stderr(&result);
-        assert!(error.contains("swap --since and --until"), "{error}");
+        assert!(
+            error.contains("an earlier --since or a later --until"),
+            "{error}"
+        );
     }
 }
 

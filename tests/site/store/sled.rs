@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     task::{Context, Poll, Waker},
-    thread::sleep,
+    thread::{self, sleep},
     time::Duration,
 };
 
@@ -369,4 +369,61 @@ async fn compaction_rejects_a_store_behind_a_link_and_keeps_it() {
     drop(list);
     let listed = addresses(&open(directory.path()));
     assert_eq!(listed, ["ann@example.com", "bob@example.com"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compaction_removes_addresses_that_are_erased_while_it_runs() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let list = open(directory.path());
+    let people = (0..500).map(|number| entry(&format!("{number}@example.com"), number));
+    list.join_all(people.collect()).await.expect("a response");
+    let runtime = tokio::runtime::Handle::current();
+    let mut is_erased = false;
+    let compaction = block_in_place(|| {
+        list.compact(&mut |_| {
+            // After the first record was copied, and before the copy is used.
+            let erase = list.erase(&[email("7@example.com"), email("499@example.com")]);
+            let erase = async { erase.await.expect("a response") };
+            if !std::mem::replace(&mut is_erased, true) {
+                thread::scope(|scope| {
+                    scope
+                        .spawn(|| runtime.block_on(erase))
+                        .join()
+                        .expect("no panic")
+                });
+            }
+        })
+    });
+    compaction.expect("compacted");
+    assert!(is_erased);
+    assert!(!is_on_disk(directory.path(), b"499@example.com"));
+    assert!(is_on_disk(directory.path(), b"498@example.com"));
+    assert_eq!(list.count(), 498);
+}
+
+/// A file of somebody else is neither removed nor in the way of the list.
+#[tokio::test(flavor = "multi_thread")]
+async fn compaction_keeps_a_foreign_file_of_its_name() {
+    for is_directory in [false, true] {
+        let directory = TempDir::new().expect("a temporary directory");
+        let foreign = directory.path().join("waitlist.compact");
+        if is_directory {
+            fs::create_dir(&foreign).expect("writable");
+            fs::write(foreign.join("letter.txt"), "dear").expect("writable");
+        } else {
+            fs::write(&foreign, "dear").expect("writable");
+        }
+        let list = open(directory.path());
+        join(&list, "ann@example.com").await;
+        let error = block_in_place(|| list.compact(&mut |_| {})).expect_err("not our file");
+        assert!(error.to_string().contains("waitlist.compact"), "{error}");
+        drop(list);
+        assert_eq!(addresses(&open(directory.path())), ["ann@example.com"]);
+        let kept = if is_directory {
+            foreign.join("letter.txt")
+        } else {
+            foreign
+        };
+        assert_eq!(fs::read_to_string(kept).expect("readable"), "dear");
+    }
 }

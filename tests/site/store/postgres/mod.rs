@@ -1,5 +1,6 @@
 //! The PostgreSQL store: several instances, lost connections, outages, and databases that it rejects.
 
+mod compact;
 mod connection_loss;
 mod count_drift;
 mod delayed_statements;
