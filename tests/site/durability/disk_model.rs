@@ -108,7 +108,8 @@ impl DiskModel {
             Operation::Create(_)
             | Operation::SyncData(_)
             | Operation::Acknowledge(_)
-            | Operation::Erase(_) => {}
+            | Operation::Erase(_)
+            | Operation::Correct(..) => {}
         }
     }
 

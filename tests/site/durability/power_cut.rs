@@ -66,6 +66,11 @@ impl Recording {
         assert_eq!(erased, IMPORTED as usize / 20);
         let is_exchange = |operation: &&Operation| matches!(operation, Operation::Exchange(..));
         assert_eq!(operations().filter(is_exchange).count(), 2);
+        let is_correction = |operation: &&Operation| matches!(operation, Operation::Correct(..));
+        assert_eq!(
+            operations().filter(is_correction).count(),
+            self.corrected.len()
+        );
         assert!(operations().any(
             |operation| matches!(operation, Operation::Acknowledge(addresses) if addresses.len() > 100)
         ));
@@ -97,18 +102,28 @@ impl Recording {
 
         let mut disk = DiskModel::new(&self.root, syncs_data);
         let (mut acknowledged, mut erased) = (BTreeSet::new(), BTreeSet::new());
+        let mut imported = BTreeSet::new();
+        let is_corrected = |key: &String| self.corrected.iter().any(|(old, _)| old == key);
         let mut failures = Vec::new();
         for (moment, call) in calls.into_iter().enumerate() {
             disk.apply(call);
             match &call.operation {
                 Operation::Acknowledge(addresses) => {
                     let keys = addresses.iter().map(|address| key(address));
+                    let (corrected, keys): (Vec<_>, Vec<_>) = keys.partition(is_corrected);
+                    imported.extend(corrected);
                     // An address that the recording erases may be listed or not until the erasure is
                     // acknowledged.
+                    let keys = keys.into_iter();
                     acknowledged.extend(keys.filter(|key| !self.erased.contains(key)));
                 }
                 Operation::Erase(addresses) => {
                     erased.extend(addresses.iter().map(|address| key(address)))
+                }
+                Operation::Correct(old, new) => {
+                    imported.remove(&key(old));
+                    erased.insert(key(old));
+                    acknowledged.insert(key(new));
                 }
                 _ => {}
             }
@@ -125,7 +140,9 @@ impl Recording {
                         period.restore(&rebuilt.path().join("data/waitlist"));
                     }
                 }
-                if let Err(error) = self.check_disk(rebuilt.path(), &acknowledged, &erased) {
+                if let Err(error) =
+                    self.check_disk(rebuilt.path(), &acknowledged, &erased, &imported)
+                {
                     failures.push(format!("after call {moment}, seed {seed}: {error}"));
                 }
             }
@@ -140,10 +157,11 @@ impl Recording {
         root: &Path,
         acknowledged: &BTreeSet<String>,
         erased: &BTreeSet<String>,
+        imported: &BTreeSet<String>,
     ) -> Result<(), String> {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
-        let before = self.verify(&list, acknowledged, erased)?;
+        let before = self.verify(&list, acknowledged, erased, imported)?;
         let last = WaitlistEntry {
             email: Email::parse(LAST).expect("valid"),
             joined_at: UNIX_EPOCH,
@@ -154,20 +172,21 @@ impl Recording {
             return Err(format!("a sign-up after the cut fails: {joined:?}"));
         }
         drop(list);
-        let after = self.verify(&open()?, acknowledged, erased)?;
+        let after = self.verify(&open()?, acknowledged, erased, imported)?;
         if after != before + 1 {
             return Err(format!("{before} entries and one more became {after}"));
         }
         Ok(())
     }
 
-    /// Verifies that the list holds every acknowledged address once, no erased address and no unknown one,
-    /// and that its count is right. Returns the count.
+    /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
+    /// corrected address, no erased address and no unknown one, and that its count is right. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,
         acknowledged: &BTreeSet<String>,
         erased: &BTreeSet<String>,
+        imported: &BTreeSet<String>,
     ) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
         let entries = list.entries(Selection::default()).map_err(unreadable)?;
@@ -183,6 +202,12 @@ impl Recording {
         }
         if let Some(back) = erased.intersection(&listed).next() {
             return Err(format!("{back} was erased and is back"));
+        }
+        for (old, new) in &self.corrected {
+            let is_listed = [old, new].map(|key| listed.contains(key));
+            if is_listed == [true, true] || imported.contains(old) && is_listed == [false, false] {
+                return Err(format!("{old}, corrected to {new}, is not listed once"));
+            }
         }
         let is_unknown = |key: &&String| !self.sent.contains(*key) && *key != LAST;
         if let Some(unknown) = listed.iter().find(is_unknown) {

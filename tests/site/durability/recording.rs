@@ -29,6 +29,8 @@ pub(super) struct Recording {
     pub(super) sent: BTreeSet<String>,
     /// The keys of all addresses that the program was asked to erase.
     pub(super) erased: BTreeSet<String>,
+    /// The old and the new key of each address that the program was asked to correct.
+    pub(super) corrected: Vec<(String, String)>,
     pub(super) rejected_periods: Vec<RejectedPeriod>,
 }
 
@@ -65,6 +67,7 @@ impl Recording {
             calls: Vec::new(),
             sent: BTreeSet::new(),
             erased: BTreeSet::new(),
+            corrected: Vec::new(),
             rejected_periods: Vec::new(),
         };
         // Starts that fail while the list is created, and just after.
@@ -215,7 +218,7 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, erases some of them, spread over many records, and compacts the list.
+    /// Imports people, erases some of them, spread over many records, corrects others, and compacts the list.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));
@@ -228,15 +231,24 @@ impl Recording {
             .extend(erased.iter().map(|address| key(address)));
         let file = sandbox.path().join("people.txt");
         fs::write(&file, people.join("\n")).expect("writable");
+        let run = |args: Vec<String>| {
+            let output = landing(sandbox.path()).args(args).output();
+            assert!(output.expect("the program runs").status.success());
+        };
         for args in [
             vec!["import".into(), file.display().to_string()],
             [vec!["erase".into()], erased].concat(),
             vec!["compact".into()],
-            vec!["compact".into()],
         ] {
-            let output = landing(sandbox.path()).args(args).output();
-            assert!(output.expect("the program runs").status.success());
+            run(args);
         }
+        for number in (1..IMPORTED).step_by(90) {
+            let (old, new) = (address(9, number), corrected_address(number));
+            self.sent.insert(key(&new));
+            self.corrected.push((key(&old), key(&new)));
+            run(vec!["correct".into(), old, new]);
+        }
+        run(vec!["compact".into()]);
     }
 
     /// Returns how many segments of sled's log were started. Each has 512 KiB.
@@ -332,4 +344,10 @@ fn address(run: u64, number: u64) -> String {
 
 pub(super) fn key(address: &str) -> String {
     Email::parse(address).expect("an address").key()
+}
+
+/// Returns a long address. A record with one has room for few others.
+fn corrected_address(number: u64) -> String {
+    let label = "y".repeat(60);
+    format!("corrected{number}@{label}.{label}.{label}.example.com")
 }

@@ -47,6 +47,8 @@ pub(super) enum Operation {
     Acknowledge(Vec<String>),
     /// A response that says that these addresses are erased.
     Erase(Vec<String>),
+    /// A response that says that the first address is now the second.
+    Correct(String, String),
 }
 
 /// Returns the program under strace, which records its calls in `log`. `options` are further options of
@@ -236,6 +238,11 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
             if written.starts_with(b"HTTP/1.1 201 ") || written.starts_with(b"HTTP/1.1 409 ") {
                 let email = &EMAIL.captures(request()).expect("a sign-up")[1];
                 Operation::Acknowledge(vec![email.to_owned()])
+            } else if written.starts_with(br#"{"Ok":"Corrected""#) {
+                let strings = QUOTED.captures_iter(request());
+                let mut emails = strings.map(|found| found[1].to_owned());
+                let mut next = || emails.find(|string| string.contains('@'));
+                Operation::Correct(next()?, next()?)
             } else if written.starts_with(br#"{"Ok":["#) {
                 let strings = QUOTED.captures_iter(request());
                 let emails = strings.map(|found| found[1].to_owned());
