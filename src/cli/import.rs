@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Seek},
     path::PathBuf,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::SystemTime,
 };
@@ -14,10 +14,11 @@ use anyhow::{Context, anyhow, bail};
 use super::{
     control::BATCH_SIZE,
     store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::byte_progress},
+    terminal::{output::OutputArgs, progress::byte_progress, signals},
     transfer::{
         email_hashes::EmailHashes,
         error::ImportError,
+        import_progress::ImportProgress,
         import_reader::{self, ImportRow, ImportRows},
         import_report::ImportReport,
         record::ParsedEntry,
@@ -69,6 +70,9 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         escape_control(&file.display().to_string())
     });
     let nothing_imported = || format!("{name}: nothing was imported");
+    let progress = Arc::new(ImportProgress::default());
+    let interrupted = Arc::clone(&progress);
+    signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
     let file = open(path)
         .map_err(ImportError::from)
         .with_context(nothing_imported)?;
@@ -82,7 +86,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         columns,
         is_own_export,
         question,
-    } = scan_file(&file, &args.status_options, trailer.as_ref()).with_context(nothing_imported)?;
+    } = scan_file(&file, &args.status_options, trailer.as_ref(), &progress)
+        .with_context(nothing_imported)?;
     let mut report = ImportReport::new(columns);
     let print = |report: &ImportReport, is_finished: bool| {
         args.output.print(report, |out| {
@@ -103,6 +108,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
 
     let length = file.metadata().with_context(nothing_imported)?.len();
     let bar = byte_progress(length, "reading");
+    progress.set_bar(&bar);
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
         .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
@@ -116,11 +122,11 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         import(rows, &mut join, &mut report)
     } else {
         let list = location.open_or_create()?;
-        import(
-            rows,
-            &mut |entries| Ok(list.join_all(entries)?),
-            &mut report,
-        )
+        let mut join = |entries: Vec<WaitlistEntry>| {
+            let count = entries.len();
+            Ok(progress.track(count, || list.join_all(entries))?)
+        };
+        import(rows, &mut join, &mut report)
     };
     bar.finish_and_clear();
     print(&report, true)?;
@@ -155,9 +161,11 @@ fn scan_file(
     mut file: &File,
     status_options: &StatusOptions,
     trailer: Option<&Trailer>,
+    progress: &ImportProgress,
 ) -> Result<Scan, ImportError> {
     let length = file.metadata()?.len();
     let bar = byte_progress(length, "scanning");
+    progress.set_bar(&bar);
     let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &status_options.ignore)?;
     let scan = scan(reader, status_options, trailer.is_some())?;
     bar.finish_and_clear();

@@ -1,6 +1,6 @@
 //! Signals: SIGTERM and Ctrl-C, SIGHUP, SIGXFSZ.
 
-use std::{io, process, thread};
+use std::{fs, io, process, thread};
 
 use rustix::process::Signal as SignalNumber;
 use tokio::{
@@ -41,25 +41,20 @@ pub(crate) fn handle_file_size_signal() -> io::Result<()> {
     runtime_with(listen).map(drop)
 }
 
-/// Ends the program when it is interrupted or its terminal is closed. First removes an incomplete file by calling
-/// `remove`.
-pub(crate) fn on_interrupt(
-    remove: impl FnOnce() -> io::Result<()> + Send + 'static,
-) -> io::Result<()> {
+/// Ends the program with exit code 1 when it is interrupted or its terminal is closed. First calls `clean_up`, and
+/// prints the message that it returns.
+pub(crate) fn on_interrupt(clean_up: impl FnOnce() -> String + Send + 'static) -> io::Result<()> {
+    let ignores_hangup = is_ignored(SignalNumber::HUP);
     let listen = || Ok((Signals::new()?, signal(SignalKind::hangup())?));
     let (runtime, (mut signals, mut hangup)) = runtime_with(listen)?;
     thread::spawn(move || {
         runtime.block_on(async {
             tokio::select! {
                 () = signals.next() => {}
-                _ = hangup.recv() => {}
+                _ = hangup.recv(), if !ignores_hangup => {}
             }
         });
-        // Removing fails if the file is complete and has its final name.
-        match remove() {
-            Ok(()) => print_stderr("interrupted; nothing was written"),
-            Err(_) => print_stderr("interrupted"),
-        }
+        print_stderr(&clean_up());
         process::exit(1)
     });
     Ok(())
@@ -74,6 +69,15 @@ pub(crate) fn exit_on_next_signal(message: &'static str) -> io::Result<()> {
         process::exit(1)
     })?;
     Ok(())
+}
+
+/// Whether the parent process asked to ignore a signal, as `nohup` does. Without `/proc` this is unknown, and the
+/// signal counts.
+fn is_ignored(signal: SignalNumber) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
 /// Returns a single-threaded runtime, and the result of `listen`, which runs in it.

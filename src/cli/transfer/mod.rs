@@ -9,7 +9,7 @@
 //! - `record`: turns a record into an entry.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
-//! - `column_report`, `import_report`, `error`: the messages of an import.
+//! - `column_report`, `import_report`, `import_progress`, `error`: the messages of an import.
 //! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
 //! - `email_hashes`, `text`: helpers.
 
@@ -22,6 +22,7 @@ pub(super) mod destination;
 pub(super) mod email_hashes;
 pub(super) mod error;
 pub(super) mod export_format;
+pub(super) mod import_progress;
 pub(super) mod import_reader;
 pub(super) mod import_report;
 pub(super) mod json_lines;

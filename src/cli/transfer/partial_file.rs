@@ -41,7 +41,11 @@ pub(crate) fn write_atomically<T>(
         }
     };
     let (handler_directory, name) = (Arc::clone(&directory), partial.name.clone());
-    signals::on_interrupt(move || remove(&handler_directory, &name))?;
+    // Removing fails if the file is complete and has its final name.
+    signals::on_interrupt(move || match remove(&handler_directory, &name) {
+        Ok(()) => "interrupted; nothing was written".to_owned(),
+        Err(_) => "interrupted".to_owned(),
+    })?;
     let written = write(BufWriter::with_capacity(1 << 16, &partial.file))?;
     partial.file.sync_all()?;
     renameat(&*directory, &partial.name, &*directory, &target.name)?;

@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeSet,
     fs,
+    io::Write,
     process::{Child, Stdio},
     thread,
 };
 
-use super::{TestCli, all_stores, people_csv, stderr, with_server};
+use super::{TestCli, all_stores, people_csv, stderr, with_server, without_server};
 use crate::process::signal;
 
 /// Enough people that an import can be interrupted.
@@ -85,6 +86,84 @@ fn killed_import_can_be_repeated_without_loss_or_duplicates() {
             .collect();
         assert_eq!(cli.listed_once(), expected);
     }
+}
+
+#[test]
+fn interrupted_import_says_how_many_entries_it_has_added() {
+    for cli in all_stores() {
+        cli.write("people.csv", people_csv(IMPORTED));
+        cli.run_with_input(&["import"], "email\n").success();
+        let mut interrupted = 0;
+        for name in ["-INT", "-TERM", "-HUP"] {
+            let (size, before) = (cli.size(), cli.listed_once().len());
+            let mut import = cli.command_for(env!("CARGO_BIN_EXE_landing"));
+            import.args(["import", "people.csv"]);
+            import.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut import = import.spawn().expect("the program starts");
+            // Wait until the list grows.
+            while import.try_wait().expect("the program runs").is_none() && cli.size() <= size {
+                thread::yield_now();
+            }
+            signal(import.id(), name);
+            let output = import.wait_with_output().expect("the process ends");
+            if output.status.success() {
+                // The import finished before the signal.
+                continue;
+            }
+            interrupted += 1;
+            assert_eq!(output.status.code(), Some(1), "{name}");
+            assert_eq!(output.stdout, b"", "{name}");
+            let stderr = String::from_utf8(output.stderr).expect("text");
+            let added = cli.listed_once().len() - before;
+            assert_eq!(
+                stderr,
+                format!(
+                    "landing: interrupted: {added} added; import the file again: existing entries are not changed\n"
+                ),
+                "{name}"
+            );
+        }
+        assert!(interrupted > 0, "no import was interrupted");
+    }
+}
+
+#[test]
+fn import_outlives_its_terminal_under_nohup() {
+    let cli = without_server();
+    let people = IMPORTED / 5;
+    cli.write("people.csv", people_csv(people));
+    let mut import = cli.command_for("sh");
+    let script = format!(
+        "trap '' HUP; exec '{}' import people.csv",
+        env!("CARGO_BIN_EXE_landing")
+    );
+    let mut import = import.args(["-c", &script]).spawn().expect("sh starts");
+    while import.try_wait().expect("the program runs").is_none() && cli.size() == 0 {
+        thread::yield_now();
+    }
+    signal(import.id(), "-HUP");
+    assert!(import.wait().expect("the process ends").success());
+    assert_eq!(cli.listed_once().len(), people);
+}
+
+#[test]
+fn interrupted_import_of_standard_input_imports_nothing() {
+    let cli = without_server();
+    let mut import = cli.command_for(env!("CARGO_BIN_EXE_landing"));
+    import.arg("import").stdin(Stdio::piped());
+    import.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut import = import.spawn().expect("the program starts");
+    let mut stdin = import.stdin.take().expect("a pipe");
+    // Once the pipe is full, the program reads it, so it handles signals.
+    let line = b"ann@example.com\n".repeat(1 << 13);
+    stdin.write_all(&line).expect("the program reads");
+    signal(import.id(), "-INT");
+    let output = import.wait_with_output().expect("the process ends");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(stderr, "landing: interrupted; nothing was imported\n");
+    drop(stdin);
+    assert_eq!(cli.file_names(), ["site"], "no list is created");
 }
 
 #[test]

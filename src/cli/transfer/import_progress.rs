@@ -1,0 +1,88 @@
+//! How far an import is, so that it can say so when it is interrupted.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use indicatif::ProgressBar;
+
+/// How long an interrupted import waits for the entries that are being added.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The progress of an import. Another thread reads it when the program is interrupted.
+#[derive(Default)]
+pub(crate) struct ImportProgress {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of new entries that the list has acknowledged.
+    added: usize,
+    /// The number of entries that are being added.
+    in_flight: usize,
+    is_interrupted: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl ImportProgress {
+    /// Sets the bar to remove from the terminal when the import is interrupted.
+    pub(crate) fn set_bar(&self, bar: &ProgressBar) {
+        self.lock().bar = Some(bar.clone());
+    }
+
+    /// Adds entries with `join`, which returns for each whether it is new. Does not return after an interruption,
+    /// which ends the program.
+    pub(crate) fn track<E>(
+        &self,
+        entries: usize,
+        join: impl FnOnce() -> Result<Vec<bool>, E>,
+    ) -> Result<Vec<bool>, E> {
+        self.lock_uninterrupted().in_flight = entries;
+        let joined = join();
+        let mut state = self.lock();
+        if let Ok(joined) = &joined {
+            state.added += joined.iter().filter(|is_new| **is_new).count();
+        }
+        state.in_flight = 0;
+        drop(state);
+        self.changed.notify_all();
+        drop(self.lock_uninterrupted());
+        joined
+    }
+
+    /// Stops the import after the entries that are being added, and returns a message with the number of added ones.
+    pub(crate) fn interrupt(&self) -> String {
+        let mut state = self.lock();
+        state.is_interrupted = true;
+        let waited = self
+            .changed
+            .wait_timeout_while(state, BATCH_TIMEOUT, |state| state.in_flight > 0);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = &state.bar {
+            bar.finish_and_clear();
+        }
+        let again = "import the file again: existing entries are not changed";
+        match (state.added, state.in_flight) {
+            (0, 0) => "interrupted; nothing was imported".to_owned(),
+            (added, 0) => format!("interrupted: {added} added; {again}"),
+            (added, in_flight) => {
+                format!("interrupted: {added} added, and perhaps up to {in_flight} more; {again}")
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Like [`lock`](Self::lock), but blocks for good once the import is interrupted.
+    fn lock_uninterrupted(&self) -> MutexGuard<'_, State> {
+        let unblocked = self
+            .changed
+            .wait_while(self.lock(), |state| state.is_interrupted);
+        unblocked.unwrap_or_else(PoisonError::into_inner)
+    }
+}
