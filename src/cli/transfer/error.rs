@@ -12,10 +12,15 @@ pub(crate) enum ImportError {
     #[error("cannot read the file")]
     Io(#[from] io::Error),
     #[error(
-        "this export was changed or cut off: its checksum is missing or wrong; import the original file, \
-         or add --changed if you changed it on purpose"
+        "this export was changed or cut off: its checksum is wrong; import the original file, or add --changed if \
+         you changed it on purpose"
     )]
     ChangedExport,
+    #[error(
+        "this export was cut off: its last line, with the number of entries and a checksum, is missing; import the \
+         original file, or add --changed if no entry is missing"
+    )]
+    TruncatedExport,
     #[error("the file is in UTF-16; save it as CSV in UTF-8")]
     Utf16,
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]

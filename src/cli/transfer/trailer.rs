@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::ImportError;
+use crate::cli::time::{self, rfc3339};
 
-/// The header row of a CSV export. A file that begins with it is recognized as an export, even without its last line.
-/// So a change must still recognize the rows that earlier versions wrote.
+/// The header row of a CSV export. An export is recognized by it, even without its last line. So a change must still
+/// recognize the rows that earlier versions wrote.
 pub(crate) const HEADER: &str = "email,joined_at";
 
 /// Starts a CSV export, because spreadsheets recognize UTF-8 by it.
@@ -61,7 +62,7 @@ impl Trailer {
 /// Rewinds the file.
 ///
 /// # Errors
-/// [`ImportError::ChangedExport`] and [`ImportError::Io`].
+/// [`ImportError::ChangedExport`], [`ImportError::TruncatedExport`] and [`ImportError::Io`].
 pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportError> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(
@@ -79,34 +80,60 @@ pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportE
         .ok()
         .and_then(Trailer::parse);
 
-    let is_intact = match &trailer {
+    let verified = match trailer {
         Some(trailer) => {
             let hashed_bytes = length - (end.len() - start) as u64;
             let mut hashed = BufReader::with_capacity(1 << 16, file).take(hashed_bytes);
             let mut hash = Sha256::new();
             io::copy(&mut hashed, &mut hash)?;
-            Trailer::new(trailer.entries, hash) == *trailer
+            if Trailer::new(trailer.entries, hash) == trailer {
+                Ok(Some(trailer))
+            } else {
+                Err(ImportError::ChangedExport)
+            }
         }
         None => {
             let mut beginning = Vec::new();
             file.take(EXPORT_LINE_MAX_BYTES)
                 .read_to_end(&mut beginning)?;
-            !is_own_export(&beginning)
+            if is_own_export(&beginning) {
+                Err(ImportError::TruncatedExport)
+            } else {
+                Ok(None)
+            }
         }
     };
     file.rewind()?;
-    if is_intact {
-        Ok(trailer)
-    } else {
-        Err(ImportError::ChangedExport)
-    }
+    verified
 }
 
-/// Whether `export` wrote the file that begins like this.
+/// Whether `export` wrote the file that begins like this. Every version has written the byte order mark, this header
+/// row and times to the millisecond.
+///
+/// Other files can have the same columns: a spreadsheet saves them with a byte order mark too. Their times differ, so
+/// the first row decides. If it is cut off or missing, the file counts as an export: rejecting a complete file costs
+/// an option, but the people missing from a file that was cut off might never be noticed.
 fn is_own_export(beginning: &[u8]) -> bool {
-    let first = beginning.split(|byte| *byte == b'\n').next();
-    let first = String::from_utf8_lossy(first.unwrap_or_default());
-    let first = first.trim_end();
-    first.strip_prefix(BYTE_ORDER_MARK) == Some(HEADER)
-        || first.starts_with("{\"email\":\"") && first.contains("\",\"joined_at\":\"")
+    let beginning = String::from_utf8_lossy(beginning);
+    let mut lines = beginning.split_inclusive('\n');
+    let first = lines.next().unwrap_or_default().trim_end();
+    if first.strip_prefix(BYTE_ORDER_MARK) == Some(HEADER) {
+        let row = lines.next().filter(|row| row.ends_with('\n'));
+        let joined_at = row.map(|row| row.trim_end().replace('"', ""));
+        return joined_at
+            .is_none_or(|row| row.split_once(',').is_some_and(|(_, it)| is_own_time(it)));
+    }
+    let Some((_, rest)) = first
+        .strip_prefix("{\"email\":\"")
+        .and_then(|rest| rest.split_once("\",\"joined_at\":\""))
+    else {
+        return false;
+    };
+    rest.split_once("\"}")
+        .is_none_or(|(joined_at, _)| is_own_time(joined_at))
+}
+
+/// Whether `export` could have written a time.
+fn is_own_time(text: &str) -> bool {
+    time::parse(text).is_ok_and(|time| rfc3339(time) == text)
 }

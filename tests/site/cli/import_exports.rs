@@ -1,0 +1,130 @@
+//! `landing import`: files that `export` wrote, and files that look like them.
+
+use std::fs;
+
+use super::{stderr, stdout, with_three_people, without_server};
+
+#[test]
+fn exports_round_trip() {
+    for cli in with_three_people() {
+        for name in ["list.csv", "list.jsonl"] {
+            cli.run(&["export", "-o", name]).success();
+            let report = cli.stdout(&["import", name]);
+            assert_eq!(report, "0 added, 3 already there, 0 rejected\n");
+            let report = cli.stdout(&["import", "--data", name.trim_start_matches("list."), name]);
+            assert_eq!(report, "3 added, 0 already there, 0 rejected\n");
+            let copy = cli.stdout(&["export", "--data", name.trim_start_matches("list.")]);
+            assert_eq!(copy, cli.stdout(&["export"]));
+        }
+    }
+}
+
+#[test]
+fn rejects_a_modified_or_truncated_export() {
+    for cli in with_three_people() {
+        for name in ["list.csv", "list.jsonl"] {
+            cli.run(&["export", "-o", name]).success();
+            let whole = cli.read(name);
+            let (rows, _) = whole.trim_end().rsplit_once('\n').expect("lines");
+            for broken in [
+                whole.replace("ann@", "amy@"),
+                whole.replace("cyd@example.com", ""),
+                whole.replace('\n', "\r\n"),
+                whole.repeat(2),
+                // The trailer is missing, the last row is cut off as well, or a row follows the trailer.
+                rows.to_owned(),
+                rows[..rows.len() - 30].to_owned(),
+                format!("{whole}eve@example.com,2026-11-01\n"),
+            ] {
+                let args = ["import", "--data", "other"];
+                let stderr = stderr(&cli.run_with_input(&args, broken).code(1));
+                assert!(
+                    stderr.contains("this export was changed or cut off")
+                        || stderr.contains("this export was cut off"),
+                    "{stderr}"
+                );
+                assert!(stderr.contains("nothing was imported"), "{stderr}");
+                assert!(!fs::exists(cli.file("other")).expect("readable"));
+            }
+            // `--changed` accepts the modification.
+            let changed = whole.replace("ann@", if name == "list.csv" { "amy@" } else { "eve@" });
+            let result = cli
+                .run_with_input(&["import", "--changed"], changed)
+                .success();
+            assert!(
+                stdout(&result).starts_with("1 added, "),
+                "{}",
+                stdout(&result)
+            );
+        }
+    }
+}
+
+#[test]
+fn rejects_a_wrong_entry_count() {
+    for cli in with_three_people() {
+        cli.run(&["export", "-o", "list.csv"]).success();
+        let wrong = cli.read("list.csv").replace("# 3 entries", "# 4 entries");
+        let result = cli.run_with_input(&["import"], wrong).code(1);
+        assert!(
+            stderr(&result).contains("the last line says 4 entries, but the file has 3"),
+            "{}",
+            stderr(&result)
+        );
+    }
+}
+
+/// The times of an export have milliseconds.
+const ROW: &str = "ann@example.com,2026-11-01T08:00:00.000Z\n";
+
+#[test]
+fn rejects_an_export_that_is_cut_off_anywhere() {
+    let cli = without_server();
+    let csv = format!(
+        "\u{feff}email,joined_at\n{ROW}{}",
+        ROW.replace("ann", "bob")
+    );
+    let json = "{\"email\":\"ann@example.com\",\"joined_at\":\"2026-11-01T08:00:00.000Z\"}\n";
+    let header = "\u{feff}email,joined_at".len();
+    let cuts = (header..=csv.len()).map(|end| &csv[..end]);
+    // Another program may have changed the line breaks.
+    let crlf = csv.replace('\n', "\r\n");
+    for cut in cuts.chain([&*crlf, json]) {
+        let result = cli.run_with_input(&["import", "--dry-run"], cut).code(1);
+        let stderr = stderr(&result);
+        assert!(
+            stderr.starts_with("landing: <stdin>: nothing was imported: this export was cut off: "),
+            "{cut:?}: {stderr}"
+        );
+    }
+    for (cut, added) in [(&*csv, 2), (json, 1)] {
+        let args = ["import", "--dry-run", "--changed"];
+        let report = stdout(&cli.run_with_input(&args, cut).success());
+        let counts = format!("{added} would be added, 0 already there, 0 rejected\n");
+        assert!(report.contains(&counts), "{cut:?}: {report}");
+    }
+}
+
+#[test]
+fn files_with_the_columns_of_an_export_need_no_checksum() {
+    let cli = without_server();
+    for file in [
+        "email,joined_at\nann@example.com,2026-11-01\n",
+        "email,joined_at\nann@example.com,2026-11-01T08:00:00.000Z\n",
+        // Excel's "CSV UTF-8" begins with a byte order mark.
+        "\u{feff}email,joined_at\r\nann@example.com,2026-11-01 08:00\r\n",
+        "\u{feff}email,joined_at\r\nann@example.com,2026-11-01T08:00:00Z\r\n",
+        "\u{feff}email,joined_at\r\nann@example.com,\r\n",
+        "\u{feff}email,joined_at\r\nann@example.com\r\n",
+        "{\"email\":\"ann@example.com\",\"joined_at\":\"2026-11-01\"}\n",
+        "ann@example.com\n",
+        "ann@example.com",
+    ] {
+        let result = cli.run_with_input(&["import", "--dry-run"], file).success();
+        let report = stdout(&result);
+        assert!(
+            report.contains("1 would be added, 0 already there, 0 rejected\n"),
+            "{file:?}: {report}"
+        );
+    }
+}
