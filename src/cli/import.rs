@@ -70,6 +70,10 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         escape_control(&file.display().to_string())
     });
     let nothing_imported = || format!("{name}: nothing was imported");
+    let nothing_imported_at = |line: Option<u64>| match line {
+        Some(line) => format!("{name}:{line}: nothing was imported"),
+        None => nothing_imported(),
+    };
     let progress = Arc::new(ImportProgress::default());
     let interrupted = Arc::clone(&progress);
     signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
@@ -86,8 +90,10 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         columns,
         is_own_export,
         question,
-    } = scan_file(&file, &args.status_options, trailer.as_ref(), &progress)
-        .with_context(nothing_imported)?;
+    } = scan_file(&file, &args.status_options, trailer.as_ref(), &progress).map_err(|error| {
+        let at = error.line();
+        anyhow::Error::from(error).context(nothing_imported_at(at))
+    })?;
     let mut report = ImportReport::new(columns);
     let print = |report: &ImportReport, is_finished: bool| {
         args.output.print(report, |out| {
@@ -103,7 +109,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     };
     if let Some(question) = question {
         print(&report, false)?;
-        return Err(question).with_context(nothing_imported);
+        let at = question.line();
+        return Err(question).with_context(|| nothing_imported_at(at));
     }
 
     let length = file.metadata().with_context(nothing_imported)?.len();

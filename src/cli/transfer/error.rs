@@ -26,7 +26,7 @@ pub(crate) enum ImportError {
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
     JsonArray,
     /// Without a header row nobody knows what the cells of the other rows mean.
-    #[error("line {}: {}", .0.line, .0.reason)]
+    #[error("{}", .0.reason)]
     MalformedHeader(MalformedRow),
     #[error("cannot find the column with the addresses; add a header row that names it \"email\"")]
     NoAddressColumn,
@@ -35,4 +35,14 @@ pub(crate) enum ImportError {
          for example with `jq -c '{{email, joined_at, status}}'`, or skip an inner object with --ignore"
     )]
     TooManyColumns { max: usize },
+}
+
+impl ImportError {
+    /// Returns the line of the file that the error is about, if it is about one.
+    pub(crate) fn line(&self) -> Option<u64> {
+        match self {
+            Self::MalformedHeader(row) => Some(row.line),
+            _ => None,
+        }
+    }
 }

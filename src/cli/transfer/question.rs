@@ -12,8 +12,8 @@ pub(crate) enum Question {
     #[error("there is no column {}; check the spelling of --ignore", quoted(.0))]
     MissingColumn(String),
     #[error(
-        "line {line} is a second header row, so the columns below it may differ; split the file there, and \
-         import both parts"
+        "this is a second header row, so the columns below it may differ; split the file there, and import both \
+         parts"
     )]
     SecondHeader { line: u64 },
     #[error(
@@ -58,6 +58,19 @@ impl fmt::Display for UnknownValues<'_> {
              column only, write COLUMN=STATUS, or COLUMN=* for all of its values above; to import people \
              whatever a column says, add --ignore COLUMN",
         )
+    }
+}
+
+impl Question {
+    /// Returns the line that the question is about, if it is about one.
+    pub(crate) fn line(&self) -> Option<u64> {
+        match self {
+            Self::SecondHeader { line } => Some(*line),
+            Self::MissingColumn(_)
+            | Self::UnusedOptions { .. }
+            | Self::UnknownValues(_)
+            | Self::AllSkipped { .. } => None,
+        }
     }
 }
 
