@@ -13,7 +13,8 @@ use anyhow::{Context, anyhow, bail};
 
 use super::{
     control::BATCH_SIZE,
-    store_location::StoreArgs,
+    open_list::OpenListError,
+    store_location::{StoreArgs, StoreLocation},
     terminal::{output::OutputArgs, progress::byte_progress, signals},
     transfer::{
         email_hashes::EmailHashes,
@@ -30,7 +31,7 @@ use super::{
     },
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Selection, WaitlistEntry};
+use crate::waitlist::{PostgresOpenError, Selection, WaitlistEntry};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -121,14 +122,19 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let rows = reader.into_rows(rules, SystemTime::now());
     let location = args.store.announced_location()?;
     let imported = if args.dry_run {
-        let mut listed = listed_emails(location.open_existing()?.as_ref())?;
+        let list = location.open_existing()?;
+        if list.is_none() {
+            report.new_list = Some(location.to_string());
+        }
+        let mut listed = listed_emails(list.as_ref())?;
         let mut join = |entries: Vec<WaitlistEntry>| {
             let is_new = |entry: &WaitlistEntry| listed.insert(&entry.email.key());
             Ok(entries.iter().map(is_new).collect())
         };
         import(rows, &mut join, &mut report)
     } else {
-        let list = location.open_or_create()?;
+        let (list, is_new) = open_or_create(&location)?;
+        report.new_list = is_new.then(|| location.to_string());
         let mut join = |entries: Vec<WaitlistEntry>| {
             let count = entries.len();
             Ok(progress.track(count, || list.join_all(entries))?)
@@ -178,6 +184,19 @@ fn scan_file(
     bar.finish_and_clear();
     file.rewind()?;
     Ok(scan)
+}
+
+/// Opens the list, and creates it if it is missing. Returns whether it is new.
+fn open_or_create(location: &StoreLocation) -> Result<(WaitlistHandle, bool), OpenListError> {
+    match location.open_existing() {
+        Ok(Some(list)) => Ok((list, false)),
+        Ok(None) => Ok((location.open_or_create()?, true)),
+        // Only `open_or_create` updates a list of an earlier format.
+        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
+            Ok((location.open_or_create()?, false))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds the entries in batches. Another thread reads the next lines while a batch is written.

@@ -14,6 +14,9 @@ const REJECTED_SHOWN_MAX: u64 = 10_000;
 pub(crate) struct ImportReport {
     columns: Vec<ColumnUse>,
     pub(crate) added: u64,
+    /// The location of the list, if there was none before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) new_list: Option<String>,
     already_listed: u64,
     /// The first rejected lines, in the order of the file.
     rejected: Vec<RejectedLine>,
@@ -103,9 +106,11 @@ impl ImportReport {
         }
         let would = if is_dry_run { "would be " } else { "" };
         let (added, already, rejected) = (self.added, self.already_listed, self.rejected_count());
+        let new_list = self.new_list.as_ref();
+        let to = new_list.map_or_else(String::new, |it| format!(" to a new list in {it}"));
         writeln!(
             out,
-            "{added} {would}added, {already} already there, {rejected} rejected"
+            "{added} {would}added{to}, {already} already there, {rejected} rejected"
         )?;
         let have = |count| if count == 1 { "has" } else { "have" };
         if self.without_time > 0 {
