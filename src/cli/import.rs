@@ -98,8 +98,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let mut report = ImportReport::new(columns);
     let print = |report: &ImportReport, is_finished: bool| {
         args.output.print(report, |out| {
-            // The columns of an export are known, so they are not reported.
-            if !is_own_export {
+            // The columns of an export are known, so they are reported only if the owner wants to know first.
+            if args.dry_run || !is_own_export {
                 report.write_columns(out)?;
             }
             if is_finished {

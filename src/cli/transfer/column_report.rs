@@ -1,45 +1,18 @@
-//! Reports the columns of a file and what `import` uses each for.
+//! Collects the columns of a file, and decides what `import` uses each for.
 
-use std::collections::HashMap;
-
-use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     column_kind::StatusColumn,
+    column_use::{ColumnUse, Purpose},
     column_values::{ColumnValues, EmptyValues, UnknownValue},
     columns::Columns,
     error::ImportError,
+    record::EXPORT_COLUMNS,
     rules::ImportRules,
     status_values::Meaning,
     text::quoted,
 };
-
-/// A column and its use.
-#[derive(Serialize)]
-pub(crate) struct ColumnUse {
-    name: String,
-    #[serde(rename = "use")]
-    purpose: Purpose,
-    /// The values of a status column.
-    #[serde(flatten)]
-    values: Option<ColumnValues>,
-    /// For a column of sign-up times: the column that is read first.
-    #[serde(skip)]
-    preferred: Option<String>,
-    /// The file has no header row.
-    #[serde(skip)]
-    is_unnamed: bool,
-}
-
-#[derive(Clone, Copy, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Purpose {
-    Email,
-    JoinedAt,
-    #[serde(rename = "left")]
-    Unsubscribed,
-    Ignored,
-}
 
 /// Maximum number of different unknown values that are counted in one column.
 const UNKNOWN_MAX: usize = 1_000;
@@ -57,6 +30,10 @@ pub(crate) struct ColumnReport {
     indexes: HashMap<String, usize>,
     /// The number of different unknown values.
     unknown_count: usize,
+    /// The names of the first columns in the file, used or not.
+    names: Vec<String>,
+    /// The same names.
+    known_names: HashSet<String>,
 }
 
 impl ColumnReport {
@@ -66,6 +43,12 @@ impl ColumnReport {
     /// [`ImportError::TooManyColumns`] for more than [`COLUMNS_MAX`] columns.
     pub(crate) fn add(&mut self, columns: &Columns) -> Result<(), ImportError> {
         let is_unnamed = !columns.has_names();
+        for name in columns.outer_names() {
+            if self.names.len() < COLUMNS_MAX && !self.known_names.contains(&*name) {
+                self.known_names.insert(name.to_string());
+                self.names.push(name.into_owned());
+            }
+        }
         let mut add =
             |name: &str, purpose, values: Option<ColumnValues>, preferred: Option<String>| {
                 if self.indexes.contains_key(name) {
@@ -73,11 +56,10 @@ impl ColumnReport {
                 }
                 self.indexes.insert(name.to_owned(), self.columns.len());
                 self.columns.push(ColumnUse {
-                    name: name.to_owned(),
-                    purpose,
                     values,
                     preferred,
                     is_unnamed,
+                    ..ColumnUse::new(name, purpose)
                 });
             };
         add(&columns.email_name(), Purpose::Email, None, None);
@@ -94,6 +76,19 @@ impl ColumnReport {
             return Err(ImportError::TooManyColumns { max: COLUMNS_MAX });
         }
         Ok(())
+    }
+
+    /// Adds the columns of an export in JSON, whose objects need no guess.
+    pub(crate) fn add_export(&mut self) {
+        for (name, purpose) in EXPORT_COLUMNS
+            .into_iter()
+            .zip([Purpose::Email, Purpose::JoinedAt])
+        {
+            if !self.indexes.contains_key(name) {
+                self.indexes.insert(name.to_owned(), self.columns.len());
+                self.columns.push(ColumnUse::new(name, purpose));
+            }
+        }
     }
 
     /// Records a value of a status column.
@@ -151,8 +146,27 @@ impl ColumnReport {
             let values = column.values.as_ref();
             values.is_none_or(|values| values.kind.is_decisive() || values.has_known())
         });
+        self.add_ignored();
         unknown.sort_by_key(|it| it.line);
         unknown
+    }
+
+    /// Adds the columns that are not used, in the order of the file.
+    fn add_ignored(&mut self) {
+        let used = self.columns.iter().flat_map(|column| {
+            // A value inside a JSON object uses that object.
+            let outer = column.name.split_once('.').map(|(outer, _)| outer);
+            outer.into_iter().chain([&*column.name])
+        });
+        let used: HashSet<_> = used.collect();
+        let ignored = self.names.iter().filter(|name| !used.contains(&***name));
+        let is_unnamed = self.columns.iter().any(|column| column.is_unnamed);
+        let ignored = ignored.map(|name| ColumnUse {
+            is_unnamed,
+            ..ColumnUse::new(name, Purpose::Ignored)
+        });
+        let ignored: Vec<_> = ignored.collect();
+        self.columns.extend(ignored);
     }
 
     /// Lists the columns by which people are skipped.
@@ -163,33 +177,5 @@ impl ColumnReport {
             .map(|it| format!("column {}", quoted(&it.name)))
             .collect();
         columns.join(", ")
-    }
-}
-
-impl ColumnUse {
-    /// Describes the column in one line.
-    pub(crate) fn describe(&self) -> String {
-        let name = if self.is_unnamed {
-            self.name.clone()
-        } else {
-            quoted(&self.name)
-        };
-        let purpose = match (self.purpose, &self.values) {
-            (Purpose::Email, _) => "addresses".to_owned(),
-            (Purpose::JoinedAt, _) => match &self.preferred {
-                None => "sign-up times".to_owned(),
-                Some(preferred) => {
-                    format!("sign-up times where {} is empty", quoted(preferred))
-                }
-            },
-            (Purpose::Ignored, Some(values)) if values.has_links => {
-                "ignored: contains links".to_owned()
-            }
-            (Purpose::Ignored, _) => "ignored: contains no known status".to_owned(),
-            (Purpose::Unsubscribed, values) => values
-                .as_ref()
-                .map_or_else(String::new, ColumnValues::describe),
-        };
-        format!("column {name}: {purpose}")
     }
 }

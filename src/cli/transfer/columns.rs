@@ -6,6 +6,7 @@ use super::{
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     csv_reader::CsvRow,
     export_format::unescape_formula,
+    record::EXPORT_COLUMNS,
     text::{comparison_key, normalize},
 };
 use crate::{cli::time, waitlist::Email};
@@ -17,6 +18,8 @@ pub(crate) struct Columns {
     names: Option<Vec<String>>,
     /// The number of columns.
     width: usize,
+    /// The number of columns that are not inside a JSON object.
+    outer_width: usize,
     pub(crate) email: usize,
     /// The first of these that is not empty is used.
     joined_at: Vec<usize>,
@@ -89,6 +92,7 @@ impl Columns {
         let others = read.into_iter().filter(is_other);
         let columns = Self {
             width: cells.len(),
+            outer_width: cells.len(),
             email,
             joined_at: joined_at.into_iter().collect(),
             status_columns: others
@@ -175,6 +179,7 @@ impl Columns {
         });
         Some(Self {
             width: names.len(),
+            outer_width: inner_from,
             email,
             has_escaped_formulas: joined_at
                 .iter()
@@ -224,7 +229,17 @@ impl Columns {
         names
             .iter()
             .map(|name| normalize(name))
-            .eq(["email", "joinedat"])
+            .eq(EXPORT_COLUMNS.map(normalize))
+    }
+
+    /// The names of all columns that are not inside a JSON object. A column without a name is left out if others have
+    /// names.
+    pub(crate) fn outer_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let is_named = |at: &usize| names.get(*at).is_none_or(|name| !name.trim().is_empty());
+        (0..self.outer_width)
+            .filter(is_named)
+            .map(|at| self.name(at))
     }
 
     /// Returns the name of the column of addresses.

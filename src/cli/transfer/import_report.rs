@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{column_report::ColumnUse, record::RejectReason};
+use super::{
+    column_use::{self, ColumnUse},
+    record::RejectReason,
+};
 
 /// Maximum number of rejected lines that are listed: of unsubscribed people, and of others.
 const REJECTED_SHOWN_MAX: u64 = 10_000;
@@ -83,12 +86,9 @@ impl ImportReport {
         self.added + self.already_listed + self.rejected_count()
     }
 
-    /// Describes the columns, one per line.
+    /// Describes the columns.
     pub(crate) fn write_columns(&self, out: &mut dyn Write) -> io::Result<()> {
-        for column in &self.columns {
-            writeln!(out, "{}", column.describe())?;
-        }
-        Ok(())
+        column_use::write_columns(&self.columns, out)
     }
 
     /// Lists the rejected lines, and then the counts. `file` is the name of the file.

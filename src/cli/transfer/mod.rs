@@ -9,12 +9,13 @@
 //! - `record`: turns a record into an entry.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
-//! - `column_report`, `import_report`, `import_progress`, `error`: the messages of an import.
+//! - `column_report`, `column_use`, `import_report`, `import_progress`, `error`: the messages of an import.
 //! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
 //! - `email_hashes`, `text`: helpers.
 
 pub(super) mod column_kind;
 pub(super) mod column_report;
+pub(super) mod column_use;
 pub(super) mod column_values;
 pub(super) mod columns;
 pub(super) mod csv_reader;

@@ -32,6 +32,9 @@ pub(crate) enum RecordContent {
     CsvRow(Arc<Columns>, CsvRow),
 }
 
+/// The columns of an export.
+pub(crate) const EXPORT_COLUMNS: [&str; 2] = ["email", "joined_at"];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportedEntry {

@@ -5,7 +5,8 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     column_kind::ColumnKind,
-    column_report::{ColumnReport, ColumnUse},
+    column_report::ColumnReport,
+    column_use::ColumnUse,
     columns::Columns,
     error::ImportError,
     export_format::unescape_formula,
@@ -64,6 +65,8 @@ struct Scanner {
     unsubscribed_rows: u64,
     sample: SubscribedSample,
     second_header: Option<u64>,
+    /// The file has objects that `export` did not write.
+    has_foreign_objects: bool,
 }
 
 /// Reads a whole file without importing anybody.
@@ -79,6 +82,7 @@ pub(crate) fn scan(
         unsubscribed_rows: 0,
         sample: SubscribedSample::default(),
         second_header: None,
+        has_foreign_objects: false,
     };
     let header = reader.columns.as_deref();
     if let Some(columns) = header {
@@ -86,6 +90,9 @@ pub(crate) fn scan(
     }
     // An intact export has no status columns, and without one there is nothing to find in the rows.
     let is_export = is_intact && scanner.missing_columns.is_empty();
+    if is_export && header.is_none() {
+        scanner.report.add_export();
+    }
     let may_have_status = header.is_none_or(Columns::has_status_columns);
     if !is_export && may_have_status {
         for record in reader.records {
@@ -114,10 +121,12 @@ impl Scanner {
     ) -> Result<(), ImportError> {
         let email = content.email();
         let Some(columns) = content.columns() else {
+            self.report.add_export();
             self.sample.add(email);
             return Ok(());
         };
         if !has_header {
+            self.has_foreign_objects = true;
             self.add_columns(columns)?;
         } else if columns.is_email_header(email) {
             self.second_header.get_or_insert(line);
@@ -178,7 +187,7 @@ impl Scanner {
             None
         };
         Scan {
-            is_own_export: is_own_export.unwrap_or(self.report.columns.is_empty()),
+            is_own_export: is_own_export.unwrap_or(!self.has_foreign_objects),
             rules: self.rules,
             columns: self.report.columns,
             question,

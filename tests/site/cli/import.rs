@@ -76,6 +76,7 @@ fn reports_invalid_utf_8_and_invalid_json_lines() {
         assert_eq!(
             stdout(&result),
             "column \"email\": addresses\n\
+             ignored: \"name\"\n\
              <stdin>:3: invalid JSON: each line must be one object\n\
              <stdin>:4: missing \"email\"\n\
              <stdin>:5: invalid UTF-8; save the file as UTF-8\n\

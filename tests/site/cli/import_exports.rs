@@ -100,7 +100,7 @@ fn rejects_an_export_that_is_cut_off_anywhere() {
     for (cut, added) in [(&*csv, 2), (json, 1)] {
         let args = ["import", "--dry-run", "--changed"];
         let report = stdout(&cli.run_with_input(&args, cut).success());
-        let counts = format!("{added} would be added, 0 already there, 0 rejected\n");
+        let counts = format!("\n{added} would be added, 0 already there, 0 rejected\n");
         assert!(report.contains(&counts), "{cut:?}: {report}");
     }
 }
@@ -123,8 +123,30 @@ fn files_with_the_columns_of_an_export_need_no_checksum() {
         let result = cli.run_with_input(&["import", "--dry-run"], file).success();
         let report = stdout(&result);
         assert!(
-            report.contains("1 would be added, 0 already there, 0 rejected\n"),
+            report.contains("\n1 would be added, 0 already there, 0 rejected\n"),
             "{file:?}: {report}"
         );
+    }
+}
+
+#[test]
+fn dry_run_names_the_columns_of_an_export() {
+    for cli in with_three_people() {
+        for name in ["list.csv", "list.jsonl"] {
+            cli.run(&["export", "-o", name]).success();
+            assert_eq!(
+                cli.stdout(&["import", "--dry-run", name]),
+                "column \"email\": addresses\n\
+                 column \"joined_at\": sign-up times\n\
+                 0 would be added, 3 already there, 0 rejected\n"
+            );
+            assert_eq!(
+                cli.json(&["import", "--dry-run", name])["columns"],
+                serde_json::json!([
+                    { "name": "email", "use": "email" },
+                    { "name": "joined_at", "use": "joined_at" },
+                ])
+            );
+        }
     }
 }

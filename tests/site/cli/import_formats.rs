@@ -19,6 +19,8 @@ fn reads_a_mailchimp_export() {
         let expected = "column \"Email Address\": addresses\n\
                         column \"OPTIN_TIME\": sign-up times\n\
                         column \"CONFIRM_TIME\": sign-up times where \"OPTIN_TIME\" is empty\n\
+                        ignored: \"First Name\", \"Last Name\", \"MEMBER_RATING\", \"OPTIN_IP\", \"CONFIRM_IP\", \
+                        \"LATITUDE\", \"LONGITUDE\", \"GMTOFF\", \"DSTOFF\", \"TIMEZONE\", and 6 more\n\
                         2 added, 0 already there, 0 rejected\n";
         assert_eq!(report, expected);
         assert_eq!(code, Some(0));
@@ -179,6 +181,7 @@ fn unclosed_quote_rejects_only_one_line() {
         assert_eq!(
             stdout(&result),
             "column \"email\": addresses\n\
+             ignored: \"name\"\n\
              <stdin>:2: unclosed quotation mark\n\
              <stdin>:305: unclosed quotation mark\n\
              301 added, 0 already there, 2 rejected\n301 have no sign-up time; the current time was used\n"
@@ -211,6 +214,7 @@ fn json_lines_use_the_same_column_names() {
              column \"status\": skips \"unsubscribed\"; imports \"subscribed\"\n\
              column \"Email Address\": addresses\n\
              column \"joined_at\": sign-up times\n\
+             ignored: \"score\", \"tags\"\n\
              <stdin>:2: skipped: unsubscribed\n\
              2 added, 0 already there, 1 rejected\n1 has no sign-up time; the current time was used\n"
         );
@@ -279,7 +283,8 @@ fn rejects_a_time_with_a_zone_name() {
             let result = cli.run_with_input(&["import", "--dry-run"], file).code(1);
             assert_eq!(
                 stdout(&result),
-                "<stdin>:2: invalid time: zones in brackets are not supported; write the offset, as in \
+                "column \"email\": addresses\ncolumn \"joined_at\": sign-up times\n\
+                 <stdin>:2: invalid time: zones in brackets are not supported; write the offset, as in \
                  2026-11-21T08:00:00+01:00, or remove the column\n0 would be added, 0 already there, 1 rejected\n"
             );
         }

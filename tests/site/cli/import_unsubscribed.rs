@@ -273,6 +273,7 @@ fn report_lists_each_column_and_its_use() {
                       column \"Status\": skips \"Bounced\"; imports \"Active\"\n\
                       column \"unsubscribed_at\": skips people with a time\n\
                       column \"unsubscribe\": ignored: contains links\n\
+                      ignored: \"Name\"\n\
                       <stdin>:3: skipped: unsubscribed\n\
                       <stdin>:4: skipped: unsubscribed\n\
                       1 would be added, 0 already there, 2 rejected\n";
@@ -291,6 +292,7 @@ fn report_lists_each_column_and_its_use() {
                 { "name": "Status", "use": "left", "skipped": ["Bounced"], "imported": ["Active"] },
                 { "name": "unsubscribed_at", "use": "left", "skipped": ["a time"], "imported": [] },
                 { "name": "unsubscribe", "use": "ignored", "skipped": [], "imported": [] },
+                { "name": "Name", "use": "ignored" },
             ])
         );
     }

@@ -1,0 +1,103 @@
+//! A column of a file and what `import` uses it for, as the report shows it.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{column_values::ColumnValues, text::quoted};
+
+/// A column and its use.
+#[derive(Serialize)]
+pub(crate) struct ColumnUse {
+    pub(super) name: String,
+    #[serde(rename = "use")]
+    pub(super) purpose: Purpose,
+    /// The values of a status column.
+    #[serde(flatten)]
+    pub(super) values: Option<ColumnValues>,
+    /// For a column of sign-up times: the column that is read first.
+    #[serde(skip)]
+    pub(super) preferred: Option<String>,
+    /// The file has no header row.
+    #[serde(skip)]
+    pub(super) is_unnamed: bool,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Purpose {
+    Email,
+    JoinedAt,
+    #[serde(rename = "left")]
+    Unsubscribed,
+    Ignored,
+}
+
+/// Maximum number of ignored columns that are shown.
+const IGNORED_SHOWN_MAX: usize = 10;
+
+/// Describes the columns, one per line, and then the ignored ones in one line.
+pub(crate) fn write_columns(columns: &[ColumnUse], out: &mut dyn Write) -> io::Result<()> {
+    let (ignored, used): (Vec<_>, Vec<_>) = columns.iter().partition(|it| it.is_unused());
+    for column in used {
+        writeln!(out, "{}", column.describe())?;
+    }
+    let shown = ignored.iter().take(IGNORED_SHOWN_MAX);
+    let shown: Vec<_> = shown.map(|column| column.ignored_name()).collect();
+    match ignored.len() - shown.len() {
+        _ if shown.is_empty() => Ok(()),
+        0 => writeln!(out, "ignored: {}", shown.join(", ")),
+        more => writeln!(out, "ignored: {}, and {more} more", shown.join(", ")),
+    }
+}
+
+impl ColumnUse {
+    pub(super) fn new(name: &str, purpose: Purpose) -> Self {
+        Self {
+            name: name.to_owned(),
+            purpose,
+            values: None,
+            preferred: None,
+            is_unnamed: false,
+        }
+    }
+
+    /// Whether the column is not used, and nothing in its name suggested a use.
+    fn is_unused(&self) -> bool {
+        self.purpose == Purpose::Ignored && self.values.is_none()
+    }
+
+    fn ignored_name(&self) -> String {
+        if self.is_unnamed {
+            format!("column {}", self.name)
+        } else {
+            quoted(&self.name)
+        }
+    }
+
+    /// Describes the column in one line.
+    fn describe(&self) -> String {
+        let name = if self.is_unnamed {
+            self.name.clone()
+        } else {
+            quoted(&self.name)
+        };
+        let purpose = match (self.purpose, &self.values) {
+            (Purpose::Email, _) => "addresses".to_owned(),
+            (Purpose::JoinedAt, _) => match &self.preferred {
+                None => "sign-up times".to_owned(),
+                Some(preferred) => {
+                    format!("sign-up times where {} is empty", quoted(preferred))
+                }
+            },
+            (Purpose::Ignored, Some(values)) if values.has_links => {
+                "ignored: contains links".to_owned()
+            }
+            (Purpose::Ignored, _) => "ignored: contains no known status".to_owned(),
+            (Purpose::Unsubscribed, values) => values
+                .as_ref()
+                .map_or_else(String::new, ColumnValues::describe),
+        };
+        format!("column {name}: {purpose}")
+    }
+}
