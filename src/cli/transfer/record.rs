@@ -151,6 +151,14 @@ impl RecordContent {
         }
     }
 
+    /// Whether a separator may have been typed in place of a dot: `ann@example,com`. Only a file without a header row
+    /// can have this, because its first row says how many columns there are.
+    fn has_comma_in_domain(&self, columns: &Columns, email: &str) -> bool {
+        let is_label = |text: &str| text.len() > 1 && text.chars().all(char::is_alphabetic);
+        let domain = email.rsplit_once('@').map_or("", |(_, domain)| domain);
+        !domain.contains('.') && is_label(self.cell_lossy(columns.email + 1).trim())
+    }
+
     /// Parses the entry. Without a sign-up time, its time is `now`.
     pub(crate) fn parse(
         &self,
@@ -173,10 +181,13 @@ impl RecordContent {
         now: SystemTime,
     ) -> Result<ParsedEntry, RejectReason> {
         if self.extra_cells().next().is_some() {
-            return Err(RejectReason::Malformed(
-                "more cells than in the first row, so they may be in the wrong columns; quote the cells that \
-                 contain a separator",
-            ));
+            let reason = if columns.width() == 1 {
+                "text follows the address, but the first row has only one column; write one address per line"
+            } else {
+                "more cells than in the first row, so they may be in the wrong columns; quote the cells that contain \
+                 a separator"
+            };
+            return Err(RejectReason::Malformed(reason));
         }
         let (mut is_unsubscribed, mut is_unknown) = (false, false);
         for (name, column) in columns.status_columns() {
@@ -203,6 +214,12 @@ impl RecordContent {
             }
         }
         let email = columns.address(self.cell(columns.email)?);
+        if !columns.has_names() && self.has_comma_in_domain(columns, email) {
+            return Err(RejectReason::Malformed(
+                "the domain has no dot, and the address ends at a separator; correct the address, or add a header \
+                 row if the file has several columns",
+            ));
+        }
         parse_entry(email, joined_at, rules, now)
     }
 }

@@ -262,11 +262,44 @@ fn rejects_a_row_with_more_cells_than_columns() {
         report.contains("3 would be added, 0 already there, 2 rejected"),
         "{report}"
     );
-    let file = "ann@example.com\nbob@example.com,unsubscribed\ncyd@example.com,\n";
-    let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
-    assert!(
-        report.contains("<stdin>:2: more cells than in the first row"),
-        "{report}"
+}
+
+#[test]
+fn rejects_text_after_the_address_in_a_file_with_one_column() {
+    let cli = without_server();
+    for (first, line) in [("ann@example.com", 2), ("email\nann@example.com", 3)] {
+        let file = format!(
+            "{first}\nbob@example.com,unsubscribed\nfoo@x,de\ncyd@example.com,\ndee@example.com, \n"
+        );
+        let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
+        let why = "text follows the address, but the first row has only one column; write one address per line";
+        assert!(
+            report.contains(&format!(
+                "\n<stdin>:{line}: {why}\n<stdin>:{}: {why}\n3 would be added, ",
+                line + 1
+            )),
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn rejects_an_address_with_a_comma_in_its_domain() {
+    let cli = without_server();
+    for line in ["foo@x,de", "foo@x;de", "foo@example,com"] {
+        let report = stdout(&cli.run_with_input(&["import"], line).code(1));
+        assert!(
+            report.contains(
+                "\n<stdin>:1: the domain has no dot, and the address ends at a separator; "
+            ),
+            "{line}: {report}"
+        );
+        assert!(report.contains("\n0 added, "), "{line}: {report}");
+    }
+    // A column of names.
+    let report = stdout(
+        &cli.run_with_input(&["import"], "foo@x.example,Ann\n")
+            .success(),
     );
-    assert!(report.contains("2 would be added"), "{report}");
+    assert!(report.contains("\n1 added, "), "{report}");
 }
