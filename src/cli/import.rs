@@ -24,6 +24,7 @@ use super::{
         import_report::ImportReport,
         record::ParsedEntry,
         scan::{Scan, scan},
+        sign_up_time::DateFormat,
         source::open,
         status_options::StatusOptions,
         text::escape_control,
@@ -39,7 +40,8 @@ Example: landing import mailchimp.csv --dry-run
 
 Reads the files that `landing export` writes, and any CSV file whose header row names a column of e-mail addresses, \
 such as those of Mailchimp, getwaitlist and spreadsheets. Entries that are on the list already are not changed, so a \
-file can be imported again. Sign-up times are kept; rows without a time get the current time.
+file can be imported again. Sign-up times are kept; rows without a time get the current time. If dates such as \
+11/01/2026 may begin with the day or with the month, nothing is imported without --date-format.
 
 People who have unsubscribed from the other list are skipped. Columns such as \"status\", \"unsubscribed_at\" and \
 \"subscribed\" show who has; the report names the columns that were used. If a value in them is unknown, or \
@@ -54,6 +56,10 @@ pub(super) struct ImportArgs {
     /// Accept an export that was changed or cut off
     #[arg(long)]
     changed: bool,
+    /// How the file writes its dates: %d.%m.%Y for 21.11.2026, %m/%d/%y for 11/21/26 (strftime). A time of day after
+    /// the date is recognized, and a time without a zone is in UTC
+    #[arg(long, value_name = "FORMAT")]
+    date_format: Option<DateFormat>,
     #[command(flatten)]
     status_options: StatusOptions,
     #[command(flatten)]
@@ -91,7 +97,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         columns,
         is_own_export,
         question,
-    } = scan_file(&file, &args.status_options, trailer.as_ref(), &progress).map_err(|error| {
+    } = scan_file(&file, args, trailer.as_ref(), &progress).map_err(|error| {
         let at = error.line();
         anyhow::Error::from(error).context(nothing_imported_at(at))
     })?;
@@ -172,15 +178,16 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
 /// Scans a file before anybody is added, and rewinds it.
 fn scan_file(
     mut file: &File,
-    status_options: &StatusOptions,
+    args: &ImportArgs,
     trailer: Option<&Trailer>,
     progress: &ImportProgress,
 ) -> Result<Scan, ImportError> {
     let length = file.metadata()?.len();
     let bar = byte_progress(length, "scanning");
     progress.set_bar(&bar);
-    let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &status_options.ignore)?;
-    let scan = scan(reader, status_options, trailer.is_some())?;
+    let options = &args.status_options;
+    let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &options.ignore)?;
+    let scan = scan(reader, options, args.date_format.clone(), trailer.is_some())?;
     bar.finish_and_clear();
     file.rewind()?;
     Ok(scan)

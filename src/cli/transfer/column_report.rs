@@ -64,7 +64,7 @@ impl ColumnReport {
             };
         add(&columns.email_name(), Purpose::Email, None, None);
         let mut preferred = None;
-        for name in columns.joined_at_names() {
+        for (name, _) in columns.joined_at() {
             let preferred = preferred.replace(name.to_string());
             add(&name, Purpose::JoinedAt, None, preferred);
         }
@@ -146,6 +146,9 @@ impl ColumnReport {
             let values = column.values.as_ref();
             values.is_none_or(|values| values.kind.is_decisive() || values.has_known())
         });
+        for column in &mut self.columns {
+            column.date_order = rules.times.order(&column.name);
+        }
         self.add_ignored();
         unknown.sort_by_key(|it| it.line);
         unknown

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{column_values::ColumnValues, text::quoted};
+use super::{column_values::ColumnValues, text::quoted, time_columns::DateOrder};
 
 /// A column and its use.
 #[derive(Serialize)]
@@ -15,6 +15,9 @@ pub(crate) struct ColumnUse {
     /// The values of a status column.
     #[serde(flatten)]
     pub(super) values: Option<ColumnValues>,
+    /// For a column of sign-up times: the order of its dates, if it has dates such as `25/11/2026`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) date_order: Option<DateOrder>,
     /// For a column of sign-up times: the column that is read first.
     #[serde(skip)]
     pub(super) preferred: Option<String>,
@@ -57,6 +60,7 @@ impl ColumnUse {
             name: name.to_owned(),
             purpose,
             values: None,
+            date_order: None,
             preferred: None,
             is_unnamed: false,
         }
@@ -82,12 +86,17 @@ impl ColumnUse {
         } else {
             quoted(&self.name)
         };
+        let order = match self.date_order {
+            None => "",
+            Some(DateOrder::DayFirst) => " (day/month/year)",
+            Some(DateOrder::MonthFirst) => " (month/day/year)",
+        };
         let purpose = match (self.purpose, &self.values) {
             (Purpose::Email, _) => "addresses".to_owned(),
             (Purpose::JoinedAt, _) => match &self.preferred {
-                None => "sign-up times".to_owned(),
+                None => format!("sign-up times{order}"),
                 Some(preferred) => {
-                    format!("sign-up times where {} is empty", quoted(preferred))
+                    format!("sign-up times{order} where {} is empty", quoted(preferred))
                 }
             },
             (Purpose::Ignored, Some(values)) if values.has_links => {

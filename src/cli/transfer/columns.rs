@@ -4,12 +4,17 @@ use std::borrow::Cow;
 
 use super::{
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
+    column_names::{
+        DATE_NAMES, EMAIL_NAMES, JOINED_AT_NAMES, JOINING_PARTS, LATER_PARTS, OTHER_TIME_PARTS,
+        TIME_PARTS,
+    },
     csv_reader::CsvRow,
     export_format::unescape_formula,
     record::EXPORT_COLUMNS,
+    sign_up_time::is_date,
     text::{comparison_key, normalize},
 };
-use crate::{cli::time, waitlist::Email};
+use crate::waitlist::Email;
 
 /// The positions of the columns that are used.
 #[derive(Debug, Default)]
@@ -38,28 +43,6 @@ pub(crate) struct ColumnNames<'a> {
     pub(crate) containers: &'a [usize],
 }
 
-/// Names of address columns, as [`normalize`] returns them. Like `JOINED_AT_NAMES`, they cover the files of `export`,
-/// Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by hand. The first name is
-/// that of `export`; it also matches as a part of a longer name.
-const EMAIL_NAMES: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
-const JOINED_AT_NAMES: [&str; 6] = [
-    "joinedat",
-    "optintime",
-    "confirmtime",
-    "createdat",
-    "timestamp",
-    "joined",
-];
-/// Other names of sign-up times contain one of these, one of `TIME_PARTS`, and none of `LATER_PARTS`.
-const JOINING_PARTS: [&str; 9] = [
-    "join", "optin", "creat", "signup", "signedup", "appl", "subscri", "submit", "added",
-];
-const TIME_PARTS: [&str; 6] = ["time", "date", "edat", "upat", "edon", "signedup"];
-/// Parts of names of times after the sign-up.
-const LATER_PARTS: [&str; 7] = [
-    "unsub", "optout", "clean", "remov", "updated", "chang", "expir",
-];
-
 impl Columns {
     /// Finds the columns by the names in the first row. If that row contains an address, it is not a header
     /// row: the columns are found by its values, and the row is returned too.
@@ -85,7 +68,7 @@ impl Columns {
                 .any(|it| comparison_key(it) == (at + 1).to_string())
         };
         let read: Vec<_> = (0..cells.len()).filter(is_read).collect();
-        let is_time = |cell: &[u8]| time::parse(&text(cell)).is_ok();
+        let is_time = |cell: &[u8]| is_date(text(cell).trim());
         let email = *read.iter().find(|at| is_email(cells[**at]))?;
         let joined_at = read.iter().copied().find(|at| is_time(cells[*at]));
         let is_other = |at: &usize| *at != email && Some(*at) != joined_at;
@@ -173,6 +156,11 @@ impl Columns {
                 joined_at.push(at);
             }
         }
+        if joined_at.is_empty() {
+            let date = find_all(&DATE_NAMES).into_iter();
+            let mut date = date.filter(|at| kind_of(*at) == ColumnKind::Other);
+            joined_at.extend(date.next());
+        }
         status_columns.retain(|it| {
             let is_used = it.at == email || joined_at.contains(&it.at);
             it.kind.is_decisive() || !is_used
@@ -247,14 +235,14 @@ impl Columns {
         self.name(self.email)
     }
 
-    /// The positions of the columns of sign-up times, by preference.
-    pub(crate) fn joined_at(&self) -> impl Iterator<Item = usize> {
-        self.joined_at.iter().copied()
+    /// The columns of sign-up times, by preference: their names and positions.
+    pub(crate) fn joined_at(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
+        self.joined_at.iter().map(|at| (self.name(*at), *at))
     }
 
-    /// The names of the columns of sign-up times, by preference.
-    pub(crate) fn joined_at_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.joined_at.iter().map(|at| self.name(*at))
+    /// Whether a column holds sign-up times.
+    pub(crate) fn has_joined_at(&self) -> bool {
+        !self.joined_at.is_empty()
     }
 
     /// The columns that may say who has unsubscribed, with their names.
@@ -273,6 +261,14 @@ impl Columns {
         self.has_escaped_formulas = false;
         self
     }
+}
+
+/// Whether a column may hold sign-up times, although nothing in its name says so.
+pub(crate) fn may_hold_sign_up_times(name: &str, column: &StatusColumn) -> bool {
+    let name = normalize(name);
+    let is_other = matches!(column.kind, ColumnKind::Other | ColumnKind::MaybeSubscribed);
+    let mut parts = LATER_PARTS.iter().chain(&OTHER_TIME_PARTS);
+    is_other && !column.is_nested && !parts.any(|part| name.contains(part))
 }
 
 /// Returns the name of a column, or its number from 1 if it has none.

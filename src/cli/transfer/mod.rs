@@ -5,15 +5,17 @@
 //!
 //! - `source`, `line_reader`: open the file, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
-//! - `columns`, `column_kind`: find the columns with addresses, times and statuses.
+//! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
 //! - `record`: turns a record into an entry.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
+//! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
 //! - `column_report`, `column_use`, `import_report`, `import_progress`, `error`: the messages of an import.
 //! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
 //! - `email_hashes`, `text`: helpers.
 
 pub(super) mod column_kind;
+pub(super) mod column_names;
 pub(super) mod column_report;
 pub(super) mod column_use;
 pub(super) mod column_values;
@@ -33,10 +35,12 @@ pub(super) mod question;
 pub(super) mod record;
 pub(super) mod rules;
 pub(super) mod scan;
+pub(super) mod sign_up_time;
 pub(super) mod source;
 pub(super) mod status_options;
 pub(super) mod status_values;
 pub(super) mod status_words;
 pub(super) mod text;
+pub(super) mod time_columns;
 pub(super) mod time_guess;
 pub(super) mod trailer;

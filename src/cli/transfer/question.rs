@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{column_values::UnknownValue, text::quoted};
+use super::{column_values::UnknownValue, text::quoted, time_columns::Example};
 
 /// Why nothing is imported without another option.
 #[derive(Debug, Error)]
@@ -23,6 +23,27 @@ pub(crate) enum Question {
     UnusedOptions { options: String },
     #[error("{}", UnknownValues(.0))]
     UnknownValues(Vec<UnknownValue>),
+    #[error("{}", AmbiguousDates { column, example })]
+    AmbiguousDates { column: String, example: Example },
+    #[error("{}", UnreadableTimes { column, example, date_format: date_format.as_deref() })]
+    UnreadableTimes {
+        column: String,
+        example: Example,
+        /// The value of `--date-format`.
+        date_format: Option<String>,
+    },
+    #[error(
+        "{} may hold the sign-up times: name the right one \"joined_at\" in the file; or let everybody get the \
+         current time, with {}",
+        enumerate(.columns, "column "), enumerate(.columns, "--ignore ")
+    )]
+    PossibleTimes { columns: Vec<String> },
+    #[error(
+        "no column has sign-up times for --date-format {}; name the column \"joined_at\" in the file, or leave the \
+         option out",
+        quoted(.0)
+    )]
+    UnusedDateFormat(String),
     #[error(
         "everybody in the file would be skipped because of {columns} ({}); if they have unsubscribed, add \
          --skip-all; otherwise import them with --ignore COLUMN, or with --keep STATUS if the reason is a word \
@@ -61,17 +82,79 @@ impl fmt::Display for UnknownValues<'_> {
     }
 }
 
+/// The dates of a column that may begin with the day or with the month.
+struct AmbiguousDates<'a> {
+    column: &'a str,
+    example: &'a Example,
+}
+
+impl fmt::Display for AmbiguousDates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.example.text.contains('/') {
+            '/'
+        } else {
+            '-'
+        };
+        write!(
+            f,
+            "column {} has dates such as {}, which may begin with the day or with the month; add --date-format \
+             '%d{separator}%m{separator}%Y' if they begin with the day, or --date-format \
+             '%m{separator}%d{separator}%Y' if they begin with the month",
+            quoted(self.column),
+            quoted(&self.example.text)
+        )
+    }
+}
+
+/// The times of a column of which none can be read.
+struct UnreadableTimes<'a> {
+    column: &'a str,
+    example: &'a Example,
+    date_format: Option<&'a str>,
+}
+
+impl fmt::Display for UnreadableTimes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (column, text) = (quoted(self.column), quoted(&self.example.text));
+        match self.date_format {
+            None => write!(
+                f,
+                "no time in column {column} can be read, such as {text}; say how they are written, for example with \
+                 --date-format '%d.%m.%y' for 21.11.26; or let everybody get the current time, with --ignore {column}"
+            ),
+            Some(format) => write!(
+                f,
+                "no time in column {column} matches --date-format {}, such as {text}; correct the format",
+                quoted(format)
+            ),
+        }
+    }
+}
+
 impl Question {
     /// Returns the line that the question is about, if it is about one.
     pub(crate) fn line(&self) -> Option<u64> {
         match self {
             Self::SecondHeader { line } => Some(*line),
+            Self::AmbiguousDates { example, .. } | Self::UnreadableTimes { example, .. } => {
+                Some(example.line)
+            }
             Self::MissingColumn(_)
             | Self::UnusedOptions { .. }
             | Self::UnknownValues(_)
+            | Self::PossibleTimes { .. }
+            | Self::UnusedDateFormat(_)
             | Self::AllSkipped { .. } => None,
         }
     }
+}
+
+/// Lists names, each after `prefix`.
+fn enumerate(names: &[String], prefix: &str) -> String {
+    let names = names.iter().map(|name| format!("{prefix}{}", quoted(name)));
+    names
+        .collect::<Vec<_>>()
+        .join(if prefix.starts_with('-') { " " } else { ", " })
 }
 
 fn people(count: u64) -> String {

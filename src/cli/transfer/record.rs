@@ -14,7 +14,7 @@ use super::{
     text::plain_word,
 };
 use crate::{
-    cli::time::{self, TimeError, time_problem},
+    cli::time::{TimeError, time_problem},
     waitlist::{Email, InvalidEmail, WaitlistEntry},
 };
 
@@ -30,6 +30,12 @@ pub(crate) enum RecordContent {
     Exported(ExportedEntry),
     Object(Columns, Vec<String>),
     CsvRow(Arc<Columns>, CsvRow),
+}
+
+/// The text of a sign-up time, and the name of its column.
+pub(crate) struct JoinedAt<'a> {
+    pub(crate) column: Cow<'a, str>,
+    pub(crate) text: &'a str,
 }
 
 /// The columns of an export.
@@ -65,6 +71,8 @@ pub(crate) enum RejectReason {
     InvalidEmail(InvalidEmail),
     #[error("invalid time: {0}, or remove the column")]
     InvalidTime(TimeError),
+    #[error("invalid time: it does not match --date-format")]
+    OtherDateFormat,
     #[error("{0}")]
     Malformed(&'static str),
 }
@@ -151,6 +159,30 @@ impl RecordContent {
         }
     }
 
+    /// Returns the sign-up time, and the name of the column that it is in, if the record has one.
+    pub(crate) fn joined_at(&self) -> Result<Option<JoinedAt<'_>>, RejectReason> {
+        let columns = match self {
+            Self::Exported(ExportedEntry {
+                joined_at: text, ..
+            }) => {
+                if text.contains(char::REPLACEMENT_CHARACTER) {
+                    return Err(NOT_UTF_8);
+                }
+                let column = Cow::Borrowed(EXPORT_COLUMNS[1]);
+                return Ok(Some(JoinedAt { column, text }).filter(|it| !it.text.is_empty()));
+            }
+            Self::Object(columns, _) => columns,
+            Self::CsvRow(columns, _) => columns,
+        };
+        for (column, at) in columns.joined_at() {
+            let text = self.cell(at)?;
+            if !means_no_time(text) {
+                return Ok(Some(JoinedAt { column, text }));
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether a separator may have been typed in place of a dot: `ann@example,com`. Only a file without a header row
     /// can have this, because its first row says how many columns there are.
     fn has_comma_in_domain(&self, columns: &Columns, email: &str) -> bool {
@@ -166,8 +198,8 @@ impl RecordContent {
         now: SystemTime,
     ) -> Result<ParsedEntry, RejectReason> {
         match self {
-            Self::Exported(ExportedEntry { email, joined_at }) => {
-                parse_entry(email, joined_at, rules, now)
+            Self::Exported(ExportedEntry { email, .. }) => {
+                parse_entry(email, self.joined_at()?, rules, now)
             }
             Self::Object(columns, _) => self.parse_row(columns, rules, now),
             Self::CsvRow(columns, _) => self.parse_row(columns, rules, now),
@@ -205,14 +237,7 @@ impl RecordContent {
                 "unknown status: the file has changed since the import began",
             ));
         }
-        let mut joined_at = "";
-        for at in columns.joined_at() {
-            if joined_at.is_empty() {
-                joined_at = Some(self.cell(at)?)
-                    .filter(|it| !means_no_time(it))
-                    .unwrap_or_default();
-            }
-        }
+        let joined_at = self.joined_at()?;
         let email = columns.address(self.cell(columns.email)?);
         if !columns.has_names() && self.has_comma_in_domain(columns, email) {
             return Err(RejectReason::Malformed(
@@ -228,7 +253,7 @@ impl RecordContent {
 /// export may have any time, because the clock of a server may have been wrong.
 fn parse_entry(
     email: &str,
-    joined_at: &str,
+    joined_at: Option<JoinedAt>,
     rules: &ImportRules,
     now: SystemTime,
 ) -> Result<ParsedEntry, RejectReason> {
@@ -236,11 +261,10 @@ fn parse_entry(
     if rules.is_unsubscribed(&email) {
         return Err(RejectReason::Unsubscribed);
     }
-    let has_time = !joined_at.is_empty();
-    let joined_at = if has_time {
-        time::parse(joined_at).map_err(RejectReason::InvalidTime)?
-    } else {
-        now
+    let has_time = joined_at.is_some();
+    let joined_at = match joined_at {
+        Some(JoinedAt { column, text }) => rules.times.parse(&column, text)?,
+        None => now,
     };
     let time_problem = time_problem(joined_at).filter(|_| has_time);
     if let Some(problem) = time_problem

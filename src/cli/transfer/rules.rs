@@ -6,8 +6,10 @@ use super::{
     column_kind::StatusColumn,
     email_hashes::EmailHashes,
     export_format::unescape_formula,
+    sign_up_time::DateFormat,
     status_options::{StatusOptions, StatusOverrides},
     status_values::{self, Meaning},
+    time_columns::TimeFormats,
 };
 use crate::waitlist::Email;
 
@@ -19,6 +21,8 @@ pub(crate) struct ImportRules {
     pub(crate) may_skip_all: bool,
     /// The file is an export, and its checksum is correct.
     pub(crate) is_intact: bool,
+    /// How the sign-up times are read.
+    pub(crate) times: TimeFormats,
     /// Columns whose names look like a status, but whose values do not.
     pub(crate) ignored_columns: HashSet<String>,
     /// Columns in which an empty cell may mean "no".
@@ -28,11 +32,16 @@ pub(crate) struct ImportRules {
 }
 
 impl ImportRules {
-    pub(crate) fn new(status_options: &StatusOptions, is_intact: bool) -> Self {
+    pub(crate) fn new(
+        status_options: &StatusOptions,
+        date_format: Option<DateFormat>,
+        is_intact: bool,
+    ) -> Self {
         Self {
             overrides: StatusOverrides::new(status_options),
             may_skip_all: status_options.skip_all,
             is_intact,
+            times: TimeFormats::new(date_format),
             ..Self::default()
         }
     }

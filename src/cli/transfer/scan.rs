@@ -7,15 +7,17 @@ use super::{
     column_kind::ColumnKind,
     column_report::ColumnReport,
     column_use::ColumnUse,
-    columns::Columns,
+    columns::{Columns, may_hold_sign_up_times},
     error::ImportError,
     export_format::unescape_formula,
     import_reader::ImportReader,
     question::Question,
-    record::{Record, RecordContent},
+    record::{JoinedAt, Record, RecordContent},
     rules::ImportRules,
+    sign_up_time::{DateFormat, is_date},
     status_options::StatusOptions,
-    status_values::{self, Meaning},
+    status_values::{self, Meaning, is_empty_value},
+    time_columns::TimeColumns,
 };
 use crate::waitlist::Email;
 
@@ -65,6 +67,10 @@ struct Scanner {
     unsubscribed_rows: u64,
     sample: SubscribedSample,
     second_header: Option<u64>,
+    times: TimeColumns,
+    /// Columns that are read only for their statuses: their positions in this map, and whether all their values are
+    /// dates. If no other column has sign-up times, they may hold them.
+    date_columns: HashMap<String, (usize, bool)>,
     /// The file has objects that `export` did not write.
     has_foreign_objects: bool,
 }
@@ -73,28 +79,31 @@ struct Scanner {
 pub(crate) fn scan(
     reader: ImportReader,
     status_options: &StatusOptions,
+    date_format: Option<DateFormat>,
     is_intact: bool,
 ) -> Result<Scan, ImportError> {
+    // An intact export has no status columns, and its times are known to be readable.
+    let is_export = is_intact && status_options.ignore.is_empty() && date_format.is_none();
     let mut scanner = Scanner {
-        rules: ImportRules::new(status_options, is_intact),
+        rules: ImportRules::new(status_options, date_format, is_intact),
         report: ColumnReport::default(),
         missing_columns: status_options.ignore.clone(),
         unsubscribed_rows: 0,
         sample: SubscribedSample::default(),
         second_header: None,
+        times: TimeColumns::default(),
+        date_columns: HashMap::new(),
         has_foreign_objects: false,
     };
     let header = reader.columns.as_deref();
     if let Some(columns) = header {
         scanner.add_columns(columns)?;
     }
-    // An intact export has no status columns, and without one there is nothing to find in the rows.
-    let is_export = is_intact && scanner.missing_columns.is_empty();
     if is_export && header.is_none() {
         scanner.report.add_export();
     }
-    let may_have_status = header.is_none_or(Columns::has_status_columns);
-    if !is_export && may_have_status {
+    let is_read = |columns: &Columns| columns.has_status_columns() || columns.has_joined_at();
+    if !is_export && header.is_none_or(is_read) {
         for record in reader.records {
             let Record { line, content } = record?;
             if let Ok(content) = content {
@@ -122,16 +131,18 @@ impl Scanner {
         let email = content.email();
         let Some(columns) = content.columns() else {
             self.report.add_export();
+            self.record_time(line, content);
             self.sample.add(email);
             return Ok(());
         };
         if !has_header {
             self.has_foreign_objects = true;
             self.add_columns(columns)?;
-        } else if columns.is_email_header(email) {
+        } else if columns.has_status_columns() && columns.is_email_header(email) {
             self.second_header.get_or_insert(line);
         }
         if !self.record_statuses(line, content, columns) {
+            self.record_time(line, content);
             self.sample.add(email);
             return Ok(());
         }
@@ -164,8 +175,57 @@ impl Scanner {
         is_unsubscribed
     }
 
+    /// Records the sign-up time of a row. In a row without a column of sign-up times, looks for dates in the others.
+    fn record_time(&mut self, line: u64, content: &RecordContent) {
+        // The cells of a row with too many may be in the wrong columns.
+        if content.extra_cells().next().is_some() {
+            return;
+        }
+        match (content.joined_at(), content.columns()) {
+            (Ok(Some(JoinedAt { column, text })), _) => {
+                self.times.record(&self.rules.times, &column, line, text);
+            }
+            (Ok(None), Some(columns)) if !columns.has_joined_at() => {
+                for (name, column) in columns.status_columns() {
+                    let text = content.status_text(column).unwrap_or_default();
+                    if is_empty_value(&text) {
+                        continue;
+                    }
+                    let at = self.date_columns.len();
+                    match self.date_columns.get_mut(&*name) {
+                        Some((_, has_only_dates)) => {
+                            *has_only_dates = *has_only_dates && is_date(&text);
+                        }
+                        None => {
+                            let may_be_time =
+                                may_hold_sign_up_times(&name, column) && is_date(&text);
+                            self.date_columns
+                                .insert(name.into_owned(), (at, may_be_time));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what the owner must decide about the sign-up times.
+    fn time_question(&mut self) -> Option<Question> {
+        let question = self.times.question(&self.rules.times);
+        if question.is_some() || !self.times.is_empty() {
+            return question;
+        }
+        let columns = self.date_columns.drain();
+        let columns = columns.filter(|(_, (_, has_only_dates))| *has_only_dates);
+        let mut columns: Vec<_> = columns.map(|(name, (at, _))| (at, name)).collect();
+        columns.sort_unstable();
+        let columns: Vec<_> = columns.into_iter().map(|(_, name)| name).collect();
+        (!columns.is_empty()).then_some(Question::PossibleTimes { columns })
+    }
+
     /// `is_own_export` is `None` if the file has no header row.
     fn finish(mut self, is_own_export: Option<bool>) -> Scan {
+        self.times.finish(&mut self.rules.times);
         let unknown = self.report.finish(&mut self.rules);
         let question = if let Some(name) = self.missing_columns.first() {
             Some(Question::MissingColumn(name.clone()))
@@ -184,7 +244,7 @@ impl Scanner {
                 columns: self.report.skipping_columns(),
             })
         } else {
-            None
+            self.time_question()
         };
         Scan {
             is_own_export: is_own_export.unwrap_or(!self.has_foreign_objects),

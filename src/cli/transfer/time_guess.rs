@@ -1,6 +1,6 @@
 //! Recognizes times in any of the usual notations.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::cli::time::{self, time_problem};
 
@@ -89,12 +89,12 @@ fn is_abbreviation_of(word: &str, words: &[&str]) -> bool {
 }
 
 /// Parses seconds or milliseconds since 1970, as databases write them.
-fn parse_unix_time(text: &str) -> Option<SystemTime> {
+pub(super) fn parse_unix_time(text: &str) -> Option<SystemTime> {
     let number: u64 = text.parse().ok()?;
-    let seconds = match text.len() {
-        9 | 10 => number,
-        12 | 13 => number / 1000,
+    let since_epoch = match text.len() {
+        9 | 10 => Duration::from_secs(number),
+        12 | 13 => Duration::from_millis(number),
         _ => return None,
     };
-    SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))
+    SystemTime::UNIX_EPOCH.checked_add(since_epoch)
 }

@@ -77,14 +77,31 @@ fn reads_spreadsheet_files_with_any_separator() {
             ]
         );
     }
-    for (listed, report, code) in imported("spreadsheet.tsv") {
-        assert_eq!(listed, ["2024-03-01T09:30:00.000Z\tann@example.com"]);
-        // The date is the fifth of March or the third of May.
+}
+
+#[test]
+fn asks_whether_dates_of_a_spreadsheet_begin_with_the_day() {
+    for cli in all_stores() {
+        let file = fixture("spreadsheet.tsv");
+        let file = file.to_str().expect("text");
+        let stderr = stderr(&cli.run(&["import", file]).code(1));
         assert!(
-            report.contains("spreadsheet.tsv:3: invalid time: not a time, or ambiguous"),
-            "{report}"
+            stderr.contains(
+                "spreadsheet.tsv:3: nothing was imported: column \"Timestamp\" has dates such as \
+                 \"3/5/2024 14:22:11\", which may begin with the day or with the month; add --date-format \
+                 '%d/%m/%Y' if they begin with the day, or --date-format '%m/%d/%Y' if they begin with the month\n"
+            ),
+            "{stderr}"
         );
-        assert_eq!(code, Some(1));
+        cli.run(&["import", file, "--date-format", "%m/%d/%Y"])
+            .success();
+        assert_eq!(
+            cli.listed(),
+            [
+                "2024-03-01T09:30:00.000Z\tann@example.com",
+                "2024-03-05T14:22:11.000Z\tbob@example.com"
+            ]
+        );
     }
 }
 
