@@ -128,7 +128,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let rows = reader.into_rows(rules, SystemTime::now());
     let location = args.store.announced_location()?;
     let imported = if args.dry_run {
-        let list = location.open_existing()?;
+        let list = location.open_existing_to_read()?;
         if list.is_none() {
             report.new_list = Some(location.to_string());
         }

@@ -91,7 +91,16 @@ impl StoreLocation {
     /// # Errors
     /// Like [`open`](Self::open).
     pub(super) fn open_to_read(&self) -> Result<WaitlistHandle, OpenListError> {
-        match (self.open(), self) {
+        self.open_existing_to_read()?
+            .ok_or_else(|| OpenListError::Missing(self.clone()))
+    }
+
+    /// Opens the list for reading, if there is one. If its disk is full, opens a copy of it.
+    ///
+    /// # Errors
+    /// [`OpenListError`].
+    pub(super) fn open_existing_to_read(&self) -> Result<Option<WaitlistHandle>, OpenListError> {
+        match (self.open_existing(), self) {
             (Err(OpenListError::Sled(full)), Self::Directory(data)) if full.is_disk_full() => {
                 let copy = env::temp_dir();
                 // If there is no room for a copy either, the first error says what to do.
@@ -100,7 +109,7 @@ impl StoreLocation {
                     io::stderr(),
                     "landing: the disk of {self} is full; reading a copy in memory"
                 );
-                Ok(opened)
+                Ok(Some(opened))
             }
             (opened, _) => opened,
         }

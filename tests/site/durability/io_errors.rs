@@ -94,6 +94,7 @@ fn reading_commands_work_on_a_full_disk() {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (output.status.code(), stdout, stderr)
     };
+    fs::write(sandbox.path().join("people.txt"), "ann@example.com\n").expect("writable");
     for (args, expected) in [
         ("count", "1"),
         ("list", "ann@example.com"),
@@ -102,6 +103,7 @@ fn reading_commands_work_on_a_full_disk() {
         ("stats", "1"),
         ("check", "no faults"),
         ("erase ann@example.com --dry-run", "would be erased"),
+        ("import people.txt --dry-run", "1 already there"),
     ] {
         let (code, stdout, stderr) = run(args);
         assert_eq!(code, Some(0), "{args}: {stderr}");
