@@ -4,7 +4,7 @@ use std::{
     future::pending,
     io::{self, Write},
     panic::{self, PanicHookInfo},
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
     thread,
 };
 
@@ -13,7 +13,7 @@ use landing::{
     waitlist::{JoinOutcome, StoreError, StoreFuture, Waitlist, WaitlistEntry},
 };
 use tokio::{sync::mpsc, time::timeout};
-use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, subscriber::DefaultGuard};
 
 use crate::{
     fixtures::{failing_store, immediate, stub_store},
@@ -31,11 +31,17 @@ pub(super) fn panicking_store() -> impl Waitlist {
 #[derive(Clone, Default)]
 pub(super) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
+/// With a single subscriber, tracing asks the thread that logs a line first whether anybody wants such lines. That may
+/// be the thread of a test without a subscriber, and then the line is never logged. With two, it asks both.
+static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
+    LazyLock::new(|| Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish()));
+
 impl CapturedLog {
     /// Captures the log of this thread until the guard is dropped.
     ///
     /// A test with a current-thread runtime runs its site on this thread.
     pub(super) fn start() -> (Self, DefaultGuard) {
+        LazyLock::force(&SECOND_SUBSCRIBER);
         let captured = Self::default();
         let writer = captured.clone();
         let log = tracing_subscriber::fmt().with_ansi(false);
