@@ -59,6 +59,28 @@ fn failed_write_or_sync_exits_and_loses_no_acknowledged_sign_up() {
     }
 }
 
+#[test]
+fn failed_sync_is_a_json_line_in_a_json_log() {
+    let sandbox = Sandbox::new();
+    sandbox.serve().signal("-TERM");
+    let mut command = with_fault(&sandbox, "fdatasync:error=ENOSPC:when=1");
+    command.args(["--log", "json"]);
+    let mut server = ServerProcess::start(command);
+    assert_eq!(server.join("ann@example.com"), "");
+    assert_eq!(server.wait_for_exit(), Some(1));
+    let mut log = server.log();
+    log.retain(|line| !line.starts_with("strace: "));
+    let lines = log.iter().map(|line| serde_json::from_str(line));
+    let lines: Vec<serde_json::Value> = lines.collect::<Result<_, _>>().expect("JSON");
+    let message = lines.iter().find(|line| line["level"] == "ERROR");
+    let message = message.and_then(|line| line["message"].as_str());
+    let message = message.unwrap_or_default();
+    assert!(
+        message.starts_with("cannot read or write the waitlist: No space left on device"),
+        "{log:?}"
+    );
+}
+
 /// A file size limit of 1 MiB cuts the last write short, as a disk does when it fills up.
 #[test]
 fn short_write_exits_and_loses_no_acknowledged_sign_up() {
