@@ -5,12 +5,12 @@
 mod connection_limit;
 mod idle_timeout;
 mod progress;
+mod socket;
 
 use std::{
     convert::Infallible,
     error::Error,
     future::{poll_fn, ready},
-    io,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
@@ -26,7 +26,7 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, join},
-    net::{TcpListener, TcpSocket, TcpStream},
+    net::{TcpListener, TcpStream},
     time::{sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
@@ -45,28 +45,7 @@ use connection_limit::{ConnectionLimit, ConnectionPermit};
 use idle_timeout::IdleTimeoutStream;
 use progress::Progress;
 
-/// Reserves an address, without accepting connections yet.
-///
-/// # Errors
-/// If the address is not available, for example because another process listens on it.
-pub fn bind(addr: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = match addr {
-        SocketAddr::V4(_) => TcpSocket::new_v4(),
-        SocketAddr::V6(_) => TcpSocket::new_v6(),
-    }?;
-    // After a restart, the old connections must not block the address.
-    socket.set_reuseaddr(true)?;
-    socket.bind(addr)?;
-    Ok(socket)
-}
-
-/// Accepts connections on a socket, for [`super::serve`]. Needs a runtime.
-///
-/// # Errors
-/// If another process listens on the address since it was bound.
-pub fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
-    socket.listen(LISTEN_BACKLOG)
-}
+pub use socket::{bind, listen};
 
 /// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after the shutdown grace, or
 /// when `stop` resolves a second time.

@@ -87,7 +87,7 @@ impl Drop for LogGuard {
 
 /// Makes [`print_stderr`] print JSON, like a line of the log.
 pub(crate) fn print_errors_as_json() {
-    /// The fields of a line, in the order of the log's.
+    /// The fields of a line, in the same order as in the log.
     #[derive(Serialize)]
     struct Line<'a> {
         timestamp: String,

@@ -1,0 +1,30 @@
+//! The socket that accepts connections.
+
+use std::{io, net::SocketAddr};
+
+use tokio::net::{TcpListener, TcpSocket};
+
+use super::super::limits::LISTEN_BACKLOG;
+
+/// Reserves an address, without accepting connections yet.
+///
+/// # Errors
+/// If the address is not available, for example because another process listens on it.
+pub fn bind(addr: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = match addr {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // After a restart, the old connections must not block the address.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    Ok(socket)
+}
+
+/// Accepts connections on a socket, for [`super::super::serve`]. Needs a runtime.
+///
+/// # Errors
+/// If another process listens on the address since it was bound.
+pub fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
+    socket.listen(LISTEN_BACKLOG)
+}
