@@ -3,14 +3,18 @@
 
 use std::{
     fs,
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
 };
 
 use crate::{
     postgres_server::free_port,
-    process::{Sandbox, ServerProcess, wait_until},
+    process::{Sandbox, ServerProcess, landing, wait_until},
+    socket_activation::{ONE_SOCKET, activated},
 };
 
 /// A running proxy. Dropping it kills the process.
@@ -166,52 +170,141 @@ fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     );
 }
 
+/// Returns Caddy with the recipe, in front of the program at `addr`.
+fn caddy(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
+    let recipe = recipe("caddyfile").replace("127.0.0.1:3000", addr).replace(
+        "steward.example {",
+        &format!("localhost:{port} {{\n\ttls certificate.pem key.pem"),
+    );
+    let here = format!(
+        "{{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {}\n}}\n",
+        sandbox.path().display()
+    );
+    fs::write(sandbox.path().join("Caddyfile"), here + &recipe).expect("writable");
+    let mut caddy = Command::new("caddy");
+    caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
+    caddy.env("HOME", sandbox.path());
+    caddy
+}
+
+/// Returns nginx with the recipe, in front of the program at `addr`.
+fn nginx(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
+    let folder = sandbox.path().display().to_string();
+    let lines = recipe("nginx");
+    // The machine of the tests may have no IPv6.
+    let lines = lines.split_inclusive('\n');
+    let recipe = lines
+        .filter(|line| !line.contains("[::]"))
+        .collect::<String>()
+        .replace("127.0.0.1:3000", addr)
+        .replace("steward.example", "localhost")
+        .replace("/etc/ssl/localhost", &folder)
+        .replace("listen 443 ", &format!("listen 127.0.0.1:{port} "))
+        .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port()));
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {folder}/{name};"));
+    let here = format!(
+        "daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n\
+         http {{ access_log off; {}\n{recipe}\n}}",
+        temporary.concat()
+    );
+    fs::write(sandbox.path().join("nginx.conf"), here).expect("writable");
+    let mut nginx = Command::new("/usr/sbin/nginx");
+    nginx.args(["-p", &folder, "-c", "nginx.conf"]);
+    nginx
+}
+
 #[test]
 fn caddy_recipe_works() {
-    assert_recipe_works(|sandbox, addr, port| {
-        let recipe = recipe("caddyfile").replace("127.0.0.1:3000", addr).replace(
-            "steward.example {",
-            &format!("localhost:{port} {{\n\ttls certificate.pem key.pem"),
-        );
-        let here = format!(
-            "{{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {}\n}}\n",
-            sandbox.path().display()
-        );
-        fs::write(sandbox.path().join("Caddyfile"), here + &recipe).expect("writable");
-        let mut caddy = Command::new("caddy");
-        caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-        caddy.env("HOME", sandbox.path());
-        caddy
-    });
+    assert_recipe_works(caddy);
 }
 
 #[test]
 fn nginx_recipe_works() {
-    assert_recipe_works(|sandbox, addr, port| {
-        let folder = sandbox.path().display().to_string();
-        let lines = recipe("nginx");
-        // The machine of the tests may have no IPv6.
-        let lines = lines.split_inclusive('\n');
-        let recipe = lines
-            .filter(|line| !line.contains("[::]"))
-            .collect::<String>()
-            .replace("127.0.0.1:3000", addr)
-            .replace("steward.example", "localhost")
-            .replace("/etc/ssl/localhost", &folder)
-            .replace("listen 443 ", &format!("listen 127.0.0.1:{port} "))
-            .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port()));
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|name| format!("{name}_temp_path {folder}/{name};"));
-        let here = format!(
-            "daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n\
-             http {{ access_log off; {}\n{recipe}\n}}",
-            temporary.concat()
-        );
-        fs::write(sandbox.path().join("nginx.conf"), here).expect("writable");
-        let mut nginx = Command::new("/usr/sbin/nginx");
-        nginx.args(["-p", &folder, "-c", "nginx.conf"]);
-        nginx
+    assert_recipe_works(nginx);
+}
+
+/// Requests the page fifty times a second through a proxy while the program restarts twice. `start` starts it at the
+/// same address each time. No request may fail.
+fn assert_no_request_fails(
+    sandbox: &Sandbox,
+    start: impl Fn() -> ServerProcess,
+    proxy: impl FnOnce(&Sandbox, &str, u16) -> Command,
+) {
+    create_certificate(sandbox.path());
+    let port = free_port();
+    let mut server = start();
+    let mut command = proxy(sandbox, &server.addr, port);
+    let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
+    let (responses, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let wait_for_responses = |more: usize| {
+        let before = responses.load(Ordering::Relaxed);
+        wait_until("more requests are served", || {
+            responses.load(Ordering::Relaxed) >= before + more
+        });
+    };
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..5)
+            .map(|_| {
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        assert_eq!(curl_page(port), "200");
+                        responses.fetch_add(1, Ordering::Relaxed);
+                        thread::sleep(Duration::from_millis(100));
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            wait_for_responses(20);
+            server.signal("-TERM");
+            assert_eq!(server.wait_for_exit(), Some(0));
+            server = start();
+        }
+        wait_for_responses(20);
+        is_done.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.join().expect("no failed request");
+        }
     });
+}
+
+/// Returns the status of a request for the page on a new connection.
+fn curl_page(port: u16) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--insecure", "--output", "/dev/null"]);
+    curl.args(["--write-out", "%{http_code}", "--max-time", "30"]);
+    let output = curl.arg(format!("https://localhost:{port}/")).output();
+    String::from_utf8(output.expect("curl runs").stdout).expect("text")
+}
+
+#[test]
+fn restart_with_socket_activation_fails_no_request_behind_a_proxy() {
+    for proxy in [caddy, nginx] {
+        let sandbox = Sandbox::new();
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let start = || {
+            let socket = socket.try_clone().expect("a second handle");
+            let mut command = activated(&sandbox, socket, ONE_SOCKET);
+            command.args(["--trusted-proxies", "127.0.0.1"]);
+            ServerProcess::start(command)
+        };
+        assert_no_request_fails(&sandbox, start, proxy);
+    }
+}
+
+/// `lb_try_duration` bridges the gap.
+#[test]
+fn restart_without_socket_activation_fails_no_request_behind_caddy() {
+    let sandbox = Sandbox::new();
+    let addr = format!("127.0.0.1:{}", free_port());
+    let start = || {
+        let mut command = landing(sandbox.path());
+        command.args(["--site-root", "site", "--addr", &addr]);
+        command.args(["--trusted-proxies", "127.0.0.1"]);
+        ServerProcess::start(command)
+    };
+    assert_no_request_fails(&sandbox, start, caddy);
 }
 
 #[test]

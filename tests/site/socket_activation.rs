@@ -15,7 +15,7 @@ use crate::process::{Sandbox, ServerProcess, wait_until};
 
 /// Returns the program in a sandbox with `file` as descriptor 3, and with variables such as those of systemd. `$$` in
 /// them is the id of the process.
-fn activated(sandbox: &Sandbox, file: impl Into<OwnedFd>, variables: &str) -> Command {
+pub(crate) fn activated(sandbox: &Sandbox, file: impl Into<OwnedFd>, variables: &str) -> Command {
     let mut shell = Command::new("sh");
     // Standard input is the only descriptor that a test can pass on.
     let script = format!(r#"{variables} exec "$0" "$@" 3<&0 </dev/null"#);
@@ -25,7 +25,8 @@ fn activated(sandbox: &Sandbox, file: impl Into<OwnedFd>, variables: &str) -> Co
     command
 }
 
-const ONE_SOCKET: &str = "LISTEN_PID=$$ LISTEN_FDS=1";
+/// The variables with which systemd passes one socket.
+pub(crate) const ONE_SOCKET: &str = "LISTEN_PID=$$ LISTEN_FDS=1";
 
 /// Requests the page on a new connection.
 fn get(addr: &str) -> io::Result<String> {
