@@ -27,7 +27,7 @@ pub(super) fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
     headers
 }
 
-/// Returns a policy for two years, which nobody can take back sooner.
+/// Returns a policy for two years. Browsers keep it even if the header is no longer sent.
 fn strict_transport_security(hsts: Hsts) -> Option<&'static str> {
     match hsts {
         Hsts::Off => None,
