@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::{
     control::BATCH_SIZE,
-    open_list::OpenListError,
+    open_list_error::OpenListError,
     store_location::{StoreArgs, StoreLocation},
     terminal::{output::OutputArgs, progress::byte_progress, signals},
     transfer::{

@@ -5,7 +5,7 @@
 //!
 //! - `arguments`: parses the command line and the environment.
 //! - `store_location`: `--store`, the location of the list.
-//! - `open_list`: opens the list at that location.
+//! - `open_list`: opens the list at that location. `open_list_error`: why it cannot be opened.
 //! - `waitlist_handle`: the open list.
 //! - `list_error`: the errors of an open list, with advice.
 //! - `control`: the socket through which a command reaches the list of a running server.
@@ -35,6 +35,7 @@ mod list;
 mod list_error;
 mod manual;
 mod open_list;
+mod open_list_error;
 mod selection;
 mod serve;
 mod serve_check;

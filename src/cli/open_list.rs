@@ -15,14 +15,14 @@ use std::{
 };
 
 use rustix::process::geteuid;
-use thiserror::Error;
 use tokio::{
     runtime::{self, Handle, Runtime},
     sync::watch,
 };
 
 use super::{
-    control::ControlClient, store_location::StoreLocation, waitlist_handle::WaitlistHandle,
+    control::ControlClient, open_list_error::OpenListError, store_location::StoreLocation,
+    waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
     Outage, PostgresOpenError, PostgresWaitlist, SledOpenError, SledWaitlist, Waitlist,
@@ -40,40 +40,6 @@ pub(super) struct ServedList {
     pub(super) list: Arc<dyn Waitlist>,
     /// The current outage of its database, if it is in one.
     pub(super) outage: Option<watch::Receiver<Option<Outage>>>,
-}
-
-/// An error of opening a list.
-#[derive(Debug, Error)]
-pub(super) enum OpenListError {
-    #[error(
-        "there is no waitlist in {0}; choose its location with --store, or create it with `landing serve` or \
-             `landing import`"
-    )]
-    Missing(StoreLocation),
-    #[error(
-        "{0} is a file, and a waitlist is a directory; to read an export, run `landing import` with a new directory"
-    )]
-    File(StoreLocation),
-    #[error("{location} belongs to user {uid}; run the command as that user")]
-    OtherUser { location: StoreLocation, uid: u32 },
-    #[error("cannot read {location}: {error}{advice}", advice = read_advice(.error))]
-    Unreadable {
-        location: StoreLocation,
-        error: io::Error,
-    },
-    #[error(transparent)]
-    Sled(#[from] SledOpenError),
-    #[error(transparent)]
-    Postgres(#[from] PostgresOpenError),
-    #[error("cannot start the runtime: {0}")]
-    Runtime(io::Error),
-}
-
-fn read_advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "; run the command as the user that the server runs as",
-        _ => "",
-    }
 }
 
 impl StoreLocation {

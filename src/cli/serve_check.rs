@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use rustix::fs::{Access, access};
 
 use super::{
-    control::ControlClient, open_list::OpenListError, server_socket::ServerSocket,
+    control::ControlClient, open_list_error::OpenListError, server_socket::ServerSocket,
     store_location::StoreLocation, terminal::output::print_to_stdout,
 };
 use crate::{

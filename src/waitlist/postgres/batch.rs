@@ -4,7 +4,7 @@
 //! is locked while the database waits for an instance.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
     sync::Arc,
     time::SystemTime,
@@ -17,19 +17,13 @@ use super::{
     super::{
         entry::{from_unix_millis, unix_millis},
         error::StoreError,
-        queue::{Correction, Request},
+        queue::Request,
         store::{CorrectOutcome, JoinOutcome},
     },
     error::{DatabaseFailure, Failure},
     sql,
     writer::Writer,
 };
-
-/// Maximum number of attempts to erase, because a person may sign up again while they are erased.
-const ERASE_ROUNDS_MAX: usize = 3;
-
-/// Maximum number of attempts to correct an address, because a person may sign up with it meanwhile.
-const CORRECT_ATTEMPTS_MAX: usize = 3;
 
 /// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
 /// slow row takes as long again.
@@ -44,7 +38,7 @@ const MISSING_CHECKS_MAX: u32 = 5;
 
 /// Requests that are committed together, and their outcomes so far.
 pub(super) struct Batch {
-    requests: Vec<Request>,
+    pub(super) requests: Vec<Request>,
     /// The sign-ups of all requests, in their order.
     sign_ups: Vec<PendingSignUp>,
     /// The position of the first sign-up of each address. They are sorted by key, to prevent deadlocks between
@@ -55,14 +49,14 @@ pub(super) struct Batch {
     /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
     outcomes: Vec<Result<JoinOutcome, StoreError>>,
     /// The addresses to erase that were on the list.
-    present: HashSet<String>,
+    pub(super) present: HashSet<String>,
     /// The sign-ups that an attempt to erase named, with their addresses, until their fate is known.
-    erasing: HashMap<Uuid, String>,
+    pub(super) erasing: HashMap<Uuid, String>,
     /// Whether an erasure was committed.
-    has_erased: bool,
+    pub(super) has_erased: bool,
     /// The id of the sign-up to correct, once it was found. An interrupted attempt may have corrected it.
-    correcting: Option<Uuid>,
-    corrected: Option<Result<CorrectOutcome, StoreError>>,
+    pub(super) correcting: Option<Uuid>,
+    pub(super) corrected: Option<Result<CorrectOutcome, StoreError>>,
 }
 
 /// A sign-up that is not finished.
@@ -289,110 +283,6 @@ impl Batch {
         })
     }
 
-    /// Erases the addresses of all erasures.
-    async fn erase(&mut self, writer: &mut Writer) -> Result<(), Failure> {
-        let keys = self.requests.iter().filter_map(|request| match request {
-            Request::Erase(erasure, _) => Some(&erasure.keys),
-            _ => None,
-        });
-        let keys: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<_> = keys.into_iter().collect();
-        for _ in 0..ERASE_ROUNDS_MAX {
-            let rows = writer.query(sql::FIND_LISTED, &[&keys]).await?;
-            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
-            let is_last = ids.is_empty() && self.has_erased;
-            if is_last {
-                break;
-            }
-            let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
-            self.erasing.extend(ids.iter().copied().zip(addresses));
-            // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that
-            // is found afterwards is a new sign-up.
-            for id in writer.erase(&keys, &ids).await? {
-                self.present.extend(self.erasing.remove(&id));
-            }
-            self.has_erased = true;
-        }
-        if !self.erasing.is_empty() {
-            // An interrupted attempt does not report which entries it erased. Another client may have corrected some:
-            // these are still listed, under another address.
-            let ids: Vec<_> = self.erasing.keys().copied().collect();
-            let rows = writer.query(sql::FIND_IDS, &[&ids]).await?;
-            for id in column::<Uuid>(&rows, 0)? {
-                self.erasing.remove(&id);
-            }
-            self.present
-                .extend(self.erasing.drain().map(|(_, address)| address));
-        }
-        Ok(())
-    }
-
-    /// Corrects the address of the correction, if the batch has one. It has at most one.
-    async fn correct(&mut self, writer: &mut Writer) -> Result<(), Failure> {
-        let correction = self.requests.iter().find_map(|request| match request {
-            Request::Correct(Correction { old, new }, _) => {
-                Some((old.keys.first()?.clone(), new.clone()))
-            }
-            _ => None,
-        });
-        let Some((old_key, new)) = correction else {
-            return Ok(());
-        };
-        let (old_key, new_key) = (old_key.as_bytes(), new.key());
-        let new_key = new_key.as_bytes();
-        for _ in 0..CORRECT_ATTEMPTS_MAX {
-            let rows = writer
-                .query(sql::FIND_LISTED, &[&vec![old_key, new_key]])
-                .await?;
-            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
-            let id_of = |key: &[u8]| {
-                ids.iter()
-                    .zip(&keys)
-                    .find(|(_, it)| *it == key)
-                    .map(|(id, _)| *id)
-            };
-            let (old_id, new_id) = (id_of(old_key), id_of(new_key));
-            self.corrected = match (old_id, new_id) {
-                _ if self.correcting.is_some()
-                    && self.correcting == new_id
-                    && old_key != new_key =>
-                {
-                    Some(Ok(CorrectOutcome::Corrected))
-                }
-                (None, _) => Some(Ok(CorrectOutcome::NotListed)),
-                (Some(_), Some(_)) if old_key != new_key => {
-                    Some(Ok(CorrectOutcome::NewAddressListed))
-                }
-                (Some(_), _) => None,
-            };
-            let (None, Some(id)) = (&self.corrected, old_id) else {
-                return Ok(());
-            };
-            self.correcting = Some(id);
-            let new_address = (new_key, new.as_typed());
-            match writer.correct((old_key, id), new_address).await {
-                // Somebody may have signed up with the new address since it was looked up.
-                Err(Failure::RowRejected(reason)) => {
-                    self.corrected = Some(Err(StoreError::Database(reason.into())));
-                }
-                // Another client has changed the entry since it was looked up.
-                Ok(false) => {
-                    let reason = "other clients change the same entry";
-                    self.corrected = Some(Err(StoreError::Database(reason.into())));
-                }
-                Ok(true) => {
-                    self.corrected = Some(Ok(CorrectOutcome::Corrected));
-                    return Ok(());
-                }
-                Err(failure) => return Err(failure),
-            }
-        }
-        Ok(())
-    }
-
     /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
     /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
     pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
@@ -448,7 +338,7 @@ fn truncate_to_millis(time: SystemTime) -> SystemTime {
 }
 
 /// Returns a column of all rows.
-fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
+pub(super) fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
     let column: Result<_, Error> = rows.iter().map(|row| row.try_get(index)).collect();
     column.map_err(|error| Failure::from(&error))
 }

@@ -26,7 +26,7 @@ const ATTEMPTS_MAX: usize = 20;
 /// Pause between two attempts, in which sign-ups continue.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Rewrites the table. Sign-ups wait meanwhile. It blocks, so do not call it from a task.
+/// Rewrites the table. Sign-ups wait until it is done. It blocks, so do not call it from a task.
 ///
 /// # Errors
 /// [`StoreError`], for example if the user of the database does not own the table.

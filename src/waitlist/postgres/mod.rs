@@ -5,7 +5,7 @@
 //! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
 //! - `sql`, `schema`: the statements, and the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
-//! - `committer`, `batch`, `writer`: commit sign-ups and erasures in batches.
+//! - `committer`, `batch`, `changes`, `writer`: commit sign-ups, erasures and corrections in batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
 //! - `recount`: corrects the count.
@@ -13,6 +13,7 @@
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
+mod changes;
 mod committer;
 mod compact;
 mod connection;

@@ -183,7 +183,7 @@ pub(super) const ERASE: &str = "
         ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Returns which of these sign-ups are listed, under whatever address. There is no index on the ids.
+/// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
 pub(super) const FIND_IDS: &str =
     "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";
 
@@ -206,7 +206,7 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Rewrites the table, without the rows that were erased or updated. It locks the table meanwhile.
+/// Rewrites the table, without the rows that were erased or updated. The table is locked until it is done.
 pub(super) const COMPACT: &str = "VACUUM (FULL, VERBOSE) {schema}.waitlist_entries";
 
 /// Returns the size of the table with name $1 and its indexes, in bytes, and the number of its file.

@@ -106,7 +106,7 @@ fn is_store_file(name: &str) -> bool {
 /// Copies a store. Reports the number of copied entries. Also returns the receiver of the result of the exchange.
 ///
 /// # Errors
-/// If the store is not a directory of its own, or the disk has no room.
+/// If the store is a link, or the disk has no room.
 pub(super) fn copy(
     store: &Path,
     snapshot: &Snapshot,

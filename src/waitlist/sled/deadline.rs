@@ -54,7 +54,7 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
     Err(UnusableReason::Timeout(limit.as_secs()).into())
 }
 
-/// Runs `work`, in which sled may panic, on a thread of its own. There is no deadline.
+/// Runs `work`, in which sled may panic, on another thread, without a deadline.
 pub(super) fn catch_panic<T: Send>(
     work: impl FnOnce() -> Result<T, OpenFailure> + Send,
 ) -> Result<T, OpenFailure> {

@@ -4,7 +4,7 @@
 //! - `database`: sled's settings, and the format check.
 //! - `contents`: reads the whole list at the start.
 //! - `record`: the stored format.
-//! - `committer`: the thread that writes.
+//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections.
 //! - `compaction`: copies the store without its erased addresses, and puts the copy in its place.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
@@ -28,6 +28,7 @@ mod lock;
 mod open;
 mod overwrite_monitor;
 mod record;
+mod rewrite;
 mod scratch_copy;
 mod search;
 
@@ -99,7 +100,7 @@ impl SledWaitlist {
     }
 
     /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory` too.
-    /// A full disk of `data` does not prevent this. What is added to the copy does not reach the list.
+    /// A full disk of `data` does not prevent this. Entries that are added to the copy do not reach the list.
     ///
     /// # Errors
     /// Like [`open`](Self::open).

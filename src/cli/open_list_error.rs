@@ -1,0 +1,42 @@
+//! Errors of opening a list.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::store_location::StoreLocation;
+use crate::waitlist::{PostgresOpenError, SledOpenError};
+
+/// An error of opening a list.
+#[derive(Debug, Error)]
+pub(super) enum OpenListError {
+    #[error(
+        "there is no waitlist in {0}; choose its location with --store, or create it with `landing serve` or \
+             `landing import`"
+    )]
+    Missing(StoreLocation),
+    #[error(
+        "{0} is a file, and a waitlist is a directory; to read an export, run `landing import` with a new directory"
+    )]
+    File(StoreLocation),
+    #[error("{location} belongs to user {uid}; run the command as that user")]
+    OtherUser { location: StoreLocation, uid: u32 },
+    #[error("cannot read {location}: {error}{advice}", advice = read_advice(.error))]
+    Unreadable {
+        location: StoreLocation,
+        error: io::Error,
+    },
+    #[error(transparent)]
+    Sled(#[from] SledOpenError),
+    #[error(transparent)]
+    Postgres(#[from] PostgresOpenError),
+    #[error("cannot start the runtime: {0}")]
+    Runtime(io::Error),
+}
+
+fn read_advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; run the command as the user that the server runs as",
+        _ => "",
+    }
+}
