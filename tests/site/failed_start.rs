@@ -148,7 +148,8 @@ fn invalid_settings_are_json_lines_in_a_json_log() {
         (
             &["serve", "--log", "json", "--store", "mysql://x"],
             &[],
-            "--store (LANDING_STORE): unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE",
+            "--store (LANDING_STORE): unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE; \
+             for a directory whose name has a colon, write ./NAME",
         ),
     ] {
         let mut start = landing(sandbox.path());
