@@ -23,7 +23,7 @@ pub(super) fn parse_new_address(text: &str) -> Result<Email, InvalidEmail> {
 }
 
 /// Returns why an address is not on the list: it is not an address, or nobody has signed up with it.
-pub(super) fn not_listed(address: &Email) -> String {
+pub(super) fn why_not_listed(address: &Email) -> String {
     let typed = address.as_typed();
     match Email::parse(typed) {
         Ok(_) => format!("{typed} is not on the list"),

@@ -58,6 +58,27 @@ pub(super) fn exit_with(error: clap::Error) -> ! {
     process::exit(EXIT_USAGE)
 }
 
+/// Returns the variables of the environment that look like settings of the server, but are none.
+pub(super) fn unknown_variables() -> Vec<String> {
+    let server = command();
+    let known: Vec<_> = server.get_arguments().filter_map(Arg::get_env).collect();
+    let names = env::vars_os().map(|(name, _)| name);
+    names
+        .filter(|name| {
+            name.as_encoded_bytes()
+                .starts_with(VARIABLE_PREFIX.as_bytes())
+        })
+        .filter(|name| !known.contains(&name.as_os_str()))
+        .map(|name| name.display().to_string())
+        .filter(|name| !OTHER_VARIABLES.contains(&name.as_str()))
+        .collect()
+}
+
+/// The beginning of the names of all settings.
+const VARIABLE_PREFIX: &str = "LANDING_";
+/// Variables that are not options: another name of `LANDING_STORE`, and one that `make watch` sets.
+const OTHER_VARIABLES: [&str; 2] = ["LANDING_DATA", "LANDING_ISLANDS_DIR"];
+
 /// Removes the environment variables of all options but those that `keep` selects.
 fn with_variables(command: clap::Command, keep: &dyn Fn(&Arg) -> bool) -> clap::Command {
     command

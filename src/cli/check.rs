@@ -32,7 +32,7 @@ pub(super) fn run(
         output,
     }: &CheckArgs,
 ) -> anyhow::Result<()> {
-    let location = store.announced_location()?;
+    let location = store.announce_location()?;
     let (list, corrected) = if *repair {
         let list = location.open()?;
         let corrected = list.recount()?;

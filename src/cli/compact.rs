@@ -15,7 +15,7 @@ Example: landing erase ann@example.com && landing compact
 The store's files contain erased and corrected addresses until that part of the file is used again. This command \
 writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Visitors \
 can sign up meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
-complete, and the next start removes the rest. An address that is erased while this runs may need another run.
+complete, and the next start removes the rest.
 
 In a database it runs VACUUM FULL, for which the user must own the table. Sign-ups wait meanwhile. The log of the \
 database, its standbys and its backups keep erased addresses for as long as they are configured to.")]
@@ -27,7 +27,7 @@ pub(super) struct CompactArgs {
 }
 
 pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result<()> {
-    let location = store.announced_location()?;
+    let location = store.announce_location()?;
     let list = location.open()?;
     let bar = entry_progress(list.count()?, "copying");
     let Compaction {
@@ -40,7 +40,7 @@ pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result
     output.print(&json, |out| {
         writeln!(
             out,
-            "compacted {location}, which now has {bytes_after} bytes"
+            "no erased address is left in {location}, which now has {bytes_after} bytes"
         )
     })
 }

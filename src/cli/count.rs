@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{selection::SelectionArgs, store_location::StoreArgs, terminal::output::OutputArgs};
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing count --since 7d --store /var/lib/steward")]
+#[command(after_help = "Example: landing count --since 7d --store /var/lib/landing")]
 pub(super) struct CountArgs {
     #[command(flatten)]
     selection: SelectionArgs,
@@ -17,7 +17,7 @@ pub(super) struct CountArgs {
 
 pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announced_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open_to_read()?;
     let count = if selection.is_everything() {
         list.count()?
     } else {

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::{
-    address::{not_listed, parse_listed_address, parse_new_address},
+    address::{parse_listed_address, parse_new_address, why_not_listed},
     store_location::StoreArgs,
     terminal::output::OutputArgs,
     transfer::{email_hashes::EmailHashes, import_reader, source},
@@ -54,7 +54,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     }
     let mut seen = HashSet::new();
     emails.retain(|email| seen.insert(email.key()));
-    let location = args.store.announced_location()?;
+    let location = args.store.announce_location()?;
     let erased = if args.dry_run {
         find(&location.open_to_read()?, &emails)?
     } else {
@@ -75,7 +75,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
             match (was_listed, args.dry_run) {
                 (true, false) => writeln!(out, "{typed} is erased")?,
                 (true, true) => writeln!(out, "{typed} would be erased")?,
-                (false, _) => writeln!(out, "{}", not_listed(email))?,
+                (false, _) => writeln!(out, "{}", why_not_listed(email))?,
             }
         }
         Ok(())
@@ -108,6 +108,12 @@ fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
             Ok(content) => content,
             Err(reason) => bail!("line {}: {reason}", record.line),
         };
+        if content.extra_cells().next().is_some() || content.has_other_address() {
+            bail!(
+                "line {}: more than one address or column; write one address per line, or remove the other columns",
+                record.line
+            );
+        }
         let typed = content.email();
         // The message has no address, so that it can be logged.
         let email = parse_new_address(typed).with_context(|| format!("line {}", record.line))?;

@@ -61,7 +61,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None => ExportFormat::Csv,
     });
     let selection = args.selection.selection()?;
-    let list = args.store.announced_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open_to_read()?;
     let entries = list.entries(selection)?;
     let bar = entry_progress(entries.count, "writing");
     let Some(file) = file else {

@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Words for a command, and the command of this program.
-const COMMANDS: [(&[&str], &str); 12] = [
+const COMMAND_SYNONYMS: [(&[&str], &str); 12] = [
     (
         &["add", "insert", "load", "new", "restore", "upload"],
         "import",
@@ -28,12 +28,12 @@ const COMMANDS: [(&[&str], &str); 12] = [
     (&["doctor", "fsck", "repair", "validate", "verify"], "check"),
     (&["entries", "ls", "people", "print"], "list"),
     (&["find", "get", "info", "lookup", "search"], "show"),
-    (&["length", "size", "total"], "count"),
+    (&["length", "size", "status", "total"], "count"),
     (&["run", "server", "start", "up"], "serve"),
 ];
 
 /// Names for an option, and the option of this program.
-const OPTIONS: [(&[&str], &str); 7] = [
+const OPTION_SYNONYMS: [(&[&str], &str); 9] = [
     (
         &["--bind", "--host", "--listen", "--port", "-p"],
         "--addr 127.0.0.1:3000",
@@ -46,6 +46,11 @@ const OPTIONS: [(&[&str], &str); 7] = [
         "--store STORE",
     ),
     (&["--log-format"], "--log FORMAT"),
+    (&["--head", "--max", "-n"], "--limit N"),
+    (
+        &["--debug", "--quiet", "--verbose", "-q", "-v"],
+        "--log-level LEVEL",
+    ),
     (&["--out", "--outfile"], "--output FILE"),
 ];
 
@@ -65,9 +70,11 @@ pub(super) fn add_hint(mut error: clap::Error) -> clap::Error {
                 .find(|(words, _)| words.contains(&word.as_str()));
             row.map(|(_, name)| *name)
         };
-        known(&COMMANDS)
+        known(&COMMAND_SYNONYMS)
             .map(|command| format!("the command for this is `landing {command}`"))
-            .or_else(|| known(&OPTIONS).map(|option| format!("the option for this is `{option}`")))
+            .or_else(|| {
+                known(&OPTION_SYNONYMS).map(|option| format!("the option for this is `{option}`"))
+            })
     };
     if let Some(hint) = words.filter_map(find).next() {
         // The similar names that clap suggests would lead astray.

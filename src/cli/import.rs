@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Seek},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, mpsc},
     thread,
     time::SystemTime,
@@ -32,7 +32,7 @@ use super::{
     },
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{PostgresOpenError, Selection, WaitlistEntry};
+use crate::waitlist::{Email, PostgresOpenError, Selection, WaitlistEntry};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -84,9 +84,12 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let progress = Arc::new(ImportProgress::default());
     let interrupted = Arc::clone(&progress);
     signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
-    let file = open(path)
-        .map_err(ImportError::from)
-        .with_context(nothing_imported)?;
+    let file = open(path).map_err(|error| match path {
+        // Somebody wants to add one person.
+        Some(path) if is_address(path) => ImportError::AddressAsFile,
+        _ => error.into(),
+    });
+    let file = file.with_context(nothing_imported)?;
     let trailer = if args.changed {
         None
     } else {
@@ -126,7 +129,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
         .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
-    let location = args.store.announced_location()?;
+    let location = args.store.announce_location()?;
     let imported = if args.dry_run {
         let list = location.open_existing_to_read()?;
         if list.is_none() {
@@ -191,6 +194,11 @@ fn scan_file(
     bar.finish_and_clear();
     file.rewind()?;
     Ok(scan)
+}
+
+/// Returns whether the name of a file is an e-mail address.
+fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| Email::parse(name).is_ok())
 }
 
 /// Opens the list, and creates it if it is missing. Returns whether it is new.

@@ -38,7 +38,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         newest_first: true,
         ..args.selection.selection()?
     };
-    let list = args.store.announced_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open_to_read()?;
     let entries = list.entries(selection)?.entries;
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();

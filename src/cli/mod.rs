@@ -125,7 +125,10 @@ pub fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     match error.downcast::<InvalidLocation>() {
-        Ok(error) => arguments::exit_with(command().error(ErrorKind::ValueValidation, error)),
+        Ok(error) => {
+            let text = format!("{error}\n\nFor more information, try '--help'.\n");
+            arguments::exit_with(clap::Error::raw(ErrorKind::ValueValidation, text));
+        }
         // A server must end even if nobody reads standard error.
         Err(error) if is_server => print_stderr(&format!("{error:#}")),
         // `eprintln!` would panic if standard error cannot be written.

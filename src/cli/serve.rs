@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    control, fd_limit,
+    arguments, control, fd_limit,
     open_list::ServedList,
     serve_check,
     server_socket::ServerSocket,
@@ -60,6 +60,9 @@ pub(super) fn run(
     let store = store.location()?;
     let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
     let inherited = inherited?;
+    for name in arguments::unknown_variables() {
+        tracing::warn!("{name} is not a setting, and is ignored; see `landing serve --help`");
+    }
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;
     if check {

@@ -6,7 +6,7 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::{
-    address::{not_listed, parse_listed_address},
+    address::{parse_listed_address, why_not_listed},
     store_location::StoreArgs,
     terminal::output::OutputArgs,
     time::rfc3339,
@@ -37,7 +37,7 @@ struct ShownEntry<'a> {
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let list = args.store.announced_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open_to_read()?;
     let selection = Selection {
         addresses: AddressFilter::Address(args.email.clone()),
         ..Selection::default()
@@ -51,7 +51,7 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     if entries.is_empty() {
         bail!(
             "{}; nothing is stored about this address",
-            not_listed(&args.email)
+            why_not_listed(&args.email)
         );
     }
     let shown: Vec<_> = entries.iter().map(ShownEntry::from).collect();

@@ -62,7 +62,7 @@ const BARS_MAX: usize = 31;
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
     let is_everything = selection.is_everything();
-    let list = args.store.announced_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open_to_read()?;
     let entries = list.entries(selection)?;
     let now = SystemTime::now();
     let bar = entry_progress(entries.count, "reading");

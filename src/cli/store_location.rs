@@ -79,7 +79,7 @@ impl StoreArgs {
     ///
     /// # Errors
     /// [`InvalidLocation`].
-    pub(super) fn announced_location(&self) -> Result<StoreLocation, InvalidLocation> {
+    pub(super) fn announce_location(&self) -> Result<StoreLocation, InvalidLocation> {
         let location = self.location()?;
         if !self.is_in_command_line() && io::stderr().is_terminal() {
             // A command works without it.

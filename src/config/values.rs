@@ -87,7 +87,7 @@ pub enum InvalidValue {
     #[error("expected an IP address and a port; write 127.0.0.1:3000, for example")]
     Addr,
     /// The value is not an absolute URL.
-    #[error("{0}; write a URL such as https://steward.example")]
+    #[error("{}; write a URL such as https://steward.example", describe_url_error(*.0))]
     Url(#[from] url::ParseError),
     /// The URL has this scheme.
     #[error("the URL must start with https: or http:, not {0}:")]
@@ -181,5 +181,13 @@ pub(super) fn parse_contact_email(text: &str) -> Result<String, InvalidValue> {
     match text.split_once('@') {
         Some((local, domain)) if is_plain(local) && is_plain(domain) => Ok(text.to_owned()),
         _ => Err(InvalidValue::ContactEmail),
+    }
+}
+
+/// Describes an error of the URL parser, whose text for a missing scheme is hard to understand.
+fn describe_url_error(error: url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => "the scheme is missing".to_owned(),
+        error => error.to_string(),
     }
 }

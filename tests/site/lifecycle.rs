@@ -46,6 +46,25 @@ fn environment_variables_set_the_options() {
     assert!(sandbox.path().join("by-environment/waitlist").is_dir());
 }
 
+#[test]
+fn warns_of_variables_that_are_no_setting() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.envs([
+        ("LANDING_TRUSTED_PROXYS", "127.0.0.1"),
+        ("LANDING_DATA", "data"),
+    ]);
+    let mut server = ServerProcess::start(command);
+    server.signal("-TERM");
+    server.wait_for_exit();
+    let log = server.log_without_requests().join("\n");
+    assert!(
+        log.contains("LANDING_TRUSTED_PROXYS is not a setting"),
+        "{log}"
+    );
+    assert_eq!(log.matches("is not a setting").count(), 1, "{log}");
+}
+
 /// Compose files and systemd units set a variable to an empty value when they leave an option at its default.
 #[test]
 fn empty_variables_count_as_unset() {

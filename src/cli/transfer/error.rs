@@ -23,6 +23,10 @@ pub(crate) enum ImportError {
     TruncatedExport,
     #[error("the file is in UTF-16; save it as CSV in UTF-8")]
     Utf16,
+    #[error("the file is a spreadsheet or another archive; save it as CSV in UTF-8")]
+    Archive,
+    #[error("there is no such file; to add one person, run `echo ADDRESS | landing import`")]
+    AddressAsFile,
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
     JsonArray,
     /// Without a header row nobody knows what the cells of the other rows mean.

@@ -52,6 +52,10 @@ pub(crate) fn open(
     if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
         return Err(ImportError::Utf16);
     }
+    // The files of Excel and LibreOffice are ZIP archives.
+    if beginning.starts_with(b"PK\x03\x04") {
+        return Err(ImportError::Archive);
+    }
     if beginning.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         file.consume(BYTE_ORDER_MARK.len());
     }

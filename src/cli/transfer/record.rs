@@ -150,6 +150,22 @@ impl RecordContent {
         cells.filter(|cell| !cell.trim().is_empty())
     }
 
+    /// Whether a cell outside the column of addresses has an address too.
+    pub(crate) fn has_other_address(&self) -> bool {
+        let Some(columns) = self.columns() else {
+            return false;
+        };
+        let count = match self {
+            Self::Exported(_) => 0,
+            Self::Object(_, cells) => cells.len(),
+            Self::CsvRow(_, cells) => cells.len(),
+        };
+        let others = (0..count).filter(|at| *at != columns.email);
+        others
+            .map(|at| self.cell_lossy(at))
+            .any(|cell| Email::parse(&cell).is_ok())
+    }
+
     /// Returns the text in the column of addresses.
     pub(crate) fn email(&self) -> &str {
         match (self, self.columns()) {

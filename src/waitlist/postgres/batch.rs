@@ -49,7 +49,7 @@ pub(super) struct Batch {
     /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
     outcomes: Vec<Result<JoinOutcome, StoreError>>,
     /// The addresses to erase that were on the list.
-    pub(super) present: HashSet<String>,
+    pub(super) erased_keys: HashSet<String>,
     /// The sign-ups that an attempt to erase named, with their addresses, until their fate is known.
     pub(super) erasing: HashMap<Uuid, String>,
     /// Whether an erasure was committed.
@@ -104,7 +104,7 @@ impl Batch {
             first_positions,
             outcomes: vec![Err(StoreError::Stopped); sign_ups.len()],
             sign_ups,
-            present: HashSet::new(),
+            erased_keys: HashSet::new(),
             erasing: HashMap::new(),
             has_erased: false,
             correcting: None,
@@ -318,7 +318,7 @@ impl Batch {
                     let _ = reply.send(outcomes.into_iter().collect());
                 }
                 Request::Erase(erasure, reply) => {
-                    let was_listed = |key| self.present.remove(key);
+                    let was_listed = |key| self.erased_keys.remove(key);
                     let _ = reply.send(Ok(erasure.keys.iter().map(was_listed).collect()));
                 }
                 Request::Correct(_, reply) => {

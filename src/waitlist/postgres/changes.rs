@@ -46,7 +46,7 @@ impl Batch {
             // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that
             // is found afterwards is a new sign-up.
             for id in writer.erase(&keys, &ids).await? {
-                self.present.extend(self.erasing.remove(&id));
+                self.erased_keys.extend(self.erasing.remove(&id));
             }
             self.has_erased = true;
         }
@@ -58,7 +58,7 @@ impl Batch {
             for id in column::<Uuid>(&rows, 0)? {
                 self.erasing.remove(&id);
             }
-            self.present
+            self.erased_keys
                 .extend(self.erasing.drain().map(|(_, address)| address));
         }
         Ok(())

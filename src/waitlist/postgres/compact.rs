@@ -47,7 +47,7 @@ async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
     connection.execute(sql::BRIEF_LOCKS).await?;
-    let (bytes_before, old_file) = table_file(&mut connection).await?;
+    let (bytes_before, old_file) = table_size_and_file(&mut connection).await?;
     for attempt in 1.. {
         let has_attempts_left = attempt < ATTEMPTS_MAX;
         match vacuum(&mut connection).await {
@@ -61,7 +61,7 @@ async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError
         }
         sleep(RETRY_INTERVAL).await;
     }
-    let (bytes_after, file) = table_file(&mut connection).await?;
+    let (bytes_after, file) = table_size_and_file(&mut connection).await?;
     if file == old_file {
         return Err(CompactError::NotOwner);
     }
@@ -89,7 +89,7 @@ async fn vacuum(connection: &mut Connection) -> Result<(), CompactError> {
 }
 
 /// Returns the size of the table with its indexes, in bytes, and the number of its file.
-async fn table_file(connection: &mut Connection) -> Result<(u64, i64), CompactError> {
+async fn table_size_and_file(connection: &mut Connection) -> Result<(u64, i64), CompactError> {
     let table = connection.qualify(sql::ENTRIES_TABLE);
     let row = connection.query_opt(sql::TABLE_FILE, &[&table]).await?;
     let row = row.ok_or(Failure::StaleSlot)?;

@@ -148,7 +148,7 @@ impl Connection {
         done: Result<Result<T, Error>, Elapsed>,
     ) -> Result<T, Failure> {
         let failure = match done {
-            Ok(Ok(_)) if self.notices.has_skipped_standby() => {
+            Ok(Ok(_)) if self.notices.commit_skipped_standby() => {
                 let reason = "the wait for the standby was cancelled";
                 database_failure(FailureKind::Disconnected, reason.into())
             }

@@ -38,7 +38,7 @@ impl Notices {
     }
 
     /// Returns whether a commit became visible before the standby had it, because the wait was cancelled or terminated.
-    pub(super) fn has_skipped_standby(&self) -> bool {
+    pub(super) fn commit_skipped_standby(&self) -> bool {
         self.skipped_standby.load(Ordering::SeqCst)
     }
 

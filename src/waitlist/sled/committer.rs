@@ -80,7 +80,7 @@ impl Committer {
     /// Commits as many of the requests as may share a sync, publishes the result, and replies.
     fn commit(&mut self, requests: &mut Vec<Request>) {
         self.files.exit_if_overwritten();
-        self.use_compacted_copy();
+        self.swap_in_compacted_copy();
         let before = self.tail.end();
         let (mut erased, mut has_corrected) = (0, false);
         let mut replies = Vec::new();

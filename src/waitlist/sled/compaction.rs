@@ -30,7 +30,7 @@ use super::{
 };
 
 /// The directory of the copy, in the data directory. After the exchange, it holds the old store.
-const COPY_DIR: &str = "waitlist.compact";
+const COMPACTION_DIR: &str = "waitlist.compact";
 /// Number of entries between two reports.
 const REPORT_INTERVAL_ENTRIES: u64 = 10_000;
 
@@ -59,10 +59,11 @@ impl CompactedCopy {
 
 /// Returns the directory of the copy of a store.
 fn copy_dir(store: &Path) -> PathBuf {
-    store.with_file_name(COPY_DIR)
+    store.with_file_name(COMPACTION_DIR)
 }
 
-/// Removes what an interrupted compaction left beside an intact store. It may have addresses that were erased since.
+/// Removes the directory that an interrupted compaction left beside an intact store. It may contain addresses that were
+/// erased since.
 /// Leaves a file or a directory of another program as it is.
 pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     let leftovers = copy_dir(store);
@@ -87,8 +88,8 @@ pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes a copy that an interrupted compaction has not completed, to have its room on the disk. Unlike an old store,
-/// its high-water mark is zero.
+/// Removes a copy that an interrupted compaction has not completed, to free its space. The high-water mark of such a
+/// copy is zero. That of an old store, after an exchange, is not.
 pub(super) fn remove_incomplete_copy(store: &Path) {
     let mark = HighWaterMark::open(&copy_dir(store)).and_then(|mark| mark.read());
     if mark.is_ok_and(|mark| mark == Progress::default()) {
@@ -187,7 +188,7 @@ pub(super) fn size(directory: &Path) -> io::Result<u64> {
 
 impl Committer {
     /// Puts a compacted copy in the place of the store, if one is waiting.
-    pub(super) fn use_compacted_copy(&mut self) {
+    pub(super) fn swap_in_compacted_copy(&mut self) {
         let copy = self.compacted_copy.lock();
         let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
         if let Some(copy) = copy {
@@ -230,7 +231,7 @@ impl Committer {
         let log_path = self.files.log_path.clone();
         let store = log_path.parent().unwrap_or(&log_path).to_owned();
         renameat_with(CWD, &directory, CWD, &store, RenameFlags::EXCHANGE)
-            .map_err(|error| without_exchange(error, &store))?;
+            .map_err(|error| exchange_error(error, &store))?;
         // Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which
         // would not have it.
         or_exit(File::open(store.parent().unwrap_or(&store)).and_then(|data| data.sync_all()));
@@ -252,7 +253,7 @@ impl Committer {
 }
 
 /// Describes why two directories could not be exchanged.
-fn without_exchange(error: Errno, store: &Path) -> io::Error {
+fn exchange_error(error: Errno, store: &Path) -> io::Error {
     match error {
         Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => {
             io::Error::other(format!(

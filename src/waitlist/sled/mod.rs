@@ -263,13 +263,15 @@ impl Waitlist for SledWaitlist {
                 StoreError::NotCompacted(error.to_string().into())
             })?;
             if is_clean {
-                break;
+                return Ok(Compaction {
+                    bytes_before,
+                    bytes_after: size(),
+                });
             }
         }
-        Ok(Compaction {
-            bytes_before,
-            bytes_after: size(),
-        })
+        let reason =
+            "people were erased or corrected while it ran, each of the times it was repeated";
+        Err(StoreError::NotCompacted(reason.into()))
     }
 
     fn erased_count(&self) -> StoreFuture<'_, u64> {

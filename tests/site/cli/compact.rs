@@ -30,7 +30,8 @@ fn erased_addresses_are_gone_from_the_files_and_the_list_is_unchanged() {
         }
         let stdout = cli.stdout(&["compact"]);
         assert!(
-            stdout.starts_with("compacted ") && stdout.contains(", which now has "),
+            stdout.starts_with("no erased address is left in ")
+                && stdout.contains(", which now has "),
             "{stdout}"
         );
         if cli.database.is_none() {

@@ -104,6 +104,13 @@ fn erases_nobody_if_a_line_is_invalid() {
             error.contains("nothing was erased: line 2: an address needs an @"),
             "{error}"
         );
+        for line in [
+            "ann@example.com;bob@example.com\n",
+            "ann@example.com,bob@example.com\n",
+        ] {
+            let error = stderr(&cli.run_with_input(&["erase", "--file", "-"], line).code(1));
+            assert!(error.contains("nothing was erased"), "{error}");
+        }
         let result = cli.run_with_input(&["erase", "--file", "-"], "");
         assert!(stderr(&result.code(1)).contains("the file has no addresses"));
         let error = stderr(&cli.run(&["erase", "--file", "missing.csv"]).code(1));
