@@ -54,10 +54,7 @@ fn warns_of_variables_that_are_no_setting() {
         ("LANDING_TRUSTED_PROXYS", "127.0.0.1"),
         ("LANDING_DATA", "data"),
     ]);
-    let mut server = ServerProcess::start(command);
-    server.signal("-TERM");
-    server.wait_for_exit();
-    let log = server.log_without_requests().join("\n");
+    let log = ServerProcess::start(command).startup_log.join("\n");
     assert!(
         log.contains("LANDING_TRUSTED_PROXYS is not a setting"),
         "{log}"
