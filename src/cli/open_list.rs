@@ -111,6 +111,11 @@ impl StoreLocation {
         runtime: &Handle,
         stop: &AtomicBool,
     ) -> Result<ServedList, OpenListError> {
+        if let Self::Directory(data) = self
+            && data.is_file()
+        {
+            return Err(OpenListError::File(self.clone()));
+        }
         let started = Instant::now();
         let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT && !stop.load(Ordering::Relaxed);
         let mut has_announced = false;

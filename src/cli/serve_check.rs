@@ -83,6 +83,7 @@ fn check_directory(data: &Path) -> anyhow::Result<ListState> {
     if served.is_some() {
         return Ok(ListState::Served);
     }
+    SledWaitlist::check_room(&parent)?;
     let exists = SledWaitlist::exists_in(data).map_err(|error| no_access(data, &error))?;
     if !exists {
         check_access(&parent, Access::WRITE_OK | Access::EXEC_OK)?;

@@ -215,7 +215,7 @@ fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
 pub enum AssetsError {
     /// The directory does not exist.
     #[error(
-        "the site's files are missing in {}; copy the directory `site` that was built with this program there, or \
+        "the site's files are missing in {}; put the directory `site` of this program's build in its place, or \
          name its location with --site-root",
         .0.display()
     )]

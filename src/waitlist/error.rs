@@ -26,7 +26,7 @@ pub enum StoreError {
     #[error("the database reports an error: {0}")]
     Database(Arc<str>),
     /// The store could not be rewritten, for this reason. No entry is lost.
-    #[error("the store was not compacted: {0}")]
+    #[error("the waitlist was not compacted: {0}")]
     NotCompacted(Arc<str>),
     /// The reader of the list paused for too long.
     #[error("reading was paused for too long")]

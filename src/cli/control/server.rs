@@ -195,7 +195,9 @@ fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
             bytes_before,
             bytes_after,
         }) => {
-            tracing::info!("compacted the store: {bytes_before} bytes before, {bytes_after} after")
+            tracing::info!(
+                "compacted the waitlist: {bytes_before} bytes before, {bytes_after} after"
+            )
         }
         Err(error) => tracing::warn!("{error}"),
     }

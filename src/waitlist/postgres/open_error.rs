@@ -53,8 +53,8 @@ pub enum PostgresOpenError {
     },
     /// The database has no list.
     #[error(
-        "the database {database} has no waitlist yet: `landing serve` or `landing import` creates it; or choose \
-         another with --store"
+        "there is no waitlist in {database}; choose its location with --store, or create it with `landing serve` or \
+         `landing import`"
     )]
     NoList {
         /// The database.

@@ -81,7 +81,7 @@ pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     };
     remove().map_err(|error| {
         let text = format!(
-            "cannot remove {}, which an interrupted compaction left: {error}",
+            "cannot remove {}, which an interrupted compaction left: {error}; remove it",
             leftovers.display()
         );
         io::Error::new(error.kind(), text)
@@ -115,7 +115,7 @@ pub(super) fn copy(
 ) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
     if !fs::symlink_metadata(store)?.is_dir() {
         return Err(io::Error::other(format!(
-            "{} is a link, and only a directory can be replaced",
+            "{} is a link, and only a directory can be replaced; put the directory in its place",
             store.display()
         ))
         .into());
@@ -171,8 +171,9 @@ fn check_room(store: &Path) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::StorageFull,
         format!(
-            "the copy needs {needed} bytes, and the disk of {} has {room} bytes left",
-            store.display()
+            "the copy needs {needed} bytes, and the disk of {} has {room} bytes left; free at least {} bytes there",
+            store.display(),
+            needed - room
         ),
     ))
 }

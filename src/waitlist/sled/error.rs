@@ -68,6 +68,18 @@ impl SledOpenError {
     }
 }
 
+/// Checks that the disk of a directory has the room that opening a list in it needs.
+///
+/// # Errors
+/// The error with which opening the list would fail.
+pub(super) fn check_room(data: &Path) -> Result<(), SledOpenError> {
+    let disk = statvfs(data).map_err(|error| io_error(data)(error.into()))?;
+    if disk.f_bavail.saturating_mul(disk.f_frsize) < OPEN_MIN_FREE_BYTES {
+        return Err(io_error(data)(io::ErrorKind::StorageFull.into()));
+    }
+    Ok(())
+}
+
 /// Space on the disk that opening a list needs, in bytes. 64 KiB were enough for 3,000 entries, and for a million.
 const OPEN_MIN_FREE_BYTES: u64 = 256 << 10;
 

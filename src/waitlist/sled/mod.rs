@@ -94,6 +94,14 @@ impl SledWaitlist {
         open::exists_in(data)
     }
 
+    /// Checks that the disk of a directory has the room that opening a list in it needs.
+    ///
+    /// # Errors
+    /// The error with which [`open`](Self::open) would fail.
+    pub fn check_room(directory: &Path) -> Result<(), SledOpenError> {
+        error::check_room(directory)
+    }
+
     /// Returns the backup of the list that an earlier version left in a data directory.
     pub fn legacy_backup(data: &Path) -> Option<PathBuf> {
         open::legacy_backup(data)
@@ -269,8 +277,7 @@ impl Waitlist for SledWaitlist {
                 });
             }
         }
-        let reason =
-            "people were erased or corrected while it ran, each of the times it was repeated";
+        let reason = "people were erased or corrected while it ran, each of the times it was repeated; run it again later";
         Err(StoreError::NotCompacted(reason.into()))
     }
 
