@@ -63,8 +63,7 @@ fn copy_dir(store: &Path) -> PathBuf {
 }
 
 /// Removes the directory that an interrupted compaction left beside an intact store. It may contain addresses that were
-/// erased since.
-/// Leaves a file or a directory of another program as it is.
+/// erased since. A file or a directory of another program stays as it is.
 pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     let leftovers = copy_dir(store);
     let is_directory = fs::symlink_metadata(&leftovers).is_ok_and(|found| found.is_dir());
