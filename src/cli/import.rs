@@ -32,7 +32,7 @@ use super::{
     },
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, PostgresOpenError, Selection, WaitlistEntry};
+use crate::waitlist::{Email, PostgresOpenError, Selection, WaitlistEntry, set_exit_note};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -84,6 +84,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let progress = Arc::new(ImportProgress::default());
     let interrupted = Arc::clone(&progress);
     signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
+    let (file_name, exiting) = (name.clone(), Arc::clone(&progress));
+    set_exit_note(move || format!("{file_name}: {}", exiting.describe()));
     let file = open(path).map_err(|error| match path {
         // Somebody wants to add one person.
         Some(path) if is_address(path) => ImportError::AddressAsFile,
@@ -154,7 +156,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     print(&report, true)?;
     imported.map_err(|error| {
         anyhow!(
-            "{name}: {error:#}; {} entries were added before that; import the file again: existing entries are not changed",
+            "{name}: {error:#}; at least {} entries were added before that; import the file again: existing entries are not changed",
             report.added
         )
     })?;

@@ -116,6 +116,7 @@ impl StoreLocation {
         {
             return Err(OpenListError::File(self.clone()));
         }
+        self.warn_of_other_owner();
         let started = Instant::now();
         let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT && !stop.load(Ordering::Relaxed);
         let mut has_announced = false;
@@ -159,6 +160,20 @@ impl StoreLocation {
             );
         }
         Ok(served)
+    }
+
+    /// Warns if the data directory belongs to another user, who could then not read the files that the server creates.
+    pub(super) fn warn_of_other_owner(&self) {
+        let own = geteuid().as_raw();
+        if let Self::Directory(data) = self
+            && let Ok(owner) = fs::metadata(data).map(|directory| directory.uid())
+            && owner != own
+        {
+            tracing::warn!(
+                "{self} belongs to user {owner}, and this server runs as user {own}: user {owner} cannot read the files \
+                 that it creates there; run the server as user {owner}, or give that user the directory again afterwards"
+            );
+        }
     }
 
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {

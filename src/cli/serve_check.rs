@@ -43,6 +43,7 @@ pub(super) fn run(
     inherited: Option<ServerSocket>,
 ) -> anyhow::Result<()> {
     let files = SiteFiles::load(config)?;
+    store.warn_of_other_owner();
     let list = match store {
         StoreLocation::Directory(data) => check_directory(data)?,
         StoreLocation::Database(_) => check_database(store)?,

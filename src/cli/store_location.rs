@@ -103,7 +103,7 @@ impl StoreArgs {
     pub(super) fn location(&self) -> Result<StoreLocation, InvalidLocation> {
         let env_value = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let invalid = |setting| move |problem| InvalidLocation { setting, problem };
-        if let Some(store) = self.store.as_ref().filter(|store| !store.is_empty()) {
+        if let Some(store) = &self.store {
             parse_location(store).map_err(invalid("--store (LANDING_STORE)"))
         } else if let Some(data) = env_value("LANDING_DATA") {
             parse_location(&data).map_err(invalid("LANDING_DATA"))

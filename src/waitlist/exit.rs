@@ -5,7 +5,7 @@
 
 use std::{
     io, process,
-    sync::{OnceLock, mpsc::sync_channel},
+    sync::{Mutex, OnceLock, PoisonError, mpsc::sync_channel},
     thread,
     time::Duration,
 };
@@ -54,10 +54,27 @@ pub(super) const EXIT_FAILURE: i32 = 1;
 /// list.
 pub(super) const EXIT_FILES_MISSING: i32 = 3;
 
-/// Prints a message and ends the process.
+/// Prints a message, with the note of the command if it has one, and ends the process.
 pub(super) fn print_and_exit(message: &str, code: i32) -> ! {
-    print_stderr(message);
+    let note = EXIT_NOTE
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match note {
+        Some(note) => print_stderr(&format!("{message}; {}", note())),
+        None => print_stderr(message),
+    }
     process::exit(code)
+}
+
+/// Describes what the command has done so far.
+type ExitNote = Box<dyn Fn() -> String + Send>;
+
+static EXIT_NOTE: Mutex<Option<ExitNote>> = Mutex::new(None);
+
+/// Sets what is printed after the message if a store ends the process.
+pub fn set_exit_note(note: impl Fn() -> String + Send + 'static) {
+    *EXIT_NOTE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(note));
 }
 
 /// Writes to standard error without std's lock, which a blocked writer may hold.

@@ -26,7 +26,7 @@ pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::StoreError;
-pub use exit::{print_stderr, set_line_format};
+pub use exit::{print_stderr, set_exit_note, set_line_format};
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };

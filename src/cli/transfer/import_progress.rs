@@ -64,14 +64,16 @@ impl ImportProgress {
         if let Some(bar) = &state.bar {
             bar.finish_and_clear();
         }
-        let again = "import the file again: existing entries are not changed";
         match (state.added, state.in_flight) {
             (0, 0) => "interrupted; nothing was imported".to_owned(),
-            (added, 0) => format!("interrupted: {added} added; {again}"),
-            (added, in_flight) => {
-                format!("interrupted: {added} added, and perhaps up to {in_flight} more; {again}")
-            }
+            (added, in_flight) => format!("interrupted: {}", describe(added, in_flight)),
         }
+    }
+
+    /// Returns a message with the number of added entries.
+    pub(crate) fn describe(&self) -> String {
+        let state = self.lock();
+        describe(state.added, state.in_flight)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -85,4 +87,12 @@ impl ImportProgress {
             .wait_while(self.lock(), |state| state.is_interrupted);
         unblocked.unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn describe(added: usize, in_flight: usize) -> String {
+    let more = match in_flight {
+        0 => String::new(),
+        in_flight => format!(", and perhaps up to {in_flight} more"),
+    };
+    format!("{added} added{more}; import the file again: existing entries are not changed")
 }

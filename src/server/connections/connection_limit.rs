@@ -8,9 +8,11 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
+    task::unconstrained,
     time::sleep,
 };
 
@@ -77,6 +79,18 @@ impl ConnectionLimit {
                 );
             }
         }
+    }
+
+    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty. At the total limit, waits
+    /// until a connection is closed.
+    pub(super) async fn accept_queued(
+        &self,
+        listener: &TcpListener,
+        state: &AppState,
+    ) -> Option<(TcpStream, SocketAddr, ConnectionPermit)> {
+        drop(self.permits.acquire().await.ok()?);
+        // Without tokio's budget for each task, after which `accept` would wait although the queue is not empty.
+        unconstrained(self.accept(listener, state)).now_or_never()
     }
 
     /// Accepts the next connection, and retries after errors.

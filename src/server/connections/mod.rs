@@ -18,7 +18,6 @@ use std::{
 };
 
 use axum::{Router, body::Body, extract::ConnectInfo};
-use futures_util::FutureExt;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -37,7 +36,8 @@ use super::{
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, GRACEFUL_CLOSE_TIMEOUT, HEADERS_MAX_BYTES,
         HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES, HTTP2_MAX_STREAMS,
-        LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS, Timeouts,
+        LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS, SHUTDOWN_READ_TIMEOUT,
+        Timeouts,
     },
     middleware, router,
 };
@@ -75,15 +75,17 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
         () = accept_loop => {}
         () = stop() => {}
     }
-    // Closing the socket would reset the connections that wait in its queue.
-    for _ in 0..LISTEN_BACKLOG {
-        match limit.accept(&listener, state).now_or_never() {
-            Some(accepted) => spawn(accepted),
-            None => break,
-        }
-    }
-    drop(listener);
     state.shutdown.start();
+    // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
+    let accept_queued = async {
+        for _ in 0..LISTEN_BACKLOG {
+            spawn(limit.accept_queued(&listener, state).await?);
+        }
+        Some(())
+    };
+    // At the limit of connections, idle ones are closed first.
+    let _ = timeout(SHUTDOWN_READ_TIMEOUT, accept_queued).await;
+    drop(listener);
     connections.close();
     if connections.is_empty() {
         return;

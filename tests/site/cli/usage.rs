@@ -126,6 +126,8 @@ fn rejects_locations_of_other_programs_and_an_unexpanded_home_directory() {
         ("mysql://root@localhost/list", "unknown kind of store"),
         ("postgres:list", "unknown kind of store"),
         ("sled:", "the directory is missing"),
+        // A variable of a script that is not set must not select the default list.
+        ("", "the directory is missing"),
     ] {
         let result = cli.landing().args(["import", "--store", store]).output();
         let result = result.expect("the program starts");

@@ -9,7 +9,7 @@ use tokio::{runtime::Runtime, time::timeout};
 
 use super::{
     acknowledged_in, listed_keys, sign_up,
-    strace::{landing_with_full_disk, with_fault},
+    strace::{landing_with_fault, landing_with_full_disk, with_fault},
 };
 use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing_after, signal, wait_until};
 
@@ -99,6 +99,34 @@ fn short_write_exits_and_loses_no_acknowledged_sign_up() {
     for address in acknowledged.iter().step_by(50).chain(acknowledged.last()) {
         assert_eq!(server.join(address), "409");
     }
+}
+
+/// The disk fills up in the middle.
+#[test]
+fn import_on_a_full_disk_says_how_many_it_has_added() {
+    let sandbox = Sandbox::new();
+    let people = (0..20_000).map(|number| format!("{number}@example.com\n"));
+    fs::write(
+        sandbox.path().join("people.txt"),
+        people.collect::<String>(),
+    )
+    .expect("writable");
+    let mut import = landing_with_fault("pwrite64:error=ENOSPC:when=40+");
+    import.env_clear().current_dir(sandbox.path());
+    let output = import.args(["import", "people.txt"]).output();
+    let output = output.expect("strace runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("No space left on device"), "{stderr}");
+    let (_, note) = stderr.split_once("people.txt: ").expect("a note");
+    let (added, note) = note.split_once(" added").expect("a number");
+    let added: usize = added.parse().expect("a number");
+    assert!(note.contains("import the file again"), "{stderr}");
+    let listed = listed_keys(&sandbox.path().join("data")).len();
+    assert!(
+        0 < added && added <= listed && listed < 20_000,
+        "{added} of {listed}"
+    );
 }
 
 /// The owner can still take the list out.

@@ -209,7 +209,8 @@ fn connection_in_the_queue_of_the_socket_is_served() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.serve();
     server.signal("-STOP");
-    let streams: Vec<_> = (0..20)
+    // More than tokio accepts in one go, and fewer than a client may have.
+    let streams: Vec<_> = (0..95)
         .map(|_| {
             let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
             let request = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
@@ -223,6 +224,25 @@ fn connection_in_the_queue_of_the_socket_is_served() {
         let response = io::read_to_string(stream).expect("no reset");
         assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
     }
+    assert_eq!(server.wait_for_exit(), Some(0));
+}
+
+/// The connections that are open are idle, so they are closed to make room.
+#[test]
+fn connection_in_the_queue_is_served_at_the_limit_of_connections() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(["--max-connections", "10"]);
+    let mut server = ServerProcess::start(command);
+    let connect = || TcpStream::connect(&server.addr).expect("the server listens");
+    let idle: Vec<_> = (0..10).map(|_| connect()).collect();
+    let mut last = connect();
+    last.write_all(b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n")
+        .expect("open");
+    server.signal("-TERM");
+    let response = io::read_to_string(last).expect("no reset");
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    drop(idle);
     assert_eq!(server.wait_for_exit(), Some(0));
 }
 
