@@ -47,7 +47,7 @@ lint:
 
 # More threads than processors, because many tests wait for a timeout.
 test-rust:
-	RUST_TEST_THREADS=$$((2 * $$(getconf _NPROCESSORS_ONLN))) cargo test
+	RUST_TEST_THREADS=$$((3 * $$(getconf _NPROCESSORS_ONLN))) cargo test
 
 test-islands:
 	cd islands && npx vitest run
