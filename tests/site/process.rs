@@ -1,7 +1,7 @@
 //! Runs the program as a process: starts it, sends it HTTP requests, and stops it with signals.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{BufRead, BufReader, Write},
     net::TcpStream,
     path::Path,
@@ -251,4 +251,13 @@ pub(crate) fn signal(process: u32, name: &str) {
         .args([name, &process.to_string()])
         .status();
     assert!(kill.expect("kill runs").success());
+}
+
+/// Writes a file of a list that this process opens afterwards. Another thread may start a program at the same time, which
+/// holds a copy of the open file for a moment. If it closes that copy after the list was opened, the list takes it for
+/// another program's write. So the file is locked, and opening the list waits until the copy is closed too.
+pub(crate) fn write_locked(path: &Path, bytes: &[u8]) {
+    let mut file = File::create(path).expect("writable");
+    file.lock().expect("an unlocked file");
+    file.write_all(bytes).expect("writable");
 }

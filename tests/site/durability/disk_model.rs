@@ -19,6 +19,7 @@ use std::{
 use rand::{RngExt, rngs::StdRng};
 
 use super::strace::{Call, Operation};
+use crate::process::write_locked;
 
 /// The unit that disks write atomically, in bytes.
 const SECTOR: usize = 512;
@@ -131,7 +132,7 @@ impl DiskModel {
                         Unsynced::Torn => change.apply_torn(&mut bytes, random),
                     }
                 }
-                fs::write(to, bytes).expect("writable");
+                write_locked(to, &bytes);
             }
             Node::Directory {
                 synced, changes, ..

@@ -16,7 +16,7 @@ use super::{
     sign_up,
     strace::{self, Call, Operation},
 };
-use crate::process::{Sandbox, ServerProcess, landing, signal};
+use crate::process::{Sandbox, ServerProcess, landing, signal, write_locked};
 
 /// Number of people that the recorded import adds.
 pub(super) const IMPORTED: u64 = 800;
@@ -47,7 +47,7 @@ impl RejectedPeriod {
         for (name, bytes) in &self.before {
             let file = store.join(name);
             match bytes {
-                Some(bytes) => fs::write(file, bytes).expect("writable"),
+                Some(bytes) => write_locked(&file, bytes),
                 None => drop(fs::remove_file(file)),
             }
         }
@@ -327,7 +327,7 @@ pub(super) fn restore(store: &Path, files: &Files) {
         }
     }
     for (name, bytes) in files {
-        fs::write(store.join(name), bytes).expect("writable");
+        write_locked(&store.join(name), bytes);
     }
 }
 

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 
 use super::{copy_directory, directory_contents, entry};
+use crate::process::write_locked;
 
 const ENTRIES: u64 = 4_000;
 /// Rounds of each kind of corruption.
@@ -35,7 +36,7 @@ async fn damaged_list_opens_complete_or_is_rejected_unchanged() {
             let database = damaged.path().join("waitlist/db");
             let bytes = fs::read(&database).expect("readable");
             let bytes = corrupt(bytes, &mut StdRng::seed_from_u64(seed));
-            fs::write(&database, bytes).expect("writable");
+            write_locked(&database, &bytes);
             let before = directory_contents(damaged.path());
             match SledWaitlist::open(damaged.path()) {
                 Ok(list) => assert_eq!(list.count(), ENTRIES, "corruption {kind}, seed {seed}"),

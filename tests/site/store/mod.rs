@@ -21,6 +21,7 @@ use reference_model::ReferenceModel;
 use tempfile::TempDir;
 
 use crate::postgres_server::TestDatabase;
+use crate::process::write_locked;
 
 /// The storage of a list, which can be opened several times.
 trait StoreFixture {
@@ -138,7 +139,7 @@ fn copy_directory(from: &Path, to: &Path) {
             fs::create_dir(&to).expect("writable");
             copy_directory(&entry.path(), &to);
         } else {
-            fs::copy(entry.path(), to).expect("writable");
+            write_locked(&to, &fs::read(entry.path()).expect("readable"));
         }
     }
 }
