@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
     process::{Command, Output},
     thread,
 };
@@ -120,7 +121,11 @@ fn warns_once_about_an_unset_origin() {
 fn finds_site_files_next_to_the_executable() {
     let sandbox = Sandbox::new();
     let program = sandbox.path().join("landing");
-    fs::copy(env!("CARGO_BIN_EXE_landing"), &program).expect("writable");
+    // By another process: a program cannot be started while a process that another test starts has it open for writing.
+    let copied = Command::new("cp")
+        .args([Path::new(env!("CARGO_BIN_EXE_landing")), &program])
+        .status();
+    assert!(copied.expect("cp runs").success());
     let elsewhere = TempDir::new().expect("a directory");
     let mut command = Command::new(program);
     command
