@@ -58,7 +58,7 @@ pub(super) fn exit_with(error: clap::Error) -> ! {
     process::exit(EXIT_USAGE)
 }
 
-/// Returns the variables of the environment that look like settings of the server, but are none.
+/// Returns the unknown variables of the environment whose names begin like those of settings.
 pub(super) fn unknown_variables() -> Vec<String> {
     let server = command();
     let known: Vec<_> = server.get_arguments().filter_map(Arg::get_env).collect();

@@ -6,6 +6,7 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -260,4 +261,43 @@ pub(crate) fn write_locked(path: &Path, bytes: &[u8]) {
     let mut file = File::create(path).expect("writable");
     file.lock().expect("an unlocked file");
     file.write_all(bytes).expect("writable");
+}
+
+/// Calls `request` fifty times a second while the server restarts twice. `request` panics if it fails.
+pub(crate) fn restart_under_requests(
+    mut server: ServerProcess,
+    start: impl Fn() -> ServerProcess,
+    request: impl Fn() + Sync,
+) {
+    let (responses, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let wait_for_responses = |more: usize| {
+        let before = responses.load(Ordering::Relaxed);
+        wait_until("more requests are served", || {
+            responses.load(Ordering::Relaxed) >= before + more
+        });
+    };
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..5)
+            .map(|_| {
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        request();
+                        responses.fetch_add(1, Ordering::Relaxed);
+                        thread::sleep(Duration::from_millis(100));
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            wait_for_responses(20);
+            server.signal("-TERM");
+            assert_eq!(server.wait_for_exit(), Some(0));
+            server = start();
+        }
+        wait_for_responses(20);
+        is_done.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.join().expect("no failed request");
+        }
+    });
 }

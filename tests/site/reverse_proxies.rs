@@ -6,14 +6,11 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
-    time::Duration,
 };
 
 use crate::{
     postgres_server::free_port,
-    process::{Sandbox, ServerProcess, landing, wait_until},
+    process::{Sandbox, ServerProcess, landing, restart_under_requests, wait_until},
     socket_activation::{ONE_SOCKET, activated},
 };
 
@@ -233,40 +230,10 @@ fn assert_no_request_fails(
 ) {
     create_certificate(sandbox.path());
     let port = free_port();
-    let mut server = start();
+    let server = start();
     let mut command = proxy(sandbox, &server.addr, port);
     let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
-    let (responses, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let wait_for_responses = |more: usize| {
-        let before = responses.load(Ordering::Relaxed);
-        wait_until("more requests are served", || {
-            responses.load(Ordering::Relaxed) >= before + more
-        });
-    };
-    thread::scope(|scope| {
-        let clients: Vec<_> = (0..5)
-            .map(|_| {
-                scope.spawn(|| {
-                    while !is_done.load(Ordering::Relaxed) {
-                        assert_eq!(curl_page(port), "200");
-                        responses.fetch_add(1, Ordering::Relaxed);
-                        thread::sleep(Duration::from_millis(100));
-                    }
-                })
-            })
-            .collect();
-        for _ in 0..2 {
-            wait_for_responses(20);
-            server.signal("-TERM");
-            assert_eq!(server.wait_for_exit(), Some(0));
-            server = start();
-        }
-        wait_for_responses(20);
-        is_done.store(true, Ordering::Relaxed);
-        for client in clients {
-            client.join().expect("no failed request");
-        }
-    });
+    restart_under_requests(server, start, || assert_eq!(curl_page(port), "200"));
 }
 
 /// Returns the status of a request for the page on a new connection.

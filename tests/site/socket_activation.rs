@@ -6,12 +6,9 @@ use std::{
     net::{TcpListener, TcpStream},
     os::fd::OwnedFd,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
-    time::Duration,
 };
 
-use crate::process::{Sandbox, ServerProcess, wait_until};
+use crate::process::{Sandbox, ServerProcess, restart_under_requests};
 
 /// Returns the program in a sandbox with `file` as descriptor 3, and with variables such as those of systemd. `$$` in
 /// them is the id of the process.
@@ -44,40 +41,11 @@ fn no_request_fails_while_the_program_restarts() {
         let socket = socket.try_clone().expect("a second handle");
         ServerProcess::start(activated(&sandbox, socket, ONE_SOCKET))
     };
-    let mut server = start();
+    let server = start();
     assert_eq!(server.addr, addr);
-    let (responses, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let wait_for_responses = |more: usize| {
-        let before = responses.load(Ordering::Relaxed);
-        wait_until("more requests are served", || {
-            responses.load(Ordering::Relaxed) >= before + more
-        });
-    };
-    thread::scope(|scope| {
-        let clients: Vec<_> = (0..5)
-            .map(|_| {
-                scope.spawn(|| {
-                    while !is_done.load(Ordering::Relaxed) {
-                        let response = get(&addr).expect("no reset");
-                        assert!(response.starts_with("HTTP/1.1 200 "), "{response:.100}");
-                        responses.fetch_add(1, Ordering::Relaxed);
-                        // Together, the clients send 50 requests a second.
-                        thread::sleep(Duration::from_millis(100));
-                    }
-                })
-            })
-            .collect();
-        for _ in 0..2 {
-            wait_for_responses(20);
-            server.signal("-TERM");
-            assert_eq!(server.wait_for_exit(), Some(0));
-            server = start();
-        }
-        wait_for_responses(20);
-        is_done.store(true, Ordering::Relaxed);
-        for client in clients {
-            client.join().expect("no failed request");
-        }
+    restart_under_requests(server, start, || {
+        let response = get(&addr).expect("no reset");
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response:.100}");
     });
 }
 

@@ -19,7 +19,7 @@ mod io_errors;
 mod kill;
 mod power_cut;
 mod recording;
-mod strace;
+pub(crate) mod strace;
 mod watchdog;
 
 use std::{

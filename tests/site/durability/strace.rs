@@ -62,7 +62,7 @@ pub(super) fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command
 
 /// Returns the program with a fault in strace's syntax. A call fails (`fsync:error=EIO:when=3`), or the
 /// program gets a signal at a call (`fsync:signal=KILL:when=3`).
-pub(super) fn with_fault(sandbox: &Sandbox, fault: &str) -> Command {
+pub(crate) fn with_fault(sandbox: &Sandbox, fault: &str) -> Command {
     sandbox.wrapped_command(landing_with_fault(fault))
 }
 

@@ -13,6 +13,7 @@ use std::{
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 
+use crate::durability::strace::with_fault;
 use crate::process::{Sandbox, ServerProcess, signal, wait_for_exit, wait_until};
 
 /// Sends requests until the server's standard error is full.
@@ -68,15 +69,8 @@ fn full_pipe() -> (PipeReader, Stdio) {
 fn store_failure_exits() {
     let sandbox = Sandbox::new();
     sandbox.serve().signal("-TERM");
-    let mut strace = Command::new("strace");
-    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
-    strace.args(["-e", "trace=fdatasync", "-e"]);
-    strace.args([
-        "inject=fdatasync:error=EIO:when=1",
-        env!("CARGO_BIN_EXE_landing"),
-    ]);
     let (mut server, log) =
-        ServerProcess::start_with_unread_stderr(sandbox.wrapped_command(strace));
+        ServerProcess::start_with_unread_stderr(with_fault(&sandbox, "fdatasync:error=EIO:when=1"));
     fill_stderr(&server, log.get_ref());
     assert_eq!(
         server.join("ann@example.com"),

@@ -12,6 +12,7 @@ use std::{
 
 use serde_json::Value;
 
+use crate::durability::strace::with_fault;
 use crate::{
     postgres_server::free_port,
     process::{Sandbox, ServerProcess, landing, landing_after, signal, wait_for_exit, wait_until},
@@ -57,14 +58,10 @@ fn logs_successful_health_checks_only_at_debug() {
 fn logs_failed_health_checks() {
     let sandbox = Sandbox::new();
     sandbox.serve().signal("-TERM");
-    let mut strace = Command::new("strace");
-    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
-    strace.args(["-e", "trace=fdatasync", "-e"]);
-    strace.args([
-        "inject=fdatasync:delay_enter=11000000:when=1",
-        env!("CARGO_BIN_EXE_landing"),
-    ]);
-    let mut server = ServerProcess::start(sandbox.wrapped_command(strace));
+    let mut server = ServerProcess::start(with_fault(
+        &sandbox,
+        "fdatasync:delay_enter=11000000:when=1",
+    ));
     thread::scope(|scope| {
         scope.spawn(|| server.join("ann@example.com"));
         wait_until("the store is not ready", || {

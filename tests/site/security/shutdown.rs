@@ -5,7 +5,6 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     net::TcpStream,
     os::unix::net::UnixDatagram,
-    process::Command,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
@@ -13,6 +12,7 @@ use std::{
 
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
+use crate::durability::strace::with_fault;
 use crate::process::{Sandbox, ServerProcess, wait_until};
 
 /// Signs up over one connection, with three requests in flight, until the server closes it. Returns the addresses
@@ -252,14 +252,7 @@ fn connection_in_the_queue_is_served_at_the_limit_of_connections() {
 fn sign_up_that_waits_for_the_store_is_finished() {
     let sandbox = Sandbox::new();
     sandbox.serve().signal("-TERM");
-    let mut strace = Command::new("strace");
-    strace.args(["-D", "-f", "-q", "--seccomp-bpf", "-o", "/dev/null"]);
-    strace.args(["-e", "trace=fdatasync", "-e"]);
-    strace.args([
-        "inject=fdatasync:delay_enter=6000000:when=1",
-        env!("CARGO_BIN_EXE_landing"),
-    ]);
-    let mut command = sandbox.wrapped_command(strace);
+    let mut command = with_fault(&sandbox, "fdatasync:delay_enter=6000000:when=1");
     command.arg(ENDLESS_GRACE);
     let mut server = ServerProcess::start(command);
     let body = r#"{"email":"ann@example.com"}"#;
