@@ -6,15 +6,16 @@ use std::{
     io::Write,
     process::{Child, Stdio},
     thread,
+    time::Duration,
 };
 
 use super::{TestCli, all_stores, people_csv, stderr, with_server, without_server};
 use crate::process::signal;
 
-/// Enough people that an import can be interrupted.
-const IMPORTED: usize = 100_000;
-/// Enough people that an export can be interrupted.
-const EXPORTED: usize = 30_000;
+/// Enough people that an import or an export can be interrupted. It is, as soon as the list has grown.
+const PEOPLE: usize = 30_000;
+/// Pause between two looks at the list. Without it, the test would take the processor from the import.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 impl TestCli {
     fn spawn(&self, args: &[&str]) -> Child {
@@ -54,7 +55,7 @@ impl TestCli {
 #[test]
 fn killed_import_can_be_repeated_without_loss_or_duplicates() {
     for cli in all_stores() {
-        let file = people_csv(IMPORTED);
+        let file = people_csv(PEOPLE);
         cli.write("people.csv", &file);
         // Creates an empty list.
         cli.run_with_input(&["import"], "email\n").success();
@@ -67,13 +68,13 @@ fn killed_import_can_be_repeated_without_loss_or_duplicates() {
                 match import.try_wait().expect("the program runs") {
                     Some(_) => break true,
                     None if cli.size() > before => break false,
-                    None => thread::yield_now(),
+                    None => thread::sleep(POLL_INTERVAL),
                 }
             };
             import.kill().expect("a child process");
             import.wait().expect("the process ends");
             let listed = cli.listed_once().len();
-            interrupted += u32::from(!is_finished && listed < IMPORTED);
+            interrupted += u32::from(!is_finished && listed < PEOPLE);
             cli.run(&["check"]).success();
         }
         assert!(interrupted > 0, "no import was interrupted");
@@ -91,7 +92,7 @@ fn killed_import_can_be_repeated_without_loss_or_duplicates() {
 #[test]
 fn interrupted_import_says_how_many_entries_it_has_added() {
     for cli in all_stores() {
-        cli.write("people.csv", people_csv(IMPORTED));
+        cli.write("people.csv", people_csv(PEOPLE));
         cli.run_with_input(&["import"], "email\n").success();
         let mut interrupted = 0;
         for name in ["-INT", "-TERM", "-HUP"] {
@@ -102,7 +103,7 @@ fn interrupted_import_says_how_many_entries_it_has_added() {
             let mut import = import.spawn().expect("the program starts");
             // Wait until the list grows.
             while import.try_wait().expect("the program runs").is_none() && cli.size() <= size {
-                thread::yield_now();
+                thread::sleep(POLL_INTERVAL);
             }
             signal(import.id(), name);
             let output = import.wait_with_output().expect("the process ends");
@@ -130,7 +131,7 @@ fn interrupted_import_says_how_many_entries_it_has_added() {
 #[test]
 fn import_outlives_its_terminal_under_nohup() {
     let cli = without_server();
-    let people = IMPORTED / 5;
+    let people = PEOPLE / 5;
     cli.write("people.csv", people_csv(people));
     let mut import = cli.command_for("sh");
     let script = format!(
@@ -140,7 +141,7 @@ fn import_outlives_its_terminal_under_nohup() {
     import.args(["-c", &script]).stdout(Stdio::null());
     let mut import = import.spawn().expect("sh starts");
     while import.try_wait().expect("the program runs").is_none() && cli.size() == 0 {
-        thread::yield_now();
+        thread::sleep(POLL_INTERVAL);
     }
     signal(import.id(), "-HUP");
     assert!(import.wait().expect("the process ends").success());
@@ -170,7 +171,7 @@ fn interrupted_import_of_standard_input_imports_nothing() {
 #[test]
 fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
     for cli in all_stores() {
-        cli.run_with_input(&["import"], people_csv(EXPORTED))
+        cli.run_with_input(&["import"], people_csv(PEOPLE))
             .success();
         cli.write("list.csv", "older");
         let mut interrupted = 0;
@@ -188,7 +189,7 @@ fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
                 match export.try_wait().expect("a child process") {
                     Some(_) => break true,
                     None if is_writing() => break false,
-                    None => thread::yield_now(),
+                    None => thread::sleep(POLL_INTERVAL),
                 }
             };
             if !is_finished {
@@ -199,7 +200,7 @@ fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
                 // The export finished before the signal.
                 let report = cli.stdout(&["import", "list.csv"]);
                 assert!(
-                    report.contains(&format!(" {EXPORTED} already there")),
+                    report.contains(&format!(" {PEOPLE} already there")),
                     "{report}"
                 );
                 cli.write("list.csv", "older");
@@ -215,7 +216,7 @@ fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
         let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
-            format!("0 added, {EXPORTED} already there, 0 rejected\n")
+            format!("0 added, {PEOPLE} already there, 0 rejected\n")
         );
     }
 }
@@ -224,7 +225,7 @@ fn killed_export_keeps_the_old_file_and_the_next_is_complete() {
 fn import_reports_a_server_shutdown_and_keeps_its_progress() {
     let mut cli = with_server();
     // Enough people that the import cannot finish before the signal.
-    let people = IMPORTED * 3;
+    let people = PEOPLE * 3;
     cli.write("people.csv", people_csv(people));
     let mut server = cli.server.take().expect("the program runs");
     let result = thread::scope(|scope| {
@@ -253,7 +254,7 @@ fn import_reports_a_server_shutdown_and_keeps_its_progress() {
 #[test]
 fn concurrent_exports_to_one_file_do_not_mix() {
     for cli in all_stores() {
-        cli.run_with_input(&["import"], people_csv(EXPORTED))
+        cli.run_with_input(&["import"], people_csv(PEOPLE))
             .success();
         let mut exports = [(); 2].map(|()| cli.spawn(&["export", "-o", "list.csv"]));
         for export in &mut exports {
@@ -264,7 +265,7 @@ fn concurrent_exports_to_one_file_do_not_mix() {
         let report = cli.stdout(&["import", "list.csv"]);
         assert_eq!(
             report,
-            format!("0 added, {EXPORTED} already there, 0 rejected\n")
+            format!("0 added, {PEOPLE} already there, 0 rejected\n")
         );
     }
 }
