@@ -222,6 +222,13 @@ fn open(
         Err(error) if error.is_address_in_use() && has_list(store) => None,
         socket => Some(socket?),
     };
+    // Only before a list is created: otherwise visitors are not to wait until it is open.
+    if let Some(socket) = &socket
+        && matches!(store, StoreLocation::Directory(_))
+        && !has_list(store)
+    {
+        socket.take_address()?;
+    }
     let served = store.open_to_serve(runtime, stop)?;
     let socket = match socket {
         Some(socket) => socket,

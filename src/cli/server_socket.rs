@@ -116,6 +116,19 @@ impl ServerSocket {
         self.is_inherited
     }
 
+    /// Takes the address, before [`listen`](Self::listen) accepts connections, which wait until then. Two processes
+    /// can reserve an address, for the sake of restarts, but only one can take it.
+    ///
+    /// # Errors
+    /// [`SocketError`], if another process has taken the address.
+    pub(super) fn take_address(&self) -> Result<(), SocketError> {
+        let addr = self.addr;
+        rustix::net::listen(&self.socket, 0).map_err(|error| SocketError::Unavailable {
+            addr,
+            error: error.into(),
+        })
+    }
+
     /// Starts to accept connections. Needs a runtime.
     ///
     /// # Errors

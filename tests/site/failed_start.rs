@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::process::{Sandbox, ServerProcess, landing, signal, wait_until};
+use crate::{
+    durability::strace::with_fault,
+    process::{Sandbox, ServerProcess, landing, signal, wait_until},
+};
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -65,6 +68,40 @@ fn failed_start_creates_no_list() {
             .map(|entry| entry.expect("readable").file_name())
             .collect();
         assert_eq!(names, ["site"], "{error}");
+    }
+}
+
+/// Two servers that start at the same time can both bind their sockets to an address, but only one can listen.
+#[test]
+fn start_that_loses_the_race_for_an_address_creates_no_list() {
+    let sandbox = Sandbox::new();
+    let mut start = with_fault(&sandbox, "listen:error=EADDRINUSE");
+    let output = start.output().expect("strace runs");
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("Address already in use"), "{error}");
+    assert!(!sandbox.path().join("data").exists(), "{error}");
+}
+
+#[test]
+fn start_on_a_full_disk_leaves_nothing_of_a_new_list() {
+    for is_directory_new in [true, false] {
+        let sandbox = Sandbox::new();
+        let data = sandbox.path().join("data");
+        if !is_directory_new {
+            fs::create_dir(&data).expect("writable");
+        }
+        let mut start = with_fault(&sandbox, "pwrite64:error=ENOSPC");
+        let output = start.output().expect("strace runs");
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(data.exists(), !is_directory_new, "{error}");
+        if !is_directory_new {
+            assert_eq!(fs::read_dir(&data).expect("readable").count(), 0, "{error}");
+        }
+        // With room on the disk, it starts.
+        assert_eq!(sandbox.serve().join("ann@example.com"), "201");
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     error::{SledOpenError, io_error},
-    files::is_same_file,
+    files::{is_same_file, remove_file_if_exists},
 };
 
 /// File with the id of the process that uses the data directory.
@@ -70,6 +70,12 @@ impl Locks {
         let lock = lock_store(store)?;
         self.replace_store(lock);
         Ok(())
+    }
+
+    /// Removes the file with the id, which is locked until the locks are dropped.
+    pub(super) fn remove_file(&self, data: &Path) {
+        // If this fails, the file remains, and the next process uses it.
+        let _ = remove_file_if_exists(&data.join(LOCK_FILE));
     }
 
     /// Replaces the lock of the store by that of its compacted copy.

@@ -75,13 +75,21 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
             "the clock of this machine is before 1970",
         )));
     }
+    let is_new_directory = !data.exists();
     let mut directories = DirBuilder::new();
     let created = directories.recursive(true).mode(0o700).create(data);
     created.map_err(to_open_error)?;
     let mut locks = Locks::lock_data_dir(data)?;
     let store = data.join(STORE_DIR);
-    if !store.try_exists().map_err(to_open_error)? {
-        create(data)?;
+    if !store.try_exists().map_err(to_open_error)?
+        && let Err(error) = create(data)
+    {
+        locks.remove_file(data);
+        if is_new_directory {
+            // If this fails, an empty directory remains.
+            let _ = fs::remove_dir(data);
+        }
+        return Err(error);
     }
     locks.lock_store(&store)?;
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
@@ -136,7 +144,7 @@ pub(super) fn copy_store(data: &Path, to: &Path) -> Result<ScratchCopy, SledOpen
 }
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or
-/// missing.
+/// missing. If this fails, for example because the disk is full, nothing remains.
 fn create(data: &Path) -> Result<(), SledOpenError> {
     let new = data.join(NEW_STORE_DIR);
     let store = data.join(STORE_DIR);
@@ -144,18 +152,26 @@ fn create(data: &Path) -> Result<(), SledOpenError> {
         let store = store.clone();
         move || {
             remove_dir_if_exists(&new)?;
-            // The data directory may have existed with open permissions, and sled's files follow the umask.
-            create_private_dir(&new)?;
-            HighWaterMark::create(&new)?;
-            database::create(&new)?;
-            sync_tree(&new)?;
-            Ok(fs::rename(&new, store)?)
+            let created = create_at(&new).and_then(|()| Ok(fs::rename(&new, store)?));
+            created.inspect_err(|_| {
+                // If this fails too, the next start removes it.
+                let _ = remove_dir_if_exists(&new);
+            })
         }
     };
     run_with_deadline(0, &AtomicBool::new(false), work).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => io_error(data)(io::Error::other(reason)),
         failure => failure.into_open_error(data, &store),
     })
+}
+
+/// Creates an empty store, and syncs it.
+fn create_at(directory: &Path) -> Result<(), OpenFailure> {
+    // The data directory may have existed with open permissions, and sled's files follow the umask.
+    create_private_dir(directory)?;
+    HighWaterMark::create(directory)?;
+    database::create(directory)?;
+    Ok(sync_tree(directory)?)
 }
 
 /// Opens a copy of a store and reads it from end to end.
