@@ -28,7 +28,7 @@ test("hydration keeps the focus on a link", async ({ landing, page }) => {
 });
 
 test(
-  "hydration keeps the focus in the field of a page that is opened at the form",
+  "hydration keeps the focus in the field when the page opens at the form",
   { tag: "@once" },
   async ({ landing, page }) => {
     const releases = [

@@ -80,7 +80,10 @@ test.describe("wide windows", { tag: "@once" }, () => {
     }
   });
 
-  test("wide windows get larger text and a wider grid", async ({ landing, page }) => {
+  test("the comparison table grows with wide windows, and nothing overflows", async ({
+    landing,
+    page,
+  }) => {
     await landing.open();
     for (const width of [1920, 2560, 3840]) {
       await page.setViewportSize({ width, height: 1080 });
@@ -92,7 +95,7 @@ test.describe("wide windows", { tag: "@once" }, () => {
 });
 
 test.describe("long words", { tag: "@once" }, () => {
-  test("a word of forty letters widens neither the page nor a toast", async ({ landing, page }) => {
+  test("a very long word widens neither the page nor a toast", async ({ landing, page }) => {
     await page.setViewportSize({ width: 320, height: 800 });
     await landing.openForm();
     await landing.submit.click();
@@ -139,7 +142,7 @@ for (const [zoom, viewport, deviceScaleFactor] of [
   test.describe(`zoom of ${zoom}`, { tag: "@once" }, () => {
     test.use({ viewport, deviceScaleFactor });
 
-    test(`at ${zoom} the page has one column and no horizontal scrolling`, async ({
+    test(`at ${zoom} no text is cut off, the page does not scroll sideways, and the title starts in view`, async ({
       landing,
       page,
     }) => {

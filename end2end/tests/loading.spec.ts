@@ -29,7 +29,7 @@ test.describe("a first visit", { tag: "@once" }, () => {
     });
   }
 
-  test("links the manifest after the first paint", async ({ landing, page }) => {
+  test("links the manifest, which has its content type", async ({ landing, page }) => {
     await landing.open();
     const manifest = page.locator("link[rel=manifest]");
     await expect(manifest).toHaveAttribute("href", /^\/site\.[0-9a-f]{8}\.webmanifest$/);
@@ -116,7 +116,7 @@ test.describe("the request chain", { tag: "@once" }, () => {
     await landing.waitForIslands("waitlist-form");
   });
 
-  test("requests all modules of an island in parallel", async ({ landing, page }) => {
+  test("has all modules of an island in parallel", async ({ landing, page }) => {
     await landing.open();
     const modules = await page
       .locator("[data-island=waitlist-form]")

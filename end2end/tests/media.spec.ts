@@ -12,10 +12,10 @@ const DRAWN_LINES =
   ".scene :is(line, path, rect, circle):not(.wash, .night, .caret), .network :is(path, circle)";
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(`forced colours from ${colorScheme}`, { tag: "@once" }, () => {
+  test.describe(`forced colours in the ${colorScheme} scheme`, { tag: "@once" }, () => {
     test.use({ colorScheme, contextOptions: { forcedColors: "active" } });
 
-    test(`controls and toasts keep their borders in forced colours from ${colorScheme}`, async ({
+    test(`controls and toasts keep their borders in forced colours in the ${colorScheme} scheme`, async ({
       landing,
       page,
     }) => {
@@ -34,7 +34,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       }
     });
 
-    test(`all text is legible in forced colours from ${colorScheme}, also the terminal`, async ({
+    test(`all text is legible in forced colours in the ${colorScheme} scheme, also the terminal`, async ({
       landing,
       page,
     }) => {
@@ -48,7 +48,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect(tooLow(4.5, await measureContrast(page))).toEqual([]);
     });
 
-    test(`the drawings are visible in forced colours from ${colorScheme}`, async ({
+    test(`the drawings are visible in forced colours in the ${colorScheme} scheme`, async ({
       landing,
       page,
     }) => {
@@ -58,7 +58,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`the logo is visible on its square in forced colours from ${colorScheme}`, async ({
+    test(`the logo is visible on its square in forced colours in the ${colorScheme} scheme`, async ({
       landing,
       page,
     }) => {
@@ -75,7 +75,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`every control shows its focus in forced colours from ${colorScheme}`, async ({
+    test(`every control shows its focus in forced colours in the ${colorScheme} scheme`, async ({
       landing,
       page,
     }) => {
@@ -95,10 +95,13 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   });
 
-  test.describe(`print from ${colorScheme}`, { tag: "@once" }, () => {
+  test.describe(`print in the ${colorScheme} scheme`, { tag: "@once" }, () => {
     test.use({ colorScheme });
 
-    test(`the page prints black on white from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the page prints black on white in the ${colorScheme} scheme`, async ({
+      landing,
+      page,
+    }) => {
       await page.clock.install();
       await landing.open();
       await landing.playTerminal();
@@ -120,7 +123,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect([...new Set(backgrounds)].filter((background) => !white.has(background))).toEqual([]);
     });
 
-    test(`the drawings print legibly from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the drawings print legibly in the ${colorScheme} scheme`, async ({ landing, page }) => {
       await landing.open();
       await page.emulateMedia({ media: "print" });
       const selector = ".scene :is(path, rect, circle):not(.wash, .night, .caret)";
@@ -129,7 +132,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect(tooLow(3, lines)).toEqual([]);
     });
 
-    test(`the terminal prints all lines, and no header, toast or button prints, from ${colorScheme}`, async ({
+    test(`all lines of the terminal print in the ${colorScheme} scheme; the header, toasts and buttons do not`, async ({
       landing,
       page,
     }) => {
@@ -147,7 +150,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       }
     });
 
-    test(`the page prints as a PDF from ${colorScheme}`, async ({ landing, page }) => {
+    test(`the page prints as a PDF in the ${colorScheme} scheme`, async ({ landing, page }) => {
       await landing.open();
       const pdf = await page.pdf({ format: "A4" });
       expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");

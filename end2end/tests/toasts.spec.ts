@@ -43,7 +43,7 @@ test("§9 F8 focuses the toasts, and the keyboard closes one from there", async 
   await expect(landing.toasts).toHaveCount(0);
 });
 
-test("§9 a swipe of 50 px to the right closes a toast, a shorter one does not", async ({
+test("§9 a swipe of 70 px to the right closes a toast, one of 40 px does not", async ({
   landing,
   page,
 }) => {

@@ -140,7 +140,7 @@ fn modules_use_no_layer_above_their_own() {
 }
 
 #[test]
-fn modules_use_only_their_own_libraries() {
+fn modules_use_no_forbidden_module_or_library() {
     for (name, forbidden) in FORBIDDEN.into_iter().chain([ISLAND_HOST]) {
         for (path, code) in module_files(name) {
             for word in forbidden {
@@ -162,7 +162,7 @@ fn layers_cover_every_module() {
 }
 
 #[test]
-fn islands_import_no_other_island_boot_or_registry() {
+fn islands_import_neither_each_other_nor_boot_nor_the_registry() {
     let islands = Path::new(env!("CARGO_MANIFEST_DIR")).join("islands");
     for folder in ["demo-terminal", "waitlist-form", "contact-links", "toaster"] {
         for (path, code) in source_files(&islands.join(folder), &[".ts", ".tsx"]) {

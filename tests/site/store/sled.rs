@@ -68,7 +68,7 @@ async fn list_is_private_in_a_public_directory() {
 }
 
 #[tokio::test]
-async fn second_process_learns_the_lock_holder() {
+async fn second_open_reports_the_lock_holder() {
     let directory = TempDir::new().expect("a directory");
     let _held = open(directory.path());
     let Err(SledOpenError::InUse { holder, .. }) = SledWaitlist::open(directory.path()) else {

@@ -21,7 +21,7 @@ fn open_creates_no_list_unless_asked() {
 }
 
 #[test]
-fn reports_connection_errors_with_advice() {
+fn reports_why_a_database_cannot_be_used() {
     let SharedDatabase { name, url } = SharedDatabase::create();
     let message = open_error(&url.replace("secret-of-the-tests", "secret-of-others"));
     assert!(

@@ -69,7 +69,7 @@ fn pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
 }
 
 #[test]
-fn rejects_transaction_pooling_with_advice() {
+fn rejects_transaction_and_statement_pooling_with_advice() {
     for mode in ["transaction", "statement"] {
         let pgbouncer = pgbouncer(mode);
         for _ in 0..5 {
