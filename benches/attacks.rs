@@ -36,7 +36,8 @@ pub(crate) fn run(name: &str, addr: &str) {
     });
 }
 
-/// Sends the same bytes until the server stops responding, and discards the responses.
+/// Opens a connection and sends the bytes again after each response, in HTTP/2 only once, until the server closes the
+/// connection. Discards the responses.
 fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(addr)?;
     let mut response = vec![0; 1 << 16];

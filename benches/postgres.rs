@@ -20,7 +20,7 @@ use postgres_server::PostgresServer;
 use server::{PROGRAM, Server, free_addr, landing_command, median, run_wrk, write_people};
 use tempfile::TempDir;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
+const TARGET_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
 /// Runs of each load. The table shows medians.
 const ROUNDS: usize = 5;
 /// Duration of one run.
@@ -30,7 +30,7 @@ const CLIENTS: [usize; 3] = [16, 64, 256];
 /// The length of the list that is moved.
 const PEOPLE: usize = 1_000_000;
 
-/// The statement of pgbench: it inserts a row with a key, and counts nothing.
+/// The statement that pgbench runs. Unlike a sign-up, it updates no counter.
 const INSERT: &str = "\\set number random(1, 1000000000000000)\n\
     INSERT INTO people (email, joined_at) VALUES ('person' || :number || '@example.com', now()) \
     ON CONFLICT (email) DO NOTHING;\n";
@@ -43,7 +43,7 @@ async fn main() {
         "min_wal_size = 1GB",
         "max_wal_size = 4GB",
     ];
-    let database = PostgresServer::in_folder(Path::new(FOLDER), &settings);
+    let database = PostgresServer::in_folder(Path::new(TARGET_FOLDER), &settings);
     measure_throughput(&database).await;
     measure_transfers(&database);
 }
@@ -65,7 +65,7 @@ async fn measure_throughput(database: &PostgresServer) {
     ] {
         database.sql(name, statement);
     }
-    // A single instance uses both processors. Several instances use one each.
+    // A single instance gets two worker threads. Several instances get one each.
     let single = [start_instance(&list_url, 2).await];
     let mut instances = Vec::new();
     for _ in 0..INSTANCES {
@@ -80,27 +80,27 @@ async fn measure_throughput(database: &PostgresServer) {
         let mut rounds = Vec::new();
         for round in 0..ROUNDS {
             let rows = pgbench(database, name, clients);
-            let sign_ups = [1, 2, 3].map(|number| {
+            let sign_ups = [1, 2, 3].map(|count| {
                 sign_ups(
-                    if number == 1 {
+                    if count == 1 {
                         &single
                     } else {
-                        &instances[..number]
+                        &instances[..count]
                     },
                     clients,
-                    &format!("c{clients}r{round}n{number}"),
+                    &format!("c{clients}r{round}n{count}"),
                 )
             });
             rounds.push((rows, sign_ups));
         }
         let rows = median(rounds.iter().map(|(rows, _)| *rows).collect());
         let mut line = format!("| {clients} | {rows:.0} |");
-        for number in 0..INSTANCES {
-            let rate = median(rounds.iter().map(|(_, loads)| loads[number].rate).collect());
+        for index in 0..INSTANCES {
+            let rate = median(rounds.iter().map(|(_, loads)| loads[index].rate).collect());
             let ratio = median(
                 rounds
                     .iter()
-                    .map(|(rows, loads)| loads[number].rate / rows)
+                    .map(|(rows, loads)| loads[index].rate / rows)
                     .collect(),
             );
             line += &format!(" {rate:.0} | {ratio:.2} |");
@@ -175,7 +175,8 @@ fn pgbench(database: &PostgresServer, name: &str, clients: usize) -> f64 {
     rate.unwrap_or_else(|| panic!("no rate in the output of pgbench: {output}"))
 }
 
-/// The result of a load, in which each client signs up as soon as it has its last response.
+/// The result of a load, in which each client signs up as soon as it has the response to its previous
+/// sign-up.
 struct LoadResult {
     /// Sign-ups per second.
     rate: f64,
@@ -190,11 +191,11 @@ fn sign_ups(instances: &[Server], clients: usize, tag: &str) -> LoadResult {
         let loading: Vec<_> = instances
             .iter()
             .enumerate()
-            .map(|(number, instance)| {
+            .map(|(index, instance)| {
                 let threads = if instances.len() == 1 { "-t2" } else { "-t1" };
                 let clients =
-                    clients / instances.len() + usize::from(number < clients % instances.len());
-                let tag = format!("{tag}x{number}");
+                    clients / instances.len() + usize::from(index < clients % instances.len());
+                let tag = format!("{tag}x{index}");
                 scope.spawn(move || load_instance(instance, threads, clients, &tag))
             })
             .collect();
@@ -225,7 +226,7 @@ fn load_instance(instance: &Server, threads: &str, clients: usize, tag: &str) ->
 
 /// Moves a list of a million people from a directory to a database, and from there to another directory.
 fn measure_transfers(database: &PostgresServer) {
-    let folder = TempDir::new_in(FOLDER).expect("`make build` creates the directory");
+    let folder = TempDir::new_in(TARGET_FOLDER).expect("`make build` creates the directory");
     let directory = folder.path();
     write_people(&directory.join("people.csv"), PEOPLE).expect("writable");
     run_landing(

@@ -15,7 +15,10 @@ export function findMisplacedText(page: Page): Promise<string[]> {
       return clip === "auto" && clipPath === "none" && isPainted(element.parentElement);
     };
 
-    /** Checks one line of text against the boxes around it, up to the nearest positioned one. */
+    /**
+     * Checks one line of text against the boxes around it, up to the nearest one with a fixed or
+     * absolute position.
+     */
     function check(text: string, element: Element, rect: DOMRect) {
       if (rect.left < -TOLERANCE || rect.right > clientWidth + TOLERANCE) {
         faults.add(`"${text}" leaves the page`);
@@ -25,11 +28,15 @@ export function findMisplacedText(page: Page): Promise<string[]> {
         const outer = box.getBoundingClientRect();
         const name = `${box.tagName.toLowerCase()}.${box.getAttribute("class") ?? ""}`;
         const isBox = !["inline", "contents"].includes(display) || box.tagName === "svg";
-        const isWider = rect.left < outer.left - TOLERANCE || rect.right > outer.right + TOLERANCE;
-        const isHigher = rect.top < outer.top - TOLERANCE || rect.bottom > outer.bottom + TOLERANCE;
-        if (isBox && isWider) faults.add(`"${text}" is wider than ${name}`);
+        const overflowsSideways =
+          rect.left < outer.left - TOLERANCE || rect.right > outer.right + TOLERANCE;
+        const overflowsVertically =
+          rect.top < outer.top - TOLERANCE || rect.bottom > outer.bottom + TOLERANCE;
+        if (isBox && overflowsSideways) faults.add(`"${text}" is wider than ${name}`);
         const isClipped = overflowX !== "visible" || overflowY !== "visible";
-        if (isBox && isClipped && isHigher) faults.add(`"${text}" is cut off by ${name}`);
+        if (isBox && isClipped && overflowsVertically) {
+          faults.add(`"${text}" is cut off by ${name}`);
+        }
         if (position === "fixed" || position === "absolute") break;
       }
     }

@@ -2,8 +2,8 @@
 import { measureContrast, tooLow } from "../support/contrast.ts";
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 
-const TEXT = 4.5;
-const EDGE = 3;
+const MIN_TEXT_CONTRAST = 4.5;
+const MIN_EDGE_CONTRAST = 3;
 
 /** The symbols before the terminal's lines. */
 const LINE_SYMBOLS = { selector: ".terminal-lines li", property: "color", pseudo: "::before" };
@@ -12,7 +12,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`contrast in ${colorScheme}`, { tag: "@once" }, () => {
     test.use({ colorScheme });
 
-    test(`all text has a contrast of ${TEXT} in ${colorScheme}, also in dimmed lines`, async ({
+    test(`all text has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}, also in dimmed lines`, async ({
       landing,
       page,
     }) => {
@@ -20,20 +20,22 @@ for (const colorScheme of ["light", "dark"] as const) {
       await landing.open();
       const dimmed = await measureContrast(page);
       expect(dimmed.length).toBeGreaterThan(100);
-      expect(tooLow(TEXT, dimmed)).toEqual([]);
+      expect(tooLow(MIN_TEXT_CONTRAST, dimmed)).toEqual([]);
       await landing.playTerminal();
-      expect(tooLow(TEXT, await measureContrast(page))).toEqual([]);
-      expect(tooLow(TEXT, await measureContrast(page, LINE_SYMBOLS))).toEqual([]);
+      expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page))).toEqual([]);
+      expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, LINE_SYMBOLS))).toEqual([]);
     });
 
-    test(`text on a drawing's wash has a contrast of ${TEXT} in ${colorScheme}`, async ({
+    test(`text on a drawing's wash has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}`, async ({
       landing,
       page,
     }) => {
       await landing.open();
       // Contrast is lower on the wash than on the page, so test all text of the drawing on it.
       await addStyle(page, ".scene:has(.wash, .night) { background: var(--wash); }");
-      expect(tooLow(TEXT, await measureContrast(page, { selector: ".scene text" }))).toEqual([]);
+      expect(
+        tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, { selector: ".scene text" })),
+      ).toEqual([]);
     });
 
     test(`text and borders of the form have enough contrast in every state in ${colorScheme}`, async ({
@@ -46,12 +48,12 @@ for (const colorScheme of ["light", "dark"] as const) {
       const expectLegibleText = async () => {
         await landing.finishAnimations();
         for (const query of [field, { ...field, pseudo: "::placeholder" }, {}]) {
-          expect(tooLow(TEXT, await measureContrast(page, query))).toEqual([]);
+          expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, query))).toEqual([]);
         }
       };
       const lowBorders = async () =>
         tooLow(
-          EDGE,
+          MIN_EDGE_CONTRAST,
           await measureContrast(page, { ...field, property: "border-top-color", on: "parent" }),
         );
       await expectLegibleText();
@@ -73,7 +75,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect(await lowBorders(), "after a sign-up").toEqual([]);
     });
 
-    test(`buttons and toasts have a contrast of ${EDGE} in ${colorScheme}`, async ({
+    test(`buttons and toasts have a contrast of ${MIN_EDGE_CONTRAST} in ${colorScheme}`, async ({
       landing,
       page,
     }) => {
@@ -86,29 +88,31 @@ for (const colorScheme of ["light", "dark"] as const) {
         measureContrast(page, { selector, property, on: "parent" });
       const buttons = await edges(".button:not(.quiet)", "background-color");
       expect(buttons).toHaveLength(4);
-      expect(tooLow(EDGE, buttons)).toEqual([]);
+      expect(tooLow(MIN_EDGE_CONTRAST, buttons)).toEqual([]);
       const quietButton = await edges(".button.quiet", "border-top-color");
       expect(quietButton).toHaveLength(1);
-      expect(tooLow(EDGE, quietButton)).toEqual([]);
+      expect(tooLow(MIN_EDGE_CONTRAST, quietButton)).toEqual([]);
       const toast = await edges(".toast", "border-top-color");
       expect(toast).toHaveLength(1);
-      expect(tooLow(EDGE, toast)).toEqual([]);
+      expect(tooLow(MIN_EDGE_CONTRAST, toast)).toEqual([]);
       const closeIcon = await measureContrast(page, {
         selector: ".toast-close svg",
         property: "stroke",
       });
       expect(closeIcon).toHaveLength(1);
-      expect(tooLow(EDGE, closeIcon)).toEqual([]);
+      expect(tooLow(MIN_EDGE_CONTRAST, closeIcon)).toEqual([]);
 
       await landing.signUp(uniqueEmail());
       await expect(landing.submit).toBeDisabled();
       await landing.finishAnimations();
-      expect(tooLow(EDGE, await edges(".button:disabled", "background-color"))).toEqual([]);
+      expect(
+        tooLow(MIN_EDGE_CONTRAST, await edges(".button:disabled", "background-color")),
+      ).toEqual([]);
       release();
       await expect(landing.submit).toBeEnabled();
     });
 
-    test(`the focus outline of every control has a contrast of ${EDGE} in ${colorScheme}`, async ({
+    test(`the focus outline of every control has a contrast of ${MIN_EDGE_CONTRAST} in ${colorScheme}`, async ({
       landing,
       page,
     }) => {
@@ -125,11 +129,11 @@ for (const colorScheme of ["light", "dark"] as const) {
           on: offset < 0 ? "element" : "parent",
         });
         expect(outline).toHaveLength(1);
-        expect(tooLow(EDGE, outline)).toEqual([]);
+        expect(tooLow(MIN_EDGE_CONTRAST, outline)).toEqual([]);
       }
     });
 
-    test(`an open tooltip has a contrast of ${TEXT} in ${colorScheme}`, async ({
+    test(`an open tooltip has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}`, async ({
       landing,
       page,
     }) => {
@@ -137,7 +141,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await landing.openTooltip();
       const tooltip = await measureContrast(page, { selector: ".tooltip" });
       expect(tooltip).toHaveLength(1);
-      expect(tooLow(TEXT, tooltip)).toEqual([]);
+      expect(tooLow(MIN_TEXT_CONTRAST, tooltip)).toEqual([]);
     });
   });
 }

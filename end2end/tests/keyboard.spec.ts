@@ -106,7 +106,6 @@ for (const width of [390, 1280]) {
             scrollBy(0, top + height / 2 - (block === "start" ? header : innerHeight));
           }, block);
           await control.focus();
-          await page.keyboard.press("Shift");
           await expectFocusInView(page, landing);
         }
       }

@@ -6,8 +6,8 @@ import { findMisplacedText, longestLines } from "../support/text-layout.ts";
 const WIDTHS = [
   320, 360, 390, 480, 600, 639, 640, 767, 768, 900, 1023, 1024, 1280, 1440, 1920, 2560,
 ];
-/** Maximum characters per line. In longer lines readers lose the start of the next one. */
-const MAX_LINE = 75;
+/** In longer lines readers lose the start of the next one. */
+const MAX_CHARACTERS_PER_LINE = 75;
 const RUNNING_TEXT = "main :is(p, figcaption, .hero-steps span):not(.terminal *)";
 
 test.describe("widths", { tag: "@once" }, () => {
@@ -19,6 +19,7 @@ test.describe("widths", { tag: "@once" }, () => {
   ] as const) {
     test(`${name} neither overflows nor cuts off text at any width`, async ({ landing, page }) => {
       await page.goto(path);
+      // Now the fonts are cached: on a first visit a late font is replaced by a fallback.
       await page.reload();
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 });
@@ -37,14 +38,18 @@ test.describe("widths", { tag: "@once" }, () => {
     });
   }
 
-  test(`running text has at most ${MAX_LINE} characters per line`, async ({ landing, page }) => {
+  test(`running text has at most ${MAX_CHARACTERS_PER_LINE} characters per line`, async ({
+    landing,
+    page,
+  }) => {
     await landing.open();
+    // Now the fonts are cached: on a first visit a late font is replaced by a fallback.
     await page.reload();
     for (const width of WIDTHS.filter((width) => width >= 480)) {
       await page.setViewportSize({ width, height: 800 });
       const lines = await longestLines(page, RUNNING_TEXT);
       expect(lines.length).toBeGreaterThan(25);
-      const tooLong = lines.filter(({ characters }) => characters > MAX_LINE);
+      const tooLong = lines.filter(({ characters }) => characters > MAX_CHARACTERS_PER_LINE);
       expect.soft(tooLong, `${width} px`).toEqual([]);
     }
   });

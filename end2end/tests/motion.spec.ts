@@ -172,7 +172,10 @@ test.describe("states", { tag: "@once" }, () => {
   });
 });
 
-/** Records transitions and animations. The returned function adds those that still run. */
+/**
+ * Records transitions and animations. The returned function returns those that have started,
+ * followed by those that are running.
+ */
 async function recordAnimations(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
     const started: string[] = [];

@@ -8,7 +8,10 @@ import { ISLANDS, type LandingPage } from "../support/landing-page.ts";
 
 const WIDTHS = [390, 1280];
 
-/** Otherwise a machine's settings decide whether letters are placed on whole pixels. */
+/**
+ * Places letters on fractions of pixels. By default a machine's settings decide whether they are on
+ * whole ones.
+ */
 const SAME_LETTER_POSITIONS =
   "*, ::before, ::after, ::placeholder { text-rendering: geometricPrecision !important; }";
 

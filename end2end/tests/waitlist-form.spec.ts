@@ -80,6 +80,7 @@ test.describe("§8 errors", () => {
   });
 
   for (const [name, failure] of [
+    // The status counts, not a body that looks like another error.
     ["500", respond(500, "409: no")],
     ["503", respond(503, '{"error":"no"}')],
     ["no connection", (route: Route) => route.abort()],

@@ -14,7 +14,7 @@ const LAYERS: [&[&str]; 5] = [
     &["copy", "wire", "config"],
 ];
 
-/// The modules below and the libraries that a module must not use.
+/// The libraries that each module must not use, and modules of lower layers that it must not use either.
 const FORBIDDEN: [(&str, &[&str]); 9] = [
     ("main", &["leptos", "axum", "sled"]),
     ("cli", &["sled::", "tokio_postgres"]),
@@ -30,7 +30,7 @@ const FORBIDDEN: [(&str, &[&str]); 9] = [
     ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),
 ];
 
-/// The module that also runs in the browser. It may use only `wire`.
+/// The module that runs in the browser. Of this crate it may use only `wire`.
 const ISLAND_HOST: (&str, &[&str]) = (
     "island_host",
     &[

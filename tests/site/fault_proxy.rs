@@ -108,7 +108,7 @@ impl FaultProxy {
     }
 
     /// Makes one in `interval` matching statements fail. One third of them fail before their execution, the
-    /// others after it.
+    /// others after it. `interval` must not be a multiple of 3.
     pub(crate) fn fail_one_in(&self, interval: u64) {
         self.state.interval.store(interval, Ordering::SeqCst);
     }
@@ -148,7 +148,7 @@ impl State {
     }
 
     /// Counts a matching statement, and arms the faults that it is due for.
-    fn count(&self) {
+    fn register_statement(&self) {
         let number = self.statements.fetch_add(1, Ordering::SeqCst);
         for (is_armed, armed_by) in self.is_armed.iter().zip(&self.armed_by) {
             is_armed.fetch_or(number == armed_by.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// Returns whether a fault is armed. It applies once.
+    /// Disarms a fault. Returns whether it was armed, and counts it if so.
     fn take_fault(&self, fault: Fault) -> bool {
         let was_armed = self.is_armed[fault as usize].swap(false, Ordering::SeqCst);
         if was_armed {
@@ -196,7 +196,7 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
                 let bytes = &request[..length];
                 is_matching = state.matches(bytes);
                 if is_matching {
-                    state.count();
+                    state.register_statement();
                 }
                 if is_matching && state.take_fault(Fault::BeforeStatement) {
                     return;

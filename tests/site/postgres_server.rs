@@ -28,6 +28,9 @@ pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
 
 pub(crate) const PASSWORD: &str = "secret-of-the-tests";
 
+/// Name of the first database that [`PostgresServer::create_database`] creates on a server.
+pub(crate) const FIRST_DATABASE: &str = "list0";
+
 /// A server that listens only on the loopback address. It is stopped and its files are removed when this
 /// value is dropped, or when this process exits for any reason.
 pub(crate) struct PostgresServer {
@@ -132,7 +135,7 @@ impl PostgresServer {
         self.append("data/postgresql.conf", &(own + &settings.join("\n") + "\n"));
     }
 
-    /// Creates a database and returns its URL.
+    /// Creates a database and returns its URL. The name of the first one on a server is [`FIRST_DATABASE`].
     pub(crate) fn create_database(&self) -> String {
         let name = format!("list{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));

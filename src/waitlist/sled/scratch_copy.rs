@@ -103,7 +103,7 @@ fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     if length <= MEMORY_MAX_BYTES || room < length + DISK_RESERVE_BYTES {
         match copy_to_memory(from, to) {
             Ok(memory) => return Ok(Some(memory)),
-            // This system does not support files in memory, or has no /proc.
+            // For example, the system has no files in memory or no /proc. Try the disk.
             Err(_) => remove_file_if_exists(to)?,
         }
     }

@@ -1,12 +1,11 @@
 //! A database with a synchronous standby, whose primary is lost.
 
 use super::{Clients, Instance};
-use crate::postgres_server::PostgresServer;
+use crate::postgres_server::{FIRST_DATABASE, PostgresServer};
 
 #[test]
 fn failover_to_a_synchronous_standby_loses_no_sign_up() {
     let primary = PostgresServer::start();
-    let name = "list0";
     let both = primary.create_database();
     let standby = PostgresServer::standby_of(&primary);
     primary.set_synchronous_standby("*");
@@ -32,6 +31,6 @@ fn failover_to_a_synchronous_standby_loses_no_sign_up() {
         "{:?}",
         outcomes.statuses
     );
-    let listed = outcomes.assert_stored_in(&standby, name);
+    let listed = outcomes.assert_stored_in(&standby, FIRST_DATABASE);
     assert!(listed > 0);
 }

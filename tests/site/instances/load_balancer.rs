@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{Clients, Instance};
 use crate::{
-    postgres_server::{PostgresServer, free_port},
+    postgres_server::{FIRST_DATABASE, PostgresServer, free_port},
     process::{signal, wait_until},
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
@@ -99,7 +99,7 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
         outcomes.statuses.contains_key(&503),
         "no client noticed the outage"
     );
-    let listed = outcomes.assert_stored_in(&server, "list0");
+    let listed = outcomes.assert_stored_in(&server, FIRST_DATABASE);
     for instance in &instances {
         wait_until("the instance's count is exact", || {
             instance.count() == listed

@@ -3,7 +3,10 @@
 use std::process::{Command, Stdio};
 
 use super::{Clients, Instance};
-use crate::{postgres_server::PostgresServer, process::Sandbox};
+use crate::{
+    postgres_server::{FIRST_DATABASE, PostgresServer},
+    process::Sandbox,
+};
 
 /// Runs `landing export | landing import`.
 fn export_and_import(from: &str, to: &str) {
@@ -51,7 +54,7 @@ fn live_migration_to_a_database_loses_no_sign_up() {
         "no client notices the migration"
     );
     assert_eq!(
-        outcomes.assert_stored_in(&server, "list0"),
+        outcomes.assert_stored_in(&server, FIRST_DATABASE),
         outcomes.acknowledged.len() as u64
     );
 }

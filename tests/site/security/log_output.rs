@@ -252,15 +252,15 @@ fn lines_without_a_reader_of_the_pipe_are_reported_to_the_next_reader() {
     send_requests(&server, 20);
     let mut reader = open_reader().join().expect("no panic");
     let log = sandbox.path().join("log");
-    let copy = log.clone();
-    let copy = thread::spawn(move || {
-        let mut file = File::create(copy).expect("writable");
+    let path = log.clone();
+    let copying = thread::spawn(move || {
+        let mut file = File::create(path).expect("writable");
         io::copy(&mut reader, &mut file).expect("readable")
     });
     send_requests(&server, 1);
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
-    copy.join().expect("no panic");
+    copying.join().expect("no panic");
     let (logged, reported) = logged_and_reported(&log);
     assert!(reported > 0);
     assert_eq!(logged + reported, 21);

@@ -1,4 +1,4 @@
-//! Attacks from the network, and faults that must not help an attacker.
+//! Security headers, limits and access checks, and what the log contains and loses.
 
 mod access_log;
 mod blocked_stderr;

@@ -279,7 +279,7 @@ async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
     assert_eq!(list.count(), 29_980);
 }
 
-/// sled writes larger values to separate files, and never syncs those.
+/// sled writes values above 128 KiB to separate files (blobs), and never syncs those.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_no_blob_files() {
     let directory = TempDir::new().expect("a directory");

@@ -5,7 +5,7 @@ use tokio::task::{block_in_place, spawn_blocking};
 
 use super::{SharedDatabase, open, open_url};
 use crate::{
-    postgres_server::{self, PostgresServer},
+    postgres_server::{self, FIRST_DATABASE, PostgresServer},
     store::{addresses, email, erase, join},
 };
 
@@ -17,11 +17,11 @@ async fn compaction_by_another_user_than_the_owner_is_an_error() {
     let owner = open_url(&url);
     join(&owner, "ann@example.com").await;
     server.sql(
-        "list0",
+        FIRST_DATABASE,
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO site",
     );
     let site = open_url(&format!(
-        "postgres://site:secret@127.0.0.1:{}/list0",
+        "postgres://site:secret@127.0.0.1:{}/{FIRST_DATABASE}",
         server.port
     ));
     let error = block_in_place(|| site.compact(&mut |_| {})).expect_err("not the owner");

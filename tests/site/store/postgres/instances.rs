@@ -87,24 +87,24 @@ async fn join_and_erase_concurrently(instances: [Arc<PostgresWaitlist>; 3]) {
         let instance = Arc::clone(instance);
         erasures.spawn(async move {
             // The addresses are in mixed order, and instances erase some of the same ones.
-            let named = (0..60).map(|it| (it * 37 + number * 30) % 90);
-            let named = named.map(|it| email(&format!("{it}@example.com")));
+            let erased = (0..60).map(|it| (it * 37 + number * 30) % 90);
+            let erased = erased.map(|it| email(&format!("{it}@example.com")));
             instance
-                .erase(&named.collect::<Vec<_>>())
+                .erase(&erased.collect::<Vec<_>>())
                 .await
                 .expect("a response")
         });
     }
-    let mut new = vec![0; 900];
+    let mut times_new = vec![0; 900];
     for (number, joined) in joins.join_all().await {
-        new[number] += u64::from(joined == JoinOutcome::New);
+        times_new[number] += u64::from(joined == JoinOutcome::New);
     }
     erasures.join_all().await;
     assert!(
-        new[90..].iter().all(|times| *times == 1),
+        times_new[90..].iter().all(|times| *times == 1),
         "each person is new once"
     );
-    assert!(new[..90].iter().all(|times| *times >= 1));
+    assert!(times_new[..90].iter().all(|times| *times >= 1));
     let listed = entries(&*instances[0]).len() as u64;
     assert!((810..=900).contains(&listed));
     for instance in &instances {
@@ -118,8 +118,7 @@ async fn concurrent_joins_across_instances_are_new_and_counted_once() {
     join_and_erase_concurrently(open_three(&database)).await;
 }
 
-/// As with CockroachDB, whose transactions are serializable by default: conflicting ones fail with 40001 and must be
-/// retried.
+/// Serializable transactions, the default of CockroachDB, fail with 40001 when they conflict, and must be retried.
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_serialization_failures() {
     let server = PostgresServer::with_settings(&["default_transaction_isolation = 'serializable'"]);
@@ -129,8 +128,8 @@ async fn retries_serialization_failures() {
     assert!(failures > 0, "no transaction conflicted");
 }
 
-/// As when instances share a count row, or somebody changes one by hand: an update waits for the row, and then adds
-/// to its new value.
+/// An update of a locked count row waits, and then adds to its new value. Rows are locked when instances share one, or
+/// when somebody changes one by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn count_updates_wait_for_a_locked_row() {
     let database = Arc::new(SharedDatabase::create());

@@ -5,7 +5,7 @@ use tokio::task::block_in_place;
 
 use super::{RUNTIME, SharedDatabase, open, open_error, open_url};
 use crate::{
-    postgres_server::{self, PostgresServer, SHARED_SERVER},
+    postgres_server::{self, FIRST_DATABASE, PostgresServer, SHARED_SERVER},
     process::wait_until,
     store::join,
 };
@@ -72,7 +72,7 @@ fn rejects_a_newer_format_by_its_number() {
 #[tokio::test(flavor = "multi_thread")]
 async fn serves_an_existing_list_without_create_rights() {
     let database = SharedDatabase::create();
-    let (url, name) = (database.create_user(), &database.name);
+    let (url, user) = (database.create_user(), &database.name);
     let message = open_error(&url);
     assert!(
         message.contains("permission denied") && message.contains("privileges"),
@@ -80,9 +80,9 @@ async fn serves_an_existing_list_without_create_rights() {
     );
     drop(database.open());
     database.sql(&format!(
-        "GRANT SELECT ON waitlist_migrations TO {name};
-         GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {name};
-         GRANT SELECT, UPDATE ON waitlist_count TO {name}"
+        "GRANT SELECT ON waitlist_migrations TO {user};
+         GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {user};
+         GRANT SELECT, UPDATE ON waitlist_count TO {user}"
     ));
     let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
@@ -101,7 +101,7 @@ async fn commits_synchronously_despite_synchronous_commit_off() {
     server.down("immediate");
     server.up();
     let listed = "SELECT count(*) FROM waitlist_entries";
-    assert_eq!(server.sql("list0", listed), "20");
+    assert_eq!(server.sql(FIRST_DATABASE, listed), "20");
 }
 
 /// A session that does not set `synchronous_commit` follows later changes of the server's setting.
@@ -128,7 +128,7 @@ async fn commits_synchronously_after_a_later_settings_change() {
     server.down("immediate");
     server.up();
     let listed = "SELECT count(*) FROM waitlist_entries";
-    assert_eq!(server.sql("list0", listed), "21");
+    assert_eq!(server.sql(FIRST_DATABASE, listed), "21");
 }
 
 #[test]

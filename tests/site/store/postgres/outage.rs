@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{SharedDatabase, is_outage, open_url, within_timeout};
 use crate::{
-    postgres_server::PostgresServer,
+    postgres_server::{FIRST_DATABASE, PostgresServer},
     process::wait_until,
     store::{addresses, entry, join},
 };
@@ -100,7 +100,10 @@ async fn revoked_privilege_is_one_outage_with_postgresql_error() {
 async fn full_disk_is_one_outage_with_postgresql_error() {
     let server = PostgresServer::start();
     let list = open_url(&server.create_database());
-    let file = server.sql("list0", "SELECT pg_relation_filepath('waitlist_entries')");
+    let file = server.sql(
+        FIRST_DATABASE,
+        "SELECT pg_relation_filepath('waitlist_entries')",
+    );
     let changes = record_changes(&list);
     block_in_place(|| {
         server.down("fast");
@@ -128,7 +131,7 @@ async fn full_disk_is_one_outage_with_postgresql_error() {
     let error = list.join_all(people).await;
     let error = error.expect_err("nobody can be imported").to_string();
     assert!(error.contains(full), "{error}");
-    server.sql("list0", "TRUNCATE waitlist_entries");
+    server.sql(FIRST_DATABASE, "TRUNCATE waitlist_entries");
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
     drop(list);

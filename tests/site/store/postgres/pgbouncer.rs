@@ -29,11 +29,11 @@ impl Drop for PgBouncer {
     }
 }
 
-fn pgbouncer(mode: &str) -> PgBouncer {
-    pgbouncer_with(mode, "")
+fn start_pgbouncer(mode: &str) -> PgBouncer {
+    start_pgbouncer_with(mode, "")
 }
 
-fn pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
+fn start_pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
     let folder = TempDir::new().expect("a directory");
     fs::set_permissions(
         folder.path(),
@@ -71,7 +71,7 @@ fn pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
 #[test]
 fn rejects_transaction_and_statement_pooling_with_advice() {
     for mode in ["transaction", "statement"] {
-        let pgbouncer = pgbouncer(mode);
+        let pgbouncer = start_pgbouncer(mode);
         for _ in 0..5 {
             let message = open_error(&pgbouncer.url);
             assert!(message.contains("pool_mode = session"), "{mode}: {message}");
@@ -86,7 +86,7 @@ fn rejects_transaction_pooling_for_any_pool_size() {
         "server_round_robin = 1\ndefault_pool_size = 3\nmin_pool_size = 3",
         "default_pool_size = 1",
     ] {
-        let pgbouncer = pgbouncer_with("transaction", settings);
+        let pgbouncer = start_pgbouncer_with("transaction", settings);
         for _ in 0..3 {
             let message = open_error(&pgbouncer.url);
             assert!(
@@ -99,7 +99,7 @@ fn rejects_transaction_pooling_for_any_pool_size() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepts_session_pooling() {
-    let pgbouncer = pgbouncer("session");
+    let pgbouncer = start_pgbouncer("session");
     let list = open_url(&pgbouncer.url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let other = open_url(&pgbouncer.url);
