@@ -1,0 +1,188 @@
+//! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread::sleep, time::Duration};
+
+use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist};
+use tempfile::TempDir;
+
+use super::open;
+use crate::store::{directory_contents, join};
+
+fn mode(path: &Path) -> u32 {
+    let metadata = fs::metadata(path).expect("the path exists");
+    metadata.permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn creates_private_parent_directories() {
+    let directory = TempDir::new().expect("a directory");
+    let data = directory.path().join("made/on/the/way");
+    drop(open(&data));
+    for created in [
+        "made",
+        "made/on",
+        "made/on/the/way",
+        "made/on/the/way/waitlist",
+    ] {
+        assert_eq!(mode(&directory.path().join(created)), 0o700, "{created}");
+    }
+}
+
+#[tokio::test]
+async fn list_is_private_in_a_public_directory() {
+    let directory = TempDir::new().expect("a directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permitted");
+    drop(open(directory.path()));
+    assert_eq!(mode(&directory.path().join("waitlist")), 0o700);
+    assert_eq!(
+        mode(directory.path()),
+        0o755,
+        "the mode of the public directory stays"
+    );
+}
+
+#[tokio::test]
+async fn second_open_reports_the_lock_holder() {
+    let directory = TempDir::new().expect("a directory");
+    let _held = open(directory.path());
+    let Err(SledOpenError::InUse { holder, .. }) = SledWaitlist::open(directory.path()) else {
+        panic!("the list must not open twice");
+    };
+    assert_eq!(holder, Some(std::process::id()));
+}
+
+#[tokio::test]
+async fn recovers_from_an_interrupted_creation() {
+    let directory = TempDir::new().expect("a directory");
+    let incomplete = directory.path().join("waitlist.new");
+    fs::create_dir(&incomplete).expect("writable");
+    fs::write(incomplete.join("db"), "half a database").expect("writable");
+    let list = open(directory.path());
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
+}
+
+/// Returns the message of the error that opening a list ends with.
+fn open_error(data: &Path) -> String {
+    let error = SledWaitlist::open(data).expect_err("the list must not open");
+    error.to_string()
+}
+
+/// Opens the database in a data directory with sled. Retries, because the lock of the previous owner may linger.
+fn database(data: &Path) -> ::sled::Db {
+    let open = || ::sled::open(data.join("waitlist"));
+    let opened = (0..100).find_map(|_| open().inspect_err(|_| sleep(RETRY_INTERVAL)).ok());
+    opened.expect("sled opens")
+}
+
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+#[tokio::test]
+async fn rejects_an_unrelated_directory_and_keeps_it() {
+    let directory = TempDir::new().expect("a directory");
+    let store = directory.path().join("waitlist");
+    fs::create_dir(&store).expect("writable");
+    fs::write(store.join("notes.txt"), "mine").expect("writable");
+    let before = directory_contents(&store);
+    let message = open_error(directory.path());
+    assert!(message.contains("holds no database"), "{message}");
+    assert_eq!(directory_contents(&store), before);
+}
+
+#[tokio::test]
+async fn rejects_an_unrelated_lock_file_and_keeps_it() {
+    let directory = TempDir::new().expect("a directory");
+    fs::write(directory.path().join("lock"), "of my bicycle\n").expect("writable");
+    let before = directory_contents(directory.path());
+    let message = open_error(directory.path());
+    assert!(
+        message.contains("lock") && message.contains("--store"),
+        "{message}"
+    );
+    assert_eq!(directory_contents(directory.path()), before);
+}
+
+#[tokio::test]
+async fn rejects_an_unrelated_sled_database() {
+    let directory = TempDir::new().expect("a directory");
+    fs::create_dir(directory.path().join("waitlist")).expect("writable");
+    let other = database(directory.path());
+    other.insert("key", "value").expect("writable");
+    drop(other);
+    let message = open_error(directory.path());
+    assert!(message.contains("it is not a waitlist"), "{message}");
+    let value = database(directory.path()).get("key").expect("readable");
+    assert_eq!(value.expect("the value is kept"), "value");
+}
+
+#[tokio::test]
+async fn rejects_another_format_by_its_number() {
+    let directory = TempDir::new().expect("a directory");
+    drop(open(directory.path()));
+    for (found, named) in [
+        (&3u64.to_be_bytes()[..], "it has format 3"),
+        (b"1", "it has an unknown format"),
+    ] {
+        let database = database(directory.path());
+        database.insert("format", found).expect("writable");
+        drop(database);
+        let message = open_error(directory.path());
+        assert!(
+            message.contains(named) && message.contains("reads format 2"),
+            "{message}"
+        );
+    }
+}
+
+/// Changes the records of a closed list, and returns the error of opening it.
+async fn open_error_after(change: impl FnOnce(&::sled::Tree)) -> String {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    for number in 0..100 {
+        join(&list, &format!("person{number}@example.com")).await;
+    }
+    drop(list);
+    let database = database(directory.path());
+    change(&database.open_tree("entries").expect("the tree opens"));
+    drop(database);
+    open_error(directory.path())
+}
+
+#[tokio::test]
+async fn reports_missing_entries_by_number() {
+    let message = open_error_after(|records| {
+        let second = records
+            .iter()
+            .keys()
+            .nth(1)
+            .expect("a second record")
+            .expect("readable");
+        records.remove(second).expect("writable");
+    });
+    let message = message.await;
+    assert!(message.contains("the entries from number 3"), "{message}");
+    assert!(message.contains("are missing"), "{message}");
+}
+
+#[tokio::test]
+async fn reports_damaged_entries_by_number() {
+    let message = open_error_after(|records| {
+        let (first, value) = records.first().expect("readable").expect("a record");
+        records
+            .insert(first, &value[..value.len() - 1])
+            .expect("writable");
+    });
+    let message = message.await;
+    assert!(
+        message.contains("the entries from number 0 on are damaged"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn reports_an_unknown_key_as_damage() {
+    let message = open_error_after(|records| {
+        records.insert("other", "value").expect("writable");
+    });
+    let message = message.await;
+    assert!(message.contains("damaged"), "{message}");
+}
