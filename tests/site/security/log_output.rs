@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader},
+    io::{self, BufReader, Write},
     net::TcpStream,
     path::{Path, PathBuf},
     process::Command,
@@ -86,8 +86,15 @@ fn log_level_selects_the_lines() {
         let log = sandbox.path().join("log");
         command.stderr(File::create(&log).expect("writable"));
         let mut server = command.spawn().expect("the program starts");
-        wait_until("the server listens", || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        // With a new list, connections wait until it is open. Only a response shows that the server has started.
+        wait_until("the server responds", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok_and(|mut stream| {
+                let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n";
+                let response = stream
+                    .write_all(request)
+                    .and_then(|()| io::read_to_string(stream));
+                response.is_ok_and(|response| response.starts_with("HTTP/1.1 200"))
+            })
         });
         signal(server.id(), "-TERM");
         assert_eq!(wait_for_exit(&mut server), Some(0));
