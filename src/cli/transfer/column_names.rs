@@ -1,9 +1,24 @@
 //! The names by which `import` recognizes the columns of addresses and of sign-up times.
 
-/// Names of address columns, as [`normalize`](super::text::normalize) returns them. Like `JOINED_AT_NAMES`, they cover the files of `export`,
-/// Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by hand. The first name is
-/// that of `export`; it also matches as a part of a longer name.
-pub(super) const EMAIL_NAMES: [&str; 4] = ["email", "emailaddress", "emailadresse", "mail"];
+/// Names of address columns, as [`normalize`](super::text::normalize) returns them. Like `JOINED_AT_NAMES`, they cover
+/// the files of `export`, Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by
+/// hand. The first name is that of `export`; it also matches as a part of a longer name.
+pub(super) const EMAIL_NAMES: [&str; 13] = [
+    "email",
+    "emailaddress",
+    "emailadresse",
+    "mail",
+    "mailaddress",
+    "mailadresse",
+    // Google Contacts. Its "E-mail 1 - Label" holds "Work" or "Home".
+    "email1value",
+    "courriel",
+    "adresseélectronique",
+    "correoelectrónico",
+    "correoelectronico",
+    "direccióndecorreoelectrónico",
+    "direcciondecorreoelectronico",
+];
 pub(super) const JOINED_AT_NAMES: [&str; 9] = [
     "joinedat",
     "optintime",

@@ -145,6 +145,51 @@ fn recognizes_many_names_for_the_email_column() {
 }
 
 #[test]
+fn recognizes_spellings_of_the_email_column() {
+    for header in [
+        "E-mail Address",
+        "E-Mail-Adresse",
+        "e mail",
+        "E\u{2011}Mail",
+        "Email Address (required)",
+        "E-Mail *",
+        "E-Mail (Pflichtfeld)",
+        "Email (required for our newsletter)",
+        "Primary email",
+        "Mail address",
+        "Mail-Adresse",
+        "Mailadresse",
+        "Adresse e-mail",
+        "Adresse électronique",
+        "Courriel",
+        "Correo electrónico",
+        "Dirección de correo electrónico",
+    ] {
+        for file in [
+            format!("Name,\"{header}\"\nAnn,ann@example.com\n"),
+            format!("{{\"{header}\":\"ann@example.com\"}}\n"),
+        ] {
+            let cli = without_server();
+            let result = cli.run_with_input(&["import"], file);
+            let report = stdout(&result) + &stderr(&result);
+            assert!(
+                report.contains(&format!("column \"{header}\": addresses\n")),
+                "{report}"
+            );
+            assert!(cli.listed()[0].ends_with("\tann@example.com"), "{header}");
+        }
+    }
+}
+
+#[test]
+fn reads_the_addresses_of_google_contacts() {
+    let cli = without_server();
+    let file = "First Name,E-mail 1 - Label,E-mail 1 - Value\nAnn,* Work,ann@example.com\n";
+    let result = cli.run_with_input(&["import"], file).success();
+    assert!(stdout(&result).starts_with("column \"E-mail 1 - Value\": addresses\n"));
+}
+
+#[test]
 fn reports_a_file_without_addresses() {
     for cli in all_stores() {
         for (file, why) in [
