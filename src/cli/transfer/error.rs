@@ -21,10 +21,16 @@ pub(crate) enum ImportError {
          original file, or add --changed if no entry is missing"
     )]
     TruncatedExport,
-    #[error("the file is in UTF-16; save it as CSV in UTF-8")]
-    Utf16,
-    #[error("the file is a spreadsheet or another archive; save it as CSV in UTF-8")]
+    #[error(
+        "the file has null bytes: it is in UTF-16 or UTF-32, or it is not text; save it as CSV in UTF-8"
+    )]
+    NullBytes,
+    #[error(
+        "the file is a spreadsheet or an archive; save the spreadsheet as CSV in UTF-8, or unpack the archive first"
+    )]
     Archive,
+    #[error("the file is compressed; decompress it first, for example with `gunzip`")]
+    Compressed,
     #[error("there is no such file; to add one person, run `echo ADDRESS | landing import`")]
     AddressAsFile,
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]

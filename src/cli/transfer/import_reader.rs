@@ -9,6 +9,7 @@ use std::{
 use super::{
     columns::Columns,
     csv_reader::{CsvReader, CsvRow},
+    encoding::check_is_text,
     error::ImportError,
     json_lines::read_json_lines,
     record::{ParsedEntry, Record, RecordContent, RejectReason},
@@ -49,13 +50,7 @@ pub(crate) fn open(
 ) -> Result<ImportReader, ImportError> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let beginning = file.fill_buf()?;
-    if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
-        return Err(ImportError::Utf16);
-    }
-    // The files of Excel and LibreOffice are ZIP archives.
-    if beginning.starts_with(b"PK\x03\x04") {
-        return Err(ImportError::Archive);
-    }
+    check_is_text(beginning)?;
     if beginning.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         file.consume(BYTE_ORDER_MARK.len());
     }

@@ -3,7 +3,7 @@
 //! `import` reads a file twice: a scan finds the people who have unsubscribed and the questions for the owner, then
 //! the entries are added.
 //!
-//! - `source`, `line_reader`: open the file, and read lines of bounded length.
+//! - `source`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
 //! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
 //! - `record`: turns a record into an entry.
@@ -24,6 +24,7 @@ pub(super) mod csv_reader;
 pub(super) mod destination;
 pub(super) mod email_hashes;
 pub(super) mod error;
+pub(super) mod encoding;
 pub(super) mod export_format;
 pub(super) mod import_progress;
 pub(super) mod import_reader;

@@ -223,7 +223,10 @@ fn spreadsheet_and_address_in_the_place_of_a_file_come_with_their_remedy() {
     let cli = super::without_server();
     cli.write("people.xlsx", b"PK\x03\x04\x14\x00\x06\x00");
     let error = super::stderr(&cli.run(&["import", "people.xlsx"]).code(1));
-    assert!(error.contains("save it as CSV in UTF-8"), "{error}");
+    assert!(
+        error.contains("save the spreadsheet as CSV in UTF-8"),
+        "{error}"
+    );
     let error = super::stderr(&cli.run(&["import", "ann@example.com"]).code(1));
     assert!(error.contains("echo ADDRESS | landing import"), "{error}");
     assert!(!cli.file("data").exists());

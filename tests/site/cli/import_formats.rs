@@ -211,15 +211,6 @@ fn reports_a_file_without_addresses() {
             let output = stdout(&result) + &stderr(&result);
             assert!(output.contains(why), "{output}");
         }
-        let utf16: Vec<u8> = "\u{feff}email\n"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
-        let output = stderr(&cli.run_with_input(&["import"], utf16).code(1));
-        assert!(
-            output.contains("the file is in UTF-16; save it as CSV in UTF-8"),
-            "{output}"
-        );
         let output = stderr(&cli.run(&["import", "nowhere.csv"]).code(1));
         assert!(
             output

@@ -12,6 +12,7 @@ mod export;
 mod export_shared_directory;
 mod import;
 mod import_duplicates;
+mod import_encodings;
 mod import_exports;
 mod import_flags;
 mod import_formats;
