@@ -101,12 +101,13 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         rules,
         columns,
         is_own_export,
+        header_line,
         question,
     } = scan_file(&file, args, trailer.as_ref(), &progress).map_err(|error| {
         let at = error.line();
         anyhow::Error::from(error).context(nothing_imported_at(at))
     })?;
-    let mut report = ImportReport::new(columns);
+    let mut report = ImportReport::new(columns, header_line);
     let print = |report: &ImportReport, is_finished: bool| {
         args.output.print(report, |out| {
             // The columns of an export are known, so they are reported only if the owner wants to know first.

@@ -192,6 +192,11 @@ impl Columns {
         self.has_names() && normalize(email) == normalize(&self.email_name())
     }
 
+    /// Whether the column of addresses has one of the usual names, and not one that only contains it.
+    pub(crate) fn has_plain_email_name(&self) -> bool {
+        EMAIL_NAMES.contains(&&*normalize(&self.email_name()))
+    }
+
     pub(crate) fn has_names(&self) -> bool {
         self.names.is_some()
     }

@@ -64,20 +64,22 @@ pub(crate) struct CsvReader<R> {
 }
 
 impl<R: BufRead> CsvReader<R> {
-    /// Detects the separator: commas, semicolons or tabs, whichever is most frequent in the first row with
-    /// text, outside quotation marks.
-    pub(crate) fn new(mut file: R) -> io::Result<Self> {
-        let separator = detect_separator(file.fill_buf()?);
-        let parser = ReaderBuilder::new().delimiter(separator).build();
-        Ok(Self {
+    /// Reads rows whose first line has the number `line`.
+    pub(crate) fn new(file: R, separator: u8, line: u64) -> Self {
+        Self {
             file,
             separator,
-            parser,
+            parser: ReaderBuilder::new().delimiter(separator).build(),
             pending_lines: VecDeque::new(),
-            line: 1,
+            line,
             text: Vec::new(),
             ends: vec![0; ROW_CELLS_MAX],
-        })
+        }
+    }
+
+    /// Returns the number of the first line after the row that was read last.
+    pub(crate) fn next_line_number(&self) -> u64 {
+        self.line
     }
 
     fn next_line(&mut self) -> io::Result<Option<Line>> {
@@ -176,38 +178,6 @@ impl<R: BufRead> Iterator for CsvReader<R> {
 fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
     line.push(b'\n');
     line
-}
-
-/// Returns the most frequent separator of the first row with text. If a quotation mark is not closed, only
-/// the first line of the row counts.
-fn detect_separator(beginning: &[u8]) -> u8 {
-    let separators = [b'\t', b';', b','];
-    let is_end = |byte: &u8| b"\r\n".contains(byte);
-    // A spreadsheet saves an empty row as separators alone.
-    let is_text = |line: &&[u8]| !line.iter().all(|byte| b" \t;,\r\n".contains(byte));
-    let lines = beginning.split_inclusive(is_end);
-    let blank: usize = lines
-        .take_while(|line| !is_text(line))
-        .map(<[u8]>::len)
-        .sum();
-    let row = &beginning[blank..];
-    let mut is_quoted = false;
-    let row_end = row.iter().position(|byte| {
-        is_quoted ^= *byte == b'"';
-        !is_quoted && is_end(byte)
-    });
-    let line_end = row.iter().position(is_end).unwrap_or(row.len());
-    let mut counts = [0; 3];
-    is_quoted = false;
-    for byte in &row[..row_end.unwrap_or(line_end)] {
-        is_quoted ^= *byte == b'"';
-        let at = separators.iter().position(|it| it == byte);
-        if let Some(at) = at.filter(|_| !is_quoted) {
-            counts[at] += 1;
-        }
-    }
-    let most = (0..3).max_by_key(|at| counts[*at]);
-    most.map_or(b',', |at| separators[at])
 }
 
 /// Whether all quotation marks are at valid positions (RFC 4180, 2): at both ends of a cell, and doubled

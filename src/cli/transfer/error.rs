@@ -38,8 +38,21 @@ pub(crate) enum ImportError {
     /// Without a header row nobody knows what the cells of the other rows mean.
     #[error("{}", .0.reason)]
     MalformedHeader(MalformedRow),
-    #[error("cannot find the column with the addresses; add a header row that names it \"email\"")]
+    #[error(
+        "cannot find the column with the addresses; add a header row that names it \"email\", and delete the lines \
+         before it"
+    )]
     NoAddressColumn,
+    #[error(
+        "line {header_line} is the header row, but line {address_line} before it has an @ and may be a person; move \
+         the people to the end of the file, and delete the lines before the header row"
+    )]
+    AddressBeforeHeader { address_line: u64, header_line: u64 },
+    #[error(
+        "cannot find the column with the addresses; if line {line} is the header row, delete the lines before it and \
+         name the column \"email\"; otherwise add a header row"
+    )]
+    UncertainHeader { line: u64 },
     #[error(
         "its objects have more than {max} different names; keep only those that the import needs, \
          for example with `jq -c '{{email, joined_at, status}}'`, or skip an inner object with --ignore"

@@ -11,6 +11,7 @@ use super::{
     csv_reader::{CsvReader, CsvRow},
     encoding::check_is_text,
     error::ImportError,
+    header_row::{SkippedLines, find_first_row, is_blank},
     json_lines::read_json_lines,
     record::{ParsedEntry, Record, RecordContent, RejectReason},
     rules::ImportRules,
@@ -29,6 +30,8 @@ pub(crate) type ImportRows = Box<dyn Iterator<Item = io::Result<ImportRow>> + Se
 pub(crate) struct ImportReader {
     /// The columns of a CSV file. In a JSON lines file, each object has its own.
     pub(crate) columns: Option<Arc<Columns>>,
+    /// The lines before the header row of a CSV file, if they have text.
+    pub(crate) skipped_lines: Option<SkippedLines>,
     pub(crate) records: Box<dyn Iterator<Item = io::Result<Record>> + Send>,
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn open(
     match first {
         Some(b'{') => Ok(ImportReader {
             columns: None,
+            skipped_lines: None,
             records: Box::new(read_json_lines(file, ignored.to_owned())),
         }),
         Some(b'[') => Err(ImportError::JsonArray),
@@ -66,15 +70,12 @@ pub(crate) fn open(
 }
 
 fn read_csv(
-    file: impl BufRead + Send + 'static,
+    mut file: impl BufRead + Send + 'static,
     ignored: &[String],
 ) -> Result<ImportReader, ImportError> {
-    let mut rows = CsvReader::new(file)?;
-    // Excel may write "sep=;" before the header row.
-    let is_blank = |cells: &CsvRow| {
-        let is_blank_cell = |cell: &[u8]| cell.is_empty() || cell.starts_with(b"sep=");
-        cells.iter().all(|cell| is_blank_cell(cell.trim_ascii()))
-    };
+    let first = find_first_row(file.fill_buf()?, ignored)?;
+    file.consume(first.offset);
+    let mut rows = CsvReader::new(file, first.separator, first.line);
     let header = loop {
         match rows.next().transpose()? {
             None => break None,
@@ -86,13 +87,17 @@ fn read_csv(
     let Some(header) = header else {
         return Ok(ImportReader {
             columns: None,
+            skipped_lines: None,
             records: Box::new(std::iter::empty()),
         });
     };
-    let (columns, first) =
+    let (columns, first_record) =
         Columns::from_first_row(header, ignored).ok_or(ImportError::NoAddressColumn)?;
     let columns = Arc::new(columns);
-    let rows = first.into_iter().map(|cells| Ok(Ok(cells))).chain(rows);
+    let rows = first_record
+        .into_iter()
+        .map(|cells| Ok(Ok(cells)))
+        .chain(rows);
     let row_columns = Arc::clone(&columns);
     let records = rows.filter_map(move |row| match row {
         Ok(Ok(cells)) if is_trailer(&cells) => None,
@@ -108,6 +113,7 @@ fn read_csv(
     });
     Ok(ImportReader {
         columns: Some(columns),
+        skipped_lines: first.skipped,
         records: Box::new(records),
     })
 }

@@ -15,6 +15,9 @@ const REJECTED_SHOWN_MAX: u64 = 10_000;
 /// What an import has done.
 #[derive(Default, Serialize)]
 pub(crate) struct ImportReport {
+    /// The line of the header row, if lines before it were skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header_line: Option<u64>,
     columns: Vec<ColumnUse>,
     pub(crate) added: u64,
     /// The location of the list, if there was none before.
@@ -49,8 +52,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl ImportReport {
-    pub(crate) fn new(columns: Vec<ColumnUse>) -> Self {
+    pub(crate) fn new(columns: Vec<ColumnUse>, header_line: Option<u64>) -> Self {
         Self {
+            header_line,
             columns,
             ..Self::default()
         }
@@ -86,8 +90,14 @@ impl ImportReport {
         self.added + self.already_listed + self.rejected_count()
     }
 
-    /// Describes the columns.
+    /// Describes the header row and the columns.
     pub(crate) fn write_columns(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(line) = self.header_line {
+            writeln!(
+                out,
+                "header row: line {line}; the lines before it are skipped"
+            )?;
+        }
         column_use::write_columns(&self.columns, out)
     }
 

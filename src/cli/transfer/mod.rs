@@ -5,6 +5,7 @@
 //!
 //! - `source`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
+//! - `separator`, `header_row`: how a CSV file separates cells, and where its header row is.
 //! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
 //! - `record`: turns a record into an entry.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
@@ -23,9 +24,10 @@ pub(super) mod columns;
 pub(super) mod csv_reader;
 pub(super) mod destination;
 pub(super) mod email_hashes;
-pub(super) mod error;
 pub(super) mod encoding;
+pub(super) mod error;
 pub(super) mod export_format;
+pub(super) mod header_row;
 pub(super) mod import_progress;
 pub(super) mod import_reader;
 pub(super) mod import_report;
@@ -36,6 +38,7 @@ pub(super) mod question;
 pub(super) mod record;
 pub(super) mod rules;
 pub(super) mod scan;
+pub(super) mod separator;
 pub(super) mod sign_up_time;
 pub(super) mod source;
 pub(super) mod status_options;

@@ -17,6 +17,11 @@ pub(crate) enum Question {
     )]
     SecondHeader { line: u64 },
     #[error(
+        "this line is above the header row, and may mean that the people in the file have unsubscribed; if they have \
+         not, delete it and import the file again"
+    )]
+    UnsubscribedTitle { line: u64 },
+    #[error(
         "no value in the file matches {options}; check the spelling; to match a yes, a no, a number or a \
          time, name the column too, as in COLUMN=STATUS"
     )]
@@ -135,7 +140,7 @@ impl Question {
     /// Returns the line that the question is about, if it is about one.
     pub(crate) fn line(&self) -> Option<u64> {
         match self {
-            Self::SecondHeader { line } => Some(*line),
+            Self::SecondHeader { line } | Self::UnsubscribedTitle { line } => Some(*line),
             Self::AmbiguousDates { example, .. } | Self::UnreadableTimes { example, .. } => {
                 Some(example.line)
             }

@@ -10,6 +10,7 @@ use super::{
     columns::{Columns, may_hold_sign_up_times},
     error::ImportError,
     export_format::unescape_formula,
+    header_row::SkippedLines,
     import_reader::ImportReader,
     question::Question,
     record::{JoinedAt, Record, RecordContent},
@@ -28,6 +29,8 @@ pub(crate) struct Scan {
     pub(crate) columns: Vec<ColumnUse>,
     /// All columns are those of `export`, and nothing had to be guessed.
     pub(crate) is_own_export: bool,
+    /// The line of the header row, if lines before it were skipped.
+    pub(crate) header_line: Option<u64>,
     /// Why nothing can be imported until the owner adds an option.
     pub(crate) question: Option<Question>,
 }
@@ -61,6 +64,7 @@ impl SubscribedSample {
 struct Scanner {
     rules: ImportRules,
     report: ColumnReport,
+    skipped_lines: Option<SkippedLines>,
     /// Columns of `--ignore` that were not found yet.
     missing_columns: Vec<String>,
     /// The number of rows that mark a person as unsubscribed.
@@ -87,6 +91,7 @@ pub(crate) fn scan(
     let mut scanner = Scanner {
         rules: ImportRules::new(status_options, date_format, is_intact),
         report: ColumnReport::default(),
+        skipped_lines: reader.skipped_lines,
         missing_columns: status_options.ignore.clone(),
         unsubscribed_rows: 0,
         sample: SubscribedSample::default(),
@@ -111,7 +116,8 @@ pub(crate) fn scan(
             }
         }
     }
-    let is_own_export = header.map(Columns::are_export_columns);
+    let is_own_export =
+        header.map(|columns| columns.are_export_columns() && reader.skipped_lines.is_none());
     Ok(scanner.finish(is_own_export))
 }
 
@@ -231,6 +237,8 @@ impl Scanner {
             Some(Question::MissingColumn(name.clone()))
         } else if let Some(line) = self.second_header {
             Some(Question::SecondHeader { line })
+        } else if let Some(line) = self.skipped_lines.and_then(|it| it.unsubscribed_line) {
+            Some(Question::UnsubscribedTitle { line })
         } else if let Some(options) = self.rules.overrides.unused_options() {
             Some(Question::UnusedOptions { options })
         } else if !unknown.is_empty() {
@@ -250,6 +258,7 @@ impl Scanner {
             is_own_export: is_own_export.unwrap_or(!self.has_foreign_objects),
             rules: self.rules,
             columns: self.report.columns,
+            header_line: self.skipped_lines.map(|it| it.header_line),
             question,
         }
     }

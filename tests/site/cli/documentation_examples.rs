@@ -11,6 +11,10 @@ const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TI
                          cyd at example.com,Cyd,3,\n\
                          ";
 
+/// A file with lines before its header row.
+const CRM: &str =
+    "Newsletter subscribers\nExported on,2026-11-21\n\nName,E-mail Address\nDee,dee@example.com\n";
+
 /// The file of people to erase.
 const GONE: &str = "Email Address,Unsubscribed\nbob@example.com,2026-11-20\n";
 
@@ -44,7 +48,7 @@ fn examples(page: &str) -> Vec<Example> {
 /// The pages with examples, the commands to run before them, and the number of commands in them.
 const PAGES: [(&str, &[&str], usize); 2] = [
     ("README.md", &["import", "mailchimp.csv"], 3),
-    ("docs/owner.md", &[], 16),
+    ("docs/owner.md", &[], 17),
 ];
 
 #[test]
@@ -52,6 +56,7 @@ fn commands_print_the_output_in_the_documentation() {
     for (page, setup, count) in PAGES {
         for cli in all_stores() {
             cli.write("mailchimp.csv", MAILCHIMP);
+            cli.write("crm.csv", CRM);
             cli.write("gone.csv", GONE);
             if !setup.is_empty() {
                 cli.run(setup);

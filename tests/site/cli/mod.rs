@@ -16,6 +16,7 @@ mod import_encodings;
 mod import_exports;
 mod import_flags;
 mod import_formats;
+mod import_header_row;
 mod import_limits;
 mod import_new_list;
 mod import_programs;
