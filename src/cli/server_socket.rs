@@ -122,6 +122,10 @@ impl ServerSocket {
     /// # Errors
     /// [`SocketError`], if another process has taken the address.
     pub(super) fn take_address(&self) -> Result<(), SocketError> {
+        if self.is_inherited {
+            // The service manager has taken it, and has set the length of the queue.
+            return Ok(());
+        }
         let addr = self.addr;
         rustix::net::listen(&self.socket, 0).map_err(|error| SocketError::Unavailable {
             addr,

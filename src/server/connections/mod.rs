@@ -83,8 +83,8 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
         }
         Some(())
     };
-    // At the limit of connections, idle ones are closed first.
-    let _ = timeout(SHUTDOWN_READ_TIMEOUT, accept_queued).await;
+    // At the limit of connections, idle ones are closed first, and closing one takes up to `LINGER_TIMEOUT`.
+    let _ = timeout(LINGER_TIMEOUT + SHUTDOWN_READ_TIMEOUT, accept_queued).await;
     drop(listener);
     connections.close();
     if connections.is_empty() {
