@@ -83,7 +83,7 @@ FUZZ_SECONDS ?= 600
 
 fuzz: setup ## fuzz each parser for ten minutes: FUZZ_SECONDS=600
 	.ci/setup fuzz
-	for target in email body forwarded; do \
+	for target in email body forwarded record; do \
 		mkdir -p target/fuzz/corpus/$$target; \
 		$(FUZZ) run --fuzz-dir fuzz --sanitizer none $$target \
 			target/fuzz/corpus/$$target fuzz/corpus/$$target -- \

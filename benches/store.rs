@@ -240,10 +240,9 @@ impl People {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
         // The factor is odd, so each product is unique.
         let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        WaitlistEntry {
-            email: Email::parse(&format!("{mixed:016x}@example.com")).expect("an address"),
-            joined_at: UNIX_EPOCH + Duration::from_millis(1_700_000_000_000 + number),
-        }
+        let email = Email::parse(&format!("{mixed:016x}@example.com")).expect("an address");
+        let joined_at = UNIX_EPOCH + Duration::from_millis(1_700_000_000_000 + number);
+        WaitlistEntry::new(email, joined_at)
     }
 }
 

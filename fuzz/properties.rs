@@ -1,4 +1,4 @@
-//! Properties that hold for all bytes that a client can send.
+//! Properties that hold for all bytes that a client can send, or that a disk can return.
 //!
 //! `make fuzz` searches for bytes that violate them. `tests/site/fuzz_corpus.rs` checks them for the corpus.
 
@@ -16,7 +16,7 @@ use axum::{
 use http_body_util::BodyExt;
 use landing::{
     server::{AppState, SiteFiles, TrustedProxies, router},
-    waitlist::{Email, JoinOutcome},
+    waitlist::{Email, JoinOutcome, SledWaitlist},
     wire,
 };
 use regex::Regex;
@@ -131,6 +131,14 @@ pub(crate) fn forwarded(bytes: &[u8]) {
             headers.insert(header, one_line);
             assert_eq!(proxies.client_address(proxy, &headers), client);
         }
+    }
+}
+
+/// A stored record that is accepted has the bytes that its items are written with. So no bytes are ignored, and no two
+/// records mean the same.
+pub(crate) fn record(bytes: &[u8]) {
+    if let Some(written) = SledWaitlist::rewrite_record(bytes) {
+        assert_eq!(written, bytes);
     }
 }
 

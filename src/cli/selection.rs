@@ -49,6 +49,7 @@ impl SelectionArgs {
             addresses: domain
                 .clone()
                 .map_or(AddressFilter::Any, AddressFilter::Domain),
+            source: None,
             newest_first: false,
         })
     }

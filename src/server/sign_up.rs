@@ -78,10 +78,7 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
 /// fails.
 pub async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, RequestError> {
     let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
-    let entry = WaitlistEntry {
-        email: email.clone(),
-        joined_at: SystemTime::now(),
-    };
+    let entry = WaitlistEntry::new(email.clone(), SystemTime::now());
     match list.join(entry).await {
         Ok(JoinOutcome::New) => Ok(email),
         Ok(JoinOutcome::AlreadyListed) => Err(RequestError::AlreadyListed),

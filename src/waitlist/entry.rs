@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::email::Email;
+use super::{email::Email, source::Source};
 
 /// One person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -11,6 +11,43 @@ pub struct WaitlistEntry {
     pub email: Email,
     /// When the sign-up reached the server. Stores keep it to the millisecond.
     pub joined_at: SystemTime,
+    /// Where the person came from, if the link said so.
+    pub source: Option<Source>,
+    /// When the person confirmed the address, if they have.
+    pub confirmed_at: Option<SystemTime>,
+}
+
+impl WaitlistEntry {
+    /// Creates the entry of a sign-up of which nothing else is known.
+    pub fn new(email: Email, joined_at: SystemTime) -> Self {
+        Self {
+            email,
+            joined_at,
+            source: None,
+            confirmed_at: None,
+        }
+    }
+}
+
+/// Something that became known about an entry after the sign-up. Of several facts of a kind, the last one counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fact {
+    /// The person confirmed the address at this time.
+    ConfirmedAt(SystemTime),
+}
+
+impl WaitlistEntry {
+    /// Returns the facts about the entry.
+    pub fn facts(&self) -> impl Iterator<Item = Fact> {
+        self.confirmed_at.map(Fact::ConfirmedAt).into_iter()
+    }
+
+    /// Takes a fact into account.
+    pub fn apply(&mut self, fact: Fact) {
+        match fact {
+            Fact::ConfirmedAt(time) => self.confirmed_at = Some(time),
+        }
+    }
 }
 
 /// Converts a time to milliseconds since 1970. An earlier time becomes 0.

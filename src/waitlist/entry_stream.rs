@@ -6,6 +6,7 @@ use super::{
     email::{Email, EmailDomain},
     entry::WaitlistEntry,
     error::StoreError,
+    source::Source,
 };
 
 /// Selects entries of a list by time and address, and their order. Entries of the same time keep the order in which
@@ -18,6 +19,8 @@ pub struct Selection {
     pub until: Option<SystemTime>,
     /// Only entries with these addresses.
     pub addresses: AddressFilter,
+    /// Only entries with this source.
+    pub source: Option<Source>,
     /// Whether the newest entry comes first, instead of the oldest.
     pub newest_first: bool,
 }
@@ -25,7 +28,14 @@ pub struct Selection {
 impl Selection {
     /// Returns whether this selects every entry.
     pub fn is_everything(&self) -> bool {
-        self.since.is_none() && self.until.is_none() && self.addresses == AddressFilter::Any
+        let Self {
+            since,
+            until,
+            addresses,
+            source,
+            newest_first: _,
+        } = self;
+        since.is_none() && until.is_none() && *addresses == AddressFilter::Any && source.is_none()
     }
 }
 

@@ -4,6 +4,7 @@
 //! - `entry`: [`WaitlistEntry`], and the conversion of its time to milliseconds.
 //! - `entry_stream`: [`Selection`] with its [`AddressFilter`], and [`EntryStream`], for reading the list.
 //! - `email`: [`Email`], a valid address, and [`EmailDomain`].
+//! - `source`: [`Source`], where a sign-up came from.
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
@@ -19,11 +20,12 @@ mod exit;
 mod postgres;
 mod queue;
 mod sled;
+mod source;
 mod store;
 mod store_panic;
 
 pub use email::{Email, EmailDomain, InvalidEmail};
-pub use entry::{WaitlistEntry, from_unix_millis, unix_millis};
+pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::StoreError;
 pub use exit::{print_stderr, set_exit_note, set_line_format};
@@ -31,5 +33,6 @@ pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };
 pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
+pub use source::{InvalidSource, Source};
 pub use store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist};
 pub use store_panic::exit_on_store_panic;

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{
     email::Email,
-    entry::WaitlistEntry,
+    entry::{Fact, WaitlistEntry},
     error::StoreError,
     store::{CorrectOutcome, JoinOutcome, StoreFuture},
 };
@@ -34,28 +34,33 @@ pub(super) enum Request {
     Join(WaitlistEntry, ReplySender<JoinOutcome>),
     /// At most as many entries as fit into a batch.
     JoinAll(Vec<WaitlistEntry>, ReplySender<Vec<JoinOutcome>>),
-    Erase(Erasure, ReplySender<Vec<bool>>),
+    Erase(AddressSearch, ReplySender<Vec<bool>>),
     Correct(Correction, ReplySender<CorrectOutcome>),
+    /// At most as many facts as entries fit into a batch.
+    Record(Vec<NewFact>, ReplySender<Vec<bool>>),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
 
-/// A request to erase addresses.
-pub(super) struct Erasure {
+/// Addresses, and what a store found when it searched for them before the request.
+pub(super) struct AddressSearch {
     /// The addresses, see [`Email::key`].
     pub(super) keys: Vec<String>,
-    /// The records that have the addresses, if the store searched for them before the request.
+    /// The records that have the entries of the addresses, or facts about them.
     pub(super) records: Vec<u64>,
-    /// The end of that search: entries with lower numbers were searched.
+    /// The number of these entries and facts.
+    pub(super) item_count: u64,
+    /// The end of the search: items with lower numbers were searched.
     pub(super) searched_up_to: u64,
 }
 
-impl Erasure {
-    /// Creates an erasure without a search.
-    pub(super) fn without_search(emails: &[Email]) -> Self {
+impl AddressSearch {
+    /// Returns the addresses without a search.
+    pub(super) fn not_searched(emails: &[Email]) -> Self {
         Self {
             keys: emails.iter().map(Email::key).collect(),
             records: Vec::new(),
+            item_count: 0,
             searched_up_to: 0,
         }
     }
@@ -63,9 +68,30 @@ impl Erasure {
 
 /// A request to give the entry of one address another address.
 pub(super) struct Correction {
-    /// The old address, with the search for it.
-    pub(super) old: Erasure,
+    /// The old address.
+    pub(super) old: AddressSearch,
     pub(super) new: Email,
+}
+
+/// A fact to record about the entry of an address.
+pub(super) struct NewFact {
+    /// The address, see [`Email::key`].
+    pub(super) key: String,
+    pub(super) fact: Fact,
+    /// The number of the entry, if the store has searched for it before the request.
+    pub(super) entry: Option<u64>,
+}
+
+impl NewFact {
+    /// Returns facts without a search.
+    pub(super) fn not_searched(facts: Vec<(Email, Fact)>) -> Vec<Self> {
+        let facts = facts.into_iter().map(|(email, fact)| Self {
+            key: email.key(),
+            fact,
+            entry: None,
+        });
+        facts.collect()
+    }
 }
 
 impl Request {
@@ -76,6 +102,7 @@ impl Request {
             Self::JoinAll(_, reply) => reply.is_closed(),
             Self::Erase(_, reply) => reply.is_closed(),
             Self::Correct(_, reply) => reply.is_closed(),
+            Self::Record(_, reply) => reply.is_closed(),
             Self::Ready(reply) => reply.is_closed(),
         }
     }
@@ -87,6 +114,7 @@ impl Request {
             Self::JoinAll(_, reply) => drop(reply.send(Err(error))),
             Self::Erase(_, reply) => drop(reply.send(Err(error))),
             Self::Correct(_, reply) => drop(reply.send(Err(error))),
+            Self::Record(_, reply) => drop(reply.send(Err(error))),
             Self::Ready(reply) => drop(reply.send(Err(error))),
         }
     }
@@ -97,6 +125,7 @@ impl Request {
         match self {
             Self::Join(..) => 1,
             Self::JoinAll(entries, _) => entries.len(),
+            Self::Record(facts, _) => facts.len(),
             Self::Erase(..) | Self::Correct(..) => max_entries,
             Self::Ready(_) => 0,
         }
@@ -145,27 +174,19 @@ impl Queue {
         &self,
         entries: Vec<WaitlistEntry>,
     ) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        Box::pin(async move {
-            let (mut entries, mut waiting) = (entries.into_iter(), Vec::new());
-            while entries.len() > 0 {
-                let batch = entries.by_ref().take(self.batch_max).collect();
-                let (reply, response) = oneshot::channel();
-                self.enqueue(Request::JoinAll(batch, reply)).await?;
-                waiting.push(response);
-            }
-            let mut joined = Vec::new();
-            for response in waiting {
-                joined.extend(await_reply(REPLY_TIMEOUT, response).await?);
-            }
-            Ok(joined)
-        })
+        Box::pin(self.enqueue_batches(entries, Request::JoinAll))
+    }
+
+    /// See [`super::Waitlist::record`].
+    pub(super) fn record(&self, facts: Vec<NewFact>) -> StoreFuture<'_, Vec<bool>> {
+        Box::pin(self.enqueue_batches(facts, Request::Record))
     }
 
     /// See [`super::Waitlist::erase`].
-    pub(super) fn erase(&self, erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
+    pub(super) fn erase(&self, addresses: AddressSearch) -> StoreFuture<'_, Vec<bool>> {
         Box::pin(async move {
             let (reply, response) = oneshot::channel();
-            self.enqueue(Request::Erase(erasure, reply)).await?;
+            self.enqueue(Request::Erase(addresses, reply)).await?;
             await_reply(REPLY_TIMEOUT, response).await
         })
     }
@@ -222,6 +243,26 @@ impl Queue {
             sent?;
             await_reply(limit, response).await
         })
+    }
+
+    /// Sends the items of a request from the owner in batches, and returns the results for all items.
+    async fn enqueue_batches<I, R>(
+        &self,
+        items: Vec<I>,
+        request: impl Fn(Vec<I>, ReplySender<Vec<R>>) -> Request,
+    ) -> Result<Vec<R>, StoreError> {
+        let (mut items, mut waiting) = (items.into_iter(), Vec::new());
+        while items.len() > 0 {
+            let batch = items.by_ref().take(self.batch_max).collect();
+            let (reply, response) = oneshot::channel();
+            self.enqueue(request(batch, reply)).await?;
+            waiting.push(response);
+        }
+        let mut results = Vec::new();
+        for response in waiting {
+            results.extend(await_reply(REPLY_TIMEOUT, response).await?);
+        }
+        Ok(results)
     }
 
     /// Sends a request from the owner, which waits for space in the queue.

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::{
     email::Email,
-    entry::WaitlistEntry,
+    entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
 };
@@ -68,8 +68,8 @@ pub trait Waitlist: Send + Sync + 'static {
         })
     }
 
-    /// Removes addresses from the list, in any spelling, and returns for each whether it was listed. Once the
-    /// future resolves, the removal is durable. It waits for space in the queue.
+    /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether it
+    /// was listed. Once the future resolves, the removal is durable. It waits for space in the queue.
     ///
     /// # Errors
     /// Like [`join`](Self::join).
@@ -81,6 +81,14 @@ pub trait Waitlist: Send + Sync + 'static {
     /// # Errors
     /// Like [`join`](Self::join).
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome>;
+
+    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is on
+    /// the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It waits
+    /// for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
+    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
     /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups
     /// continue. Reports the number of entries that are copied. It blocks on the disk, so call it from a thread that

@@ -6,7 +6,7 @@ use clap::Parser;
 use landing::{
     config::Config,
     waitlist::{
-        Compaction, CorrectOutcome, Email, EntryStream, JoinOutcome, Selection, StoreError,
+        Compaction, CorrectOutcome, Email, EntryStream, Fact, JoinOutcome, Selection, StoreError,
         StoreFuture, Waitlist, WaitlistEntry,
     },
 };
@@ -72,6 +72,10 @@ where
     }
 
     fn correct(&self, _: &Email, _: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn record(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         immediate(Err(StoreError::Stopped))
     }
 

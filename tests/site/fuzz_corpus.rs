@@ -34,3 +34,8 @@ fn body_corpus_satisfies_its_property() {
 fn forwarded_corpus_satisfies_its_property() {
     replay("forwarded", properties::forwarded);
 }
+
+#[test]
+fn record_corpus_satisfies_its_property() {
+    replay("record", properties::record);
+}

@@ -24,6 +24,7 @@ mod fuzz_corpus;
 mod instances;
 mod lifecycle;
 mod metadata;
+mod old_format;
 mod options;
 mod pages;
 mod postgres_server;

@@ -5,12 +5,12 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
-    AddressFilter, Compaction, CorrectOutcome, Email, EmailDomain, InvalidEmail, Selection,
+    AddressFilter, Compaction, CorrectOutcome, Email, EmailDomain, InvalidEmail, Selection, Source,
     WaitlistEntry, from_unix_millis, unix_millis,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 2;
+pub(super) const PROTOCOL_VERSION: u32 = 3;
 
 /// Entries per line, in both directions.
 pub(crate) const BATCH_SIZE: usize = 512;
@@ -43,6 +43,7 @@ pub(super) enum Command {
         since: Option<u64>,
         until: Option<u64>,
         addresses: WireAddressFilter,
+        source: Option<String>,
         newest_first: bool,
     },
 }
@@ -105,15 +106,17 @@ impl<E: Display> From<E> for ErrorMessage {
     }
 }
 
-/// An entry: milliseconds since 1970, and the address.
+/// An entry: milliseconds since 1970, the address, the source, and the milliseconds of the confirmation.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct WireEntry(u64, String);
+pub(super) struct WireEntry(u64, String, Option<String>, Option<u64>);
 
 impl From<&WaitlistEntry> for WireEntry {
     fn from(entry: &WaitlistEntry) -> Self {
         Self(
             unix_millis(entry.joined_at),
             entry.email.as_typed().to_owned(),
+            entry.source.as_ref().map(|it| it.as_str().to_owned()),
+            entry.confirmed_at.map(unix_millis),
         )
     }
 }
@@ -121,18 +124,22 @@ impl From<&WaitlistEntry> for WireEntry {
 impl WireEntry {
     /// Converts an entry from a command. Its address must be valid.
     pub(super) fn parse(self) -> Result<WaitlistEntry, InvalidEmail> {
+        let email = Email::parse(&self.1)?;
         Ok(WaitlistEntry {
-            email: Email::parse(&self.1)?,
-            joined_at: from_unix_millis(self.0),
+            email,
+            ..self.into_stored_entry()
         })
     }
 
     /// Converts an entry from the list. Its address was validated when it joined, perhaps by an earlier version
     /// with other rules.
     pub(super) fn into_stored_entry(self) -> WaitlistEntry {
+        let Self(joined_at, email, source, confirmed_at) = self;
         WaitlistEntry {
-            email: Email::from_stored(&self.1),
-            joined_at: from_unix_millis(self.0),
+            email: Email::from_stored(&email),
+            joined_at: from_unix_millis(joined_at),
+            source: source.as_deref().map(Source::from_stored),
+            confirmed_at: confirmed_at.map(from_unix_millis),
         }
     }
 }
@@ -144,6 +151,7 @@ impl Command {
             since,
             until,
             addresses,
+            source,
             newest_first,
         } = selection;
         Self::Entries {
@@ -158,6 +166,7 @@ impl Command {
                     WireAddressFilter::Domain(domain.as_str().to_owned())
                 }
             },
+            source: source.map(|it| it.as_str().to_owned()),
             newest_first,
         }
     }

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     cli::list_error::ListError,
     waitlist::{
-        Compaction, Email, InvalidEmail, JoinOutcome, Selection, StoreError, Waitlist,
+        Compaction, Email, InvalidEmail, JoinOutcome, Selection, Source, StoreError, Waitlist,
         from_unix_millis,
     },
 };
@@ -117,6 +117,7 @@ async fn handle(
             since,
             until,
             addresses,
+            source,
             newest_first,
         }) => match addresses.parse() {
             Ok(addresses) => {
@@ -124,6 +125,7 @@ async fn handle(
                     since: since.map(from_unix_millis),
                     until: until.map(from_unix_millis),
                     addresses,
+                    source: source.as_deref().map(Source::from_stored),
                     newest_first,
                 };
                 let respond = move |stream| send_entries(stream, list, selection);

@@ -72,3 +72,8 @@ pub(super) const DATE_NAMES: [&str; 6] = [
 pub(super) const OTHER_TIME_PARTS: [&str; 9] = [
     "birth", "geburt", "last", "modif", "update", "cancel", "renew", "enddate", "until",
 ];
+
+/// Names of columns that say where people came from, by preference.
+pub(super) const SOURCE_NAMES: [&str; 2] = ["source", "utmsource"];
+/// Name of the column with the times at which people confirmed their addresses.
+pub(super) const CONFIRMED_AT_NAME: &str = "confirmedat";

@@ -68,6 +68,12 @@ impl ColumnReport {
             let preferred = preferred.replace(name.to_string());
             add(&name, Purpose::JoinedAt, None, preferred);
         }
+        if let Some(name) = columns.source_name() {
+            add(&name, Purpose::Source, None, None);
+        }
+        if let Some(name) = columns.confirmed_at_name() {
+            add(&name, Purpose::ConfirmedAt, None, None);
+        }
         for (name, column) in columns.status_columns() {
             let values = ColumnValues::new(column);
             add(&name, Purpose::Unsubscribed, Some(values), None);
@@ -78,12 +84,17 @@ impl ColumnReport {
         Ok(())
     }
 
-    /// Adds the columns of an export in JSON, whose objects need no guess.
-    pub(crate) fn add_export(&mut self) {
-        for (name, purpose) in EXPORT_COLUMNS
-            .into_iter()
-            .zip([Purpose::Email, Purpose::JoinedAt])
-        {
+    /// Adds columns of an export in JSON, whose objects need no guess.
+    pub(crate) fn add_export<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let purposes = [
+            Purpose::Email,
+            Purpose::JoinedAt,
+            Purpose::Source,
+            Purpose::ConfirmedAt,
+        ];
+        let names: Vec<_> = names.into_iter().collect();
+        let columns = EXPORT_COLUMNS.into_iter().zip(purposes);
+        for (name, purpose) in columns.filter(|(name, _)| names.contains(name)) {
             if !self.indexes.contains_key(name) {
                 self.indexes.insert(name.to_owned(), self.columns.len());
                 self.columns.push(ColumnUse::new(name, purpose));

@@ -31,6 +31,8 @@ pub(crate) struct ColumnUse {
 pub(super) enum Purpose {
     Email,
     JoinedAt,
+    Source,
+    ConfirmedAt,
     #[serde(rename = "left")]
     Unsubscribed,
     Ignored,
@@ -99,6 +101,8 @@ impl ColumnUse {
                     format!("sign-up times{order} where {} is empty", quoted(preferred))
                 }
             },
+            (Purpose::Source, _) => "sources".to_owned(),
+            (Purpose::ConfirmedAt, _) => "times of confirmations".to_owned(),
             (Purpose::Ignored, Some(values)) if values.has_links => {
                 "ignored: contains links".to_owned()
             }

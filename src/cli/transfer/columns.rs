@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     column_names::{
-        DATE_NAMES, EMAIL_NAMES, JOINED_AT_NAMES, JOINING_PARTS, LATER_PARTS, OTHER_TIME_PARTS,
-        TIME_PARTS,
+        CONFIRMED_AT_NAME, DATE_NAMES, EMAIL_NAMES, JOINED_AT_NAMES, JOINING_PARTS, LATER_PARTS,
+        OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
     },
     csv_reader::CsvRow,
     export_format::unescape_formula,
@@ -28,6 +28,8 @@ pub(crate) struct Columns {
     pub(crate) email: usize,
     /// The first of these that is not empty is used.
     joined_at: Vec<usize>,
+    pub(crate) source: Option<usize>,
+    pub(crate) confirmed_at: Option<usize>,
     status_columns: Vec<StatusColumn>,
     /// The file was written by `export`, which puts a `'` before cells that look like formulas.
     has_escaped_formulas: bool,
@@ -161,8 +163,15 @@ impl Columns {
             let mut date = date.filter(|at| kind_of(*at) == ColumnKind::Other);
             joined_at.extend(date.next());
         }
+        let find_other = |wanted: &[&str]| {
+            let mut found = find_all(wanted).into_iter();
+            found.find(|at| !joined_at.contains(at) && kind_of(*at) == ColumnKind::Other)
+        };
+        let source = find_other(&SOURCE_NAMES);
+        let confirmed_at = find_other(&[CONFIRMED_AT_NAME]);
         status_columns.retain(|it| {
-            let is_used = it.at == email || joined_at.contains(&it.at);
+            let others = [Some(email), source, confirmed_at];
+            let is_used = others.contains(&Some(it.at)) || joined_at.contains(&it.at);
             it.kind.is_decisive() || !is_used
         });
         Some(Self {
@@ -173,6 +182,8 @@ impl Columns {
                 .iter()
                 .any(|at| bare_names[*at] == JOINED_AT_NAMES[0]),
             joined_at,
+            source,
+            confirmed_at,
             status_columns,
             names: Some(names),
         })
@@ -219,10 +230,9 @@ impl Columns {
     /// Whether these are the columns of `export`, and nothing had to be guessed.
     pub(crate) fn are_export_columns(&self) -> bool {
         let names = self.names.as_deref().unwrap_or_default();
-        names
-            .iter()
-            .map(|name| normalize(name))
-            .eq(EXPORT_COLUMNS.map(normalize))
+        let names: Vec<_> = names.iter().map(|name| normalize(name)).collect();
+        let exported = EXPORT_COLUMNS.map(normalize);
+        names == exported || names == exported[..2]
     }
 
     /// The names of all columns that are not inside a JSON object. A column without a name is left out if others have
@@ -243,6 +253,16 @@ impl Columns {
     /// The columns of sign-up times, by preference: their names and positions.
     pub(crate) fn joined_at(&self) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
         self.joined_at.iter().map(|at| (self.name(*at), *at))
+    }
+
+    /// Returns the name of the column of sources, if there is one.
+    pub(crate) fn source_name(&self) -> Option<Cow<'_, str>> {
+        self.source.map(|at| self.name(at))
+    }
+
+    /// Returns the name of the column with the times of the confirmations, if there is one.
+    pub(crate) fn confirmed_at_name(&self) -> Option<Cow<'_, str>> {
+        self.confirmed_at.map(|at| self.name(at))
     }
 
     /// Whether a column holds sign-up times.

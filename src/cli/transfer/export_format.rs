@@ -10,7 +10,10 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::trailer::{BYTE_ORDER_MARK, HEADER, Trailer};
-use crate::{cli::time::rfc3339, waitlist::WaitlistEntry};
+use crate::{
+    cli::time::rfc3339,
+    waitlist::{Source, WaitlistEntry},
+};
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -26,6 +29,10 @@ pub(crate) enum ExportFormat {
 struct JsonLine<'a> {
     email: &'a str,
     joined_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed_at: Option<&'a str>,
 }
 
 /// Writes entries, then the trailer.
@@ -56,13 +63,26 @@ impl<W: Write> ExportWriter<W> {
     pub(crate) fn write(&mut self, entry: &WaitlistEntry) -> io::Result<()> {
         self.write_pending_line()?;
         let (email, joined_at) = (entry.email.as_typed(), &*rfc3339(entry.joined_at));
+        let source = entry.source.as_ref().map(Source::as_str);
+        let confirmed_at = entry.confirmed_at.map(rfc3339);
+        let confirmed_at = confirmed_at.as_deref();
         match self.format {
-            // No quoting is needed: `Email::parse` rejects commas, quotation marks and line breaks.
-            ExportFormat::Csv => {
-                write!(self.pending_line, "{},{joined_at}", escape_formula(email))?
-            }
+            // No quoting is needed: `Email::parse` and `Source::parse` reject commas, quotation marks and line breaks.
+            ExportFormat::Csv => write!(
+                self.pending_line,
+                "{},{joined_at},{},{}",
+                escape_formula(email),
+                escape_formula(source.unwrap_or_default()),
+                confirmed_at.unwrap_or_default()
+            )?,
             ExportFormat::Jsonl => {
-                serde_json::to_writer(&mut self.pending_line, &JsonLine { email, joined_at })?
+                let line = JsonLine {
+                    email,
+                    joined_at,
+                    source,
+                    confirmed_at,
+                };
+                serde_json::to_writer(&mut self.pending_line, &line)?;
             }
         }
         self.pending_line.push(b'\n');

@@ -9,13 +9,14 @@ use super::{
     column_kind::StatusColumn,
     columns::Columns,
     csv_reader::CsvRow,
+    export_format::unescape_formula,
     rules::ImportRules,
     status_values::{Meaning, means_no_time},
     text::plain_word,
 };
 use crate::{
     cli::time::{TimeError, time_problem},
-    waitlist::{Email, InvalidEmail, WaitlistEntry},
+    waitlist::{Email, InvalidEmail, Source, WaitlistEntry},
 };
 
 /// A record, and the number of its first line.
@@ -32,20 +33,24 @@ pub(crate) enum RecordContent {
     CsvRow(Arc<Columns>, CsvRow),
 }
 
-/// The text of a sign-up time, and the name of its column.
+/// The text of a time, and the name of its column.
 pub(crate) struct JoinedAt<'a> {
     pub(crate) column: Cow<'a, str>,
     pub(crate) text: &'a str,
 }
 
-/// The columns of an export.
-pub(crate) const EXPORT_COLUMNS: [&str; 2] = ["email", "joined_at"];
+/// The columns of an export. Version 0.1 wrote the first two.
+pub(crate) const EXPORT_COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportedEntry {
     email: String,
     joined_at: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    confirmed_at: String,
 }
 
 /// An entry that a record describes.
@@ -103,6 +108,23 @@ impl RecordContent {
             Self::Object(columns, _) => Some(columns),
             Self::CsvRow(columns, _) => Some(columns),
         }
+    }
+
+    /// Returns the columns that an entry as `export` writes it has.
+    pub(crate) fn exported_columns(&self) -> impl Iterator<Item = &'static str> {
+        let is_empty = match self {
+            Self::Exported(exported) => [
+                false,
+                false,
+                exported.source.is_empty(),
+                exported.confirmed_at.is_empty(),
+            ],
+            Self::Object(..) | Self::CsvRow(..) => [true; 4],
+        };
+        let columns = EXPORT_COLUMNS.into_iter().zip(is_empty);
+        columns
+            .filter(|(_, is_empty)| !is_empty)
+            .map(|(name, _)| name)
     }
 
     /// Returns a cell without the white space around it, or an empty one beyond the end of the row.
@@ -199,6 +221,32 @@ impl RecordContent {
         Ok(None)
     }
 
+    /// Returns the source, if the record has a valid one.
+    fn source(&self) -> Result<Option<Source>, RejectReason> {
+        let text = match self {
+            Self::Exported(exported) => exported.source.as_str(),
+            Self::Object(columns, _) => self.optional_cell(columns.source)?,
+            Self::CsvRow(columns, _) => self.optional_cell(columns.source)?,
+        };
+        Ok(Source::parse(unescape_formula(text)).ok())
+    }
+
+    /// Returns the time of the confirmation, and the name of its column, if the record has one.
+    fn confirmed_at(&self) -> Result<Option<JoinedAt<'_>>, RejectReason> {
+        let text = match self {
+            Self::Exported(exported) => exported.confirmed_at.as_str(),
+            Self::Object(columns, _) => self.optional_cell(columns.confirmed_at)?,
+            Self::CsvRow(columns, _) => self.optional_cell(columns.confirmed_at)?,
+        };
+        let column = Cow::Borrowed(EXPORT_COLUMNS[3]);
+        Ok((!means_no_time(text)).then_some(JoinedAt { column, text }))
+    }
+
+    /// Returns the cell in a column that a file need not have.
+    fn optional_cell(&self, column: Option<usize>) -> Result<&str, RejectReason> {
+        column.map_or(Ok(""), |at| self.cell(at))
+    }
+
     /// Whether a separator may have been typed in place of a dot: `ann@example,com`. Only a file without a header row
     /// can have this, because its first row says how many columns there are.
     fn has_comma_in_domain(&self, columns: &Columns, email: &str) -> bool {
@@ -213,13 +261,18 @@ impl RecordContent {
         rules: &ImportRules,
         now: SystemTime,
     ) -> Result<ParsedEntry, RejectReason> {
-        match self {
+        let mut parsed = match self {
             Self::Exported(ExportedEntry { email, .. }) => {
                 parse_entry(email, self.joined_at()?, rules, now)
             }
             Self::Object(columns, _) => self.parse_row(columns, rules, now),
             Self::CsvRow(columns, _) => self.parse_row(columns, rules, now),
+        }?;
+        parsed.entry.source = self.source()?;
+        if let Some(JoinedAt { column, text }) = self.confirmed_at()? {
+            parsed.entry.confirmed_at = Some(rules.times.parse(&column, text)?);
         }
+        Ok(parsed)
     }
 
     fn parse_row(
@@ -289,7 +342,7 @@ fn parse_entry(
         return Err(RejectReason::Malformed(problem));
     }
     Ok(ParsedEntry {
-        entry: WaitlistEntry { email, joined_at },
+        entry: WaitlistEntry::new(email, joined_at),
         has_time,
         is_time_plausible: time_problem.is_none(),
     })

@@ -13,7 +13,7 @@ use super::{
     header_row::SkippedLines,
     import_reader::ImportReader,
     question::Question,
-    record::{JoinedAt, Record, RecordContent},
+    record::{EXPORT_COLUMNS, JoinedAt, Record, RecordContent},
     rules::ImportRules,
     sign_up_time::{DateFormat, is_date},
     status_options::StatusOptions,
@@ -105,7 +105,7 @@ pub(crate) fn scan(
         scanner.add_columns(columns)?;
     }
     if is_export && header.is_none() {
-        scanner.report.add_export();
+        scanner.report.add_export(EXPORT_COLUMNS);
     }
     let is_read = |columns: &Columns| columns.has_status_columns() || columns.has_joined_at();
     if !is_export && header.is_none_or(is_read) {
@@ -136,7 +136,7 @@ impl Scanner {
     ) -> Result<(), ImportError> {
         let email = content.email();
         let Some(columns) = content.columns() else {
-            self.report.add_export();
+            self.report.add_export(content.exported_columns());
             self.record_time(line, content);
             self.sample.add(email);
             return Ok(());

@@ -11,9 +11,10 @@ use sha2::{Digest, Sha256};
 use super::error::ImportError;
 use crate::cli::time::{self, rfc3339};
 
-/// The header row of a CSV export. An export is recognized by it, even without its last line. So a change must still
-/// recognize the rows that earlier versions wrote.
-pub(crate) const HEADER: &str = "email,joined_at";
+/// The header row of a CSV export. An export is recognized by it, even without its last line.
+pub(crate) const HEADER: &str = "email,joined_at,source,confirmed_at";
+/// The header row that version 0.1 wrote.
+const OLD_HEADER: &str = "email,joined_at";
 
 /// Starts a CSV export, because spreadsheets recognize UTF-8 by it.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -107,8 +108,8 @@ pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportE
     verified
 }
 
-/// Whether `export` wrote the file that begins like this. Every version has written the byte order mark, this header
-/// row and times to the millisecond.
+/// Whether `export` wrote the file that begins like this. Every version has written the byte order mark, one of these
+/// header rows and times to the millisecond.
 ///
 /// Other files can have the same columns: a spreadsheet saves them with a byte order mark too. Their times differ, so
 /// the first row decides. If it is cut off or missing, the file counts as an export: rejecting a complete file costs
@@ -117,11 +118,11 @@ fn is_own_export(beginning: &[u8]) -> bool {
     let beginning = String::from_utf8_lossy(beginning);
     let mut lines = beginning.split_inclusive('\n');
     let first = lines.next().unwrap_or_default().trim_end();
-    if first.strip_prefix(BYTE_ORDER_MARK) == Some(HEADER) {
+    let header = first.strip_prefix(BYTE_ORDER_MARK);
+    if header.is_some_and(|header| [HEADER, OLD_HEADER].contains(&header)) {
         let row = lines.next().filter(|row| row.ends_with('\n'));
-        let joined_at = row.map(|row| row.trim_end().replace('"', ""));
-        return joined_at
-            .is_none_or(|row| row.split_once(',').is_some_and(|(_, it)| is_own_time(it)));
+        let row = row.map(|row| row.trim_end().replace('"', ""));
+        return row.is_none_or(|row| row.split(',').nth(1).is_some_and(is_own_time));
     }
     let Some((_, rest)) = first
         .strip_prefix("{\"email\":\"")
@@ -129,7 +130,7 @@ fn is_own_export(beginning: &[u8]) -> bool {
     else {
         return false;
     };
-    rest.split_once("\"}")
+    rest.split_once('"')
         .is_none_or(|(joined_at, _)| is_own_time(joined_at))
 }
 

@@ -15,14 +15,16 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        entry::{from_unix_millis, unix_millis},
+        entry::Fact,
         error::StoreError,
         queue::Request,
+        source::Source,
         store::{CorrectOutcome, JoinOutcome},
     },
     error::{DatabaseFailure, Failure},
+    facts::PendingFact,
     sql,
-    writer::Writer,
+    writer::{NewEntry, Writer, truncate_to_millis},
 };
 
 /// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
@@ -57,6 +59,8 @@ pub(super) struct Batch {
     /// The id of the sign-up to correct, once it was found. An interrupted attempt may have corrected it.
     pub(super) correcting: Option<Uuid>,
     pub(super) corrected: Option<Result<CorrectOutcome, StoreError>>,
+    /// The facts to record.
+    pub(super) facts: Vec<PendingFact>,
 }
 
 /// A sign-up that is not finished.
@@ -66,11 +70,27 @@ struct PendingSignUp {
     key: String,
     email: String,
     joined_at: SystemTime,
+    source: Option<Source>,
+    /// The facts, and the ids that they get.
+    facts: Vec<(Uuid, Fact)>,
     id: Uuid,
     /// The epoch of the first attempt whose result is unknown.
     uncertain_since: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
+}
+
+impl PendingSignUp {
+    fn as_new_entry(&self) -> NewEntry<'_> {
+        NewEntry {
+            key: self.key.as_bytes(),
+            email: &self.email,
+            joined_at: self.joined_at,
+            source: self.source.as_ref().map(Source::as_str),
+            facts: &self.facts,
+            id: self.id,
+        }
+    }
 }
 
 impl Batch {
@@ -81,13 +101,18 @@ impl Batch {
             let entries = match request {
                 Request::Join(entry, _) => std::slice::from_ref(entry),
                 Request::JoinAll(entries, _) => entries,
-                Request::Erase(..) | Request::Correct(..) | Request::Ready(_) => &[],
+                Request::Erase(..)
+                | Request::Correct(..)
+                | Request::Record(..)
+                | Request::Ready(_) => &[],
             };
             sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
                 first: 0,
                 key: entry.email.key(),
                 email: entry.email.as_typed().to_owned(),
                 joined_at: truncate_to_millis(entry.joined_at),
+                source: entry.source.clone(),
+                facts: entry.facts().map(|fact| (Uuid::now_v7(), fact)).collect(),
                 id: Uuid::now_v7(),
                 uncertain_since: None,
                 failures: 0,
@@ -98,6 +123,11 @@ impl Batch {
             sign_up.first = *first_positions.entry(sign_up.key.clone()).or_insert(at);
         }
         let first_positions: Vec<_> = first_positions.into_values().collect();
+        let facts = requests.iter().filter_map(|request| match request {
+            Request::Record(facts, _) => Some(facts),
+            _ => None,
+        });
+        let facts = facts.flatten().map(PendingFact::from).collect();
         Self {
             requests,
             remaining: std::iter::once(0..first_positions.len()).collect(),
@@ -109,6 +139,7 @@ impl Batch {
             has_erased: false,
             correcting: None,
             corrected: None,
+            facts,
         }
     }
 
@@ -158,6 +189,7 @@ impl Batch {
                 return Ok(has_inserted);
             }
         }
+        self.record(writer).await?;
         self.erase(writer).await?;
         self.correct(writer).await?;
         Ok(has_inserted)
@@ -226,11 +258,8 @@ impl Batch {
         let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
         let mut inserted = HashSet::new();
         if !to_join.is_empty() {
-            let keys: Vec<_> = to_join.iter().map(|it| it.key.as_bytes()).collect();
-            let emails: Vec<_> = to_join.iter().map(|it| it.email.as_str()).collect();
-            let times: Vec<_> = to_join.iter().map(|it| it.joined_at).collect();
-            let ids: Vec<_> = to_join.iter().map(|it| it.id).collect();
-            inserted.extend(writer.join(&keys, &emails, &times, &ids).await?);
+            let to_join: Vec<_> = to_join.iter().map(|it| it.as_new_entry()).collect();
+            inserted.extend(writer.join(&to_join).await?);
         }
         let others = sign_ups.iter().filter(|it| !inserted.contains(&it.id));
         let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
@@ -303,6 +332,7 @@ impl Batch {
             .map(|at| self.outcome(at))
             .collect();
         let mut outcomes = outcomes.into_iter();
+        let mut facts = self.facts.into_iter();
         for request in self.requests {
             // Sending fails if the client has gone.
             match request {
@@ -324,17 +354,16 @@ impl Batch {
                 Request::Correct(_, reply) => {
                     let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
                 }
+                Request::Record(requested, reply) => {
+                    let facts = facts.by_ref().take(requested.len());
+                    let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
+                }
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));
                 }
             }
         }
     }
-}
-
-/// Truncates a time to milliseconds, as every store does.
-fn truncate_to_millis(time: SystemTime) -> SystemTime {
-    from_unix_millis(unix_millis(time))
 }
 
 /// Returns a column of all rows.

@@ -1,4 +1,4 @@
-//! Rewrites the table of the entries, so that its files no longer contain erased addresses.
+//! Rewrites the tables with addresses, so that their files no longer contain erased ones.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
     sql,
 };
 
-/// Maximum time that the database takes to rewrite the table.
+/// Maximum time that the database takes to rewrite a table.
 const COMPACT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum number of attempts to lock the table. Reading the list locks it too.
@@ -26,7 +26,7 @@ const ATTEMPTS_MAX: usize = 20;
 /// Pause between two attempts, in which sign-ups continue.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Rewrites the table. Sign-ups wait until it is done. It blocks, so do not call it from a task.
+/// Rewrites the tables. Sign-ups wait until it is done. It blocks, so do not call it from a task.
 ///
 /// # Errors
 /// [`StoreError`], for example if the user of the database does not own the table.
@@ -37,20 +37,37 @@ pub(super) fn compact(
     let (sender, result) = oneshot::channel();
     runtime.spawn(store_task(async move {
         // Sending fails if the caller has gone.
-        let _ = sender.send(compact_table(&connector).await);
+        let _ = sender.send(compact_tables(&connector).await);
     }));
     let compacted = result.blocking_recv().map_err(|_| StoreError::Stopped)?;
     Ok(compacted?)
 }
 
-async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError> {
+async fn compact_tables(connector: &Connector) -> Result<Compaction, CompactError> {
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
     connection.execute(sql::BRIEF_LOCKS).await?;
-    let (bytes_before, old_file) = table_size_and_file(&mut connection).await?;
+    let mut total = Compaction {
+        bytes_before: 0,
+        bytes_after: 0,
+    };
+    for table in sql::ADDRESS_TABLES {
+        let table = connection.qualify(table);
+        let compacted = compact_table(&mut connection, &table).await?;
+        total.bytes_before += compacted.bytes_before;
+        total.bytes_after += compacted.bytes_after;
+    }
+    Ok(total)
+}
+
+async fn compact_table(
+    connection: &mut Connection,
+    table: &str,
+) -> Result<Compaction, CompactError> {
+    let (bytes_before, old_file) = table_size_and_file(connection, table).await?;
     for attempt in 1.. {
         let has_attempts_left = attempt < ATTEMPTS_MAX;
-        match vacuum(&mut connection).await {
+        match vacuum(connection, table).await {
             Err(error) if has_attempts_left && error.is_locked() => {}
             Err(error) => return Err(error),
             Ok(()) => match connection.notices().unremovable_rows() {
@@ -61,7 +78,7 @@ async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError
         }
         sleep(RETRY_INTERVAL).await;
     }
-    let (bytes_after, file) = table_size_and_file(&mut connection).await?;
+    let (bytes_after, file) = table_size_and_file(connection, table).await?;
     if file == old_file {
         return Err(CompactError::NotOwner);
     }
@@ -72,8 +89,8 @@ async fn compact_table(connector: &Connector) -> Result<Compaction, CompactError
 }
 
 /// Rewrites the table. Does nothing, without an error, if the user does not own it.
-async fn vacuum(connection: &mut Connection) -> Result<(), CompactError> {
-    let statement = connection.qualify(sql::COMPACT);
+async fn vacuum(connection: &mut Connection, table: &str) -> Result<(), CompactError> {
+    let statement = sql::compact(table);
     let vacuumed = connection.client().batch_execute(&statement);
     match timeout(COMPACT_TIMEOUT, vacuumed).await {
         Ok(Ok(())) => Ok(()),
@@ -89,8 +106,10 @@ async fn vacuum(connection: &mut Connection) -> Result<(), CompactError> {
 }
 
 /// Returns the size of the table with its indexes, in bytes, and the number of its file.
-async fn table_size_and_file(connection: &mut Connection) -> Result<(u64, i64), CompactError> {
-    let table = connection.qualify(sql::ENTRIES_TABLE);
+async fn table_size_and_file(
+    connection: &mut Connection,
+    table: &str,
+) -> Result<(u64, i64), CompactError> {
     let row = connection.query_opt(sql::TABLE_FILE, &[&table]).await?;
     let row = row.ok_or(Failure::StaleSlot)?;
     let column = |at| {
@@ -111,7 +130,7 @@ enum CompactError {
     )]
     OldTransaction(u64),
     #[error(
-        "the user of the database does not own the table waitlist_entries; compact as its owner"
+        "the user of the database does not own the tables of the waitlist; compact as their owner"
     )]
     NotOwner,
     #[error("the database failed")]

@@ -20,6 +20,7 @@ use super::{
         entry::WaitlistEntry,
         entry_stream::{EntryStream, Selection, flatten_blocks},
         error::StoreError,
+        source::Source,
         store_panic::store_task,
     },
     connection::Connection,
@@ -145,12 +146,14 @@ impl Reader {
             since,
             until,
             addresses,
+            source,
             newest_first,
         } = &self.selection;
         let since = since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH);
         let until = until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH);
         let filter = sql::filter_bytes(addresses);
-        let parameters: [&(dyn ToSql + Sync); 3] = [&since, &until, &filter];
+        let source = source.as_ref().map(Source::as_str);
+        let parameters: [&(dyn ToSql + Sync); 4] = [&since, &until, &filter, &source];
         let total_count = connection.qualify(sql::TOTAL_COUNT);
         let selected_count = connection.qualify(&sql::selected_count(addresses));
         let statement = connection.qualify(&sql::entries(addresses, *newest_first));
@@ -203,8 +206,11 @@ impl Reader {
 }
 
 fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
+    let source: Option<&str> = row.try_get(2)?;
     Ok(WaitlistEntry {
         email: Email::from_stored(row.try_get(0)?),
         joined_at: row.try_get(1)?,
+        source: source.map(Source::from_stored),
+        confirmed_at: row.try_get(3)?,
     })
 }

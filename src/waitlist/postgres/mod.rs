@@ -5,7 +5,8 @@
 //! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
 //! - `sql`, `schema`: the statements, and the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
-//! - `committer`, `batch`, `changes`, `writer`: commit sign-ups, erasures and corrections in batches.
+//! - `committer`, `batch`, `changes`, `facts`, `writer`: commit sign-ups, erasures, corrections and facts in
+//!   batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
 //! - `recount`: corrects the count.
@@ -20,6 +21,7 @@ mod connection;
 mod connector;
 mod entries;
 mod error;
+mod facts;
 mod hosts;
 mod notices;
 mod open;
@@ -40,10 +42,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     email::Email,
-    entry::WaitlistEntry,
+    entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{Correction, Erasure, Queue, REPLY_TIMEOUT},
+    queue::{AddressSearch, Correction, NewFact, Queue, REPLY_TIMEOUT},
     store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::store_task,
 };
@@ -187,13 +189,18 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.fail_fast_in_outage(|queue| queue.erase(Erasure::without_search(emails)))
+        self.fail_fast_in_outage(|queue| queue.erase(AddressSearch::not_searched(emails)))
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        let old = Erasure::without_search(std::slice::from_ref(old));
+        let old = AddressSearch::not_searched(std::slice::from_ref(old));
         let new = new.clone();
         self.fail_fast_in_outage(|queue| queue.correct(Correction { old, new }))
+    }
+
+    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        let facts = NewFact::not_searched(facts);
+        self.fail_fast_in_outage(|queue| queue.record(facts))
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {

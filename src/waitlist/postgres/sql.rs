@@ -80,7 +80,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 2] = [
+pub(super) const MIGRATIONS: [&[&str]; 3] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -109,6 +109,22 @@ pub(super) const MIGRATIONS: [&[&str]; 2] = [
     ],
     &[
         "ALTER TABLE {schema}.waitlist_count ADD COLUMN IF NOT EXISTS epoch bigint NOT NULL DEFAULT 0",
+    ],
+    &[
+        // source: where the person came from, or NULL.
+        "ALTER TABLE {schema}.waitlist_entries ADD COLUMN IF NOT EXISTS source text",
+        // What became known about an entry after the sign-up. Rows are added, and never updated.
+        // id: the id of the fact, a UUID of version 7. Of the facts of a kind, the one with the highest id counts.
+        // kind: `confirmed`.
+        // at: when it happened.
+        // The foreign key removes the facts with their entry, also when an instance of an older version erases it.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_facts (
+            key bytea NOT NULL REFERENCES {schema}.waitlist_entries (key) ON DELETE CASCADE ON UPDATE CASCADE,
+            id uuid NOT NULL,
+            kind text NOT NULL,
+            at timestamptz NOT NULL,
+            PRIMARY KEY (key, id)
+        )",
     ],
 ];
 
@@ -139,26 +155,72 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
 /// Returns the number of rows of the count.
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
 
+/// Returns [`JOIN`] with another part.
+macro_rules! join_statement {
+    ($part:literal) => {
+        concat!(
+            "WITH fresh AS (
+                INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source)
+                SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $7::text[])
+                ON CONFLICT (key) DO NOTHING
+                RETURNING key, id
+            ), ",
+            $part,
+            "counted AS (
+                UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
+                WHERE slot = $5 AND epoch = $6
+                RETURNING entries
+            )
+            SELECT
+                (SELECT entries FROM counted),
+                ARRAY(SELECT id FROM fresh),
+                1 / (SELECT count(*) FROM counted)"
+        )
+    };
+}
+
 /// Adds entries and counts them in slot $5, with epoch $6. Existing keys are left unchanged.
 ///
 /// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
 /// saw is durable, at the standby too. Only then may the server reply "already listed". If the row is missing or has
 /// another epoch, the statement divides by zero (22012), which rolls it back.
-pub(super) const JOIN: &str = "
-    WITH fresh AS (
-        INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id)
-        SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[])
-        ON CONFLICT (key) DO NOTHING
+pub(super) const JOIN: &str = join_statement!("");
+
+/// Like [`JOIN`], and records facts about the new entries: $8 are the ids of the entries, $9 those of the facts, $10 their
+/// kinds and $11 their times.
+pub(super) const JOIN_WITH_FACTS: &str = join_statement!(
+    "recorded AS (
+        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
+        SELECT fresh.key, fact.id, fact.kind, fact.at
+        FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[])
+            AS fact (entry, id, kind, at)
+        JOIN fresh ON fresh.id = fact.entry
+    ),"
+);
+
+/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Late or twice: it does
+/// nothing if the sign-up was erased, because the epoch of slot $6 is no longer $7, or if the fact is recorded already.
+/// Like [`JOIN`], it updates the slot, and divides by zero if it has another epoch.
+pub(super) const RECORD: &str = "
+    WITH recorded AS (
+        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
+        SELECT entry.key, fact.id, fact.kind, fact.at
+        FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[])
+            AS fact (key, entry, id, kind, at)
+        JOIN {schema}.waitlist_entries AS entry ON entry.key = fact.key AND entry.id = fact.entry
+        ON CONFLICT (key, id) DO NOTHING
         RETURNING id
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-        WHERE slot = $5 AND epoch = $6
+        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $6 AND epoch = $7
         RETURNING entries
     )
     SELECT
         (SELECT entries FROM counted),
-        ARRAY(SELECT id FROM fresh),
+        ARRAY(SELECT id FROM recorded),
         1 / (SELECT count(*) FROM counted)";
+
+/// The kind of the fact that an address was confirmed.
+pub(super) const CONFIRMED: &str = "confirmed";
 
 /// Returns which of these addresses are listed, with the id of their sign-up.
 pub(super) const FIND_LISTED: &str =
@@ -206,15 +268,19 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Rewrites the table, without the rows that were erased or updated. The table is locked until it is done.
-pub(super) const COMPACT: &str = "VACUUM (FULL, VERBOSE) {schema}.waitlist_entries";
+/// Returns a statement that rewrites a table, without the rows that were erased or updated. The table is locked until it
+/// is done.
+pub(super) fn compact(table: &str) -> String {
+    format!("VACUUM (FULL, VERBOSE) {table}")
+}
 
 /// Returns the size of the table with name $1 and its indexes, in bytes, and the number of its file.
 pub(super) const TABLE_FILE: &str = "
     SELECT pg_total_relation_size(to_regclass($1)), pg_relation_filenode(to_regclass($1))::bigint";
 
-/// The name of the table, for [`TABLE_FILE`].
-pub(super) const ENTRIES_TABLE: &str = "{schema}.waitlist_entries";
+/// The tables that contain addresses.
+pub(super) const ADDRESS_TABLES: [&str; 2] =
+    ["{schema}.waitlist_entries", "{schema}.waitlist_facts"];
 
 /// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
@@ -222,12 +288,6 @@ pub(super) const ENTRIES_TABLE: &str = "{schema}.waitlist_entries";
 pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
-
-/// Returns a statement that counts the selected entries, see [`entries`].
-pub(super) fn selected_count(filter: &AddressFilter) -> String {
-    let selected = selected(filter);
-    format!("SELECT count(*) FROM {selected}")
-}
 
 /// Reads all slots of the count.
 pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
@@ -274,22 +334,42 @@ pub(super) const CORRECT_COUNT: &str = "
 pub(super) const TOTAL_COUNT: &str =
     "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
 
-/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3.
-pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
-    let selected = selected(filter);
-    let order = if newest_first { "DESC" } else { "ASC" };
-    format!("SELECT email, joined_at FROM {selected} ORDER BY joined_at {order}, id {order}")
+/// Returns a statement that counts the selected entries, see [`entries`].
+pub(super) fn selected_count(filter: &AddressFilter) -> String {
+    let condition = condition(filter);
+    format!("SELECT count(*) FROM {{schema}}.waitlist_entries AS entry WHERE {condition}")
 }
 
-fn selected(filter: &AddressFilter) -> String {
+/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3, and
+/// with source $4 unless it is NULL. The last column is the time of the confirmation, or NULL.
+pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
+    let condition = condition(filter);
+    let order = if newest_first { "DESC" } else { "ASC" };
+    format!(
+        "SELECT entry.email, entry.joined_at, entry.source, confirmation.at
+        FROM {{schema}}.waitlist_entries AS entry
+        LEFT JOIN (
+            SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
+            WHERE kind = '{CONFIRMED}'
+            ORDER BY key, id DESC
+        ) AS confirmation ON confirmation.key = entry.key
+        WHERE {condition}
+        ORDER BY entry.joined_at {order}, entry.id {order}"
+    )
+}
+
+fn condition(filter: &AddressFilter) -> String {
     let matches = match filter {
         AddressFilter::Any => "octet_length($3::bytea) = 0",
-        AddressFilter::Address(_) => "key = $3::bytea",
+        AddressFilter::Address(_) => "entry.key = $3::bytea",
         AddressFilter::Domain(_) => {
-            "substring(key FROM octet_length(key) - octet_length($3::bytea) + 1) = $3::bytea"
+            "substring(entry.key FROM octet_length(entry.key) - octet_length($3::bytea) + 1) = $3::bytea"
         }
     };
-    format!("{{schema}}.waitlist_entries WHERE joined_at >= $1 AND joined_at < $2 AND {matches}")
+    format!(
+        "entry.joined_at >= $1 AND entry.joined_at < $2 AND {matches}
+        AND ($4::text IS NULL OR entry.source = $4::text)"
+    )
 }
 
 /// Returns the bytes for $3 of [`entries`]: the key, or its end.

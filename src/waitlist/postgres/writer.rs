@@ -6,6 +6,7 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
+    super::entry::{Fact, from_unix_millis, unix_millis},
     connection::Connection,
     connector::Connector,
     error::{Failure, FailureKind},
@@ -21,6 +22,37 @@ pub(super) struct Writer {
     epoch: i64,
     /// Whether the row of the slot exists.
     has_slot: bool,
+}
+
+/// A sign-up to insert.
+pub(super) struct NewEntry<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) email: &'a str,
+    pub(super) joined_at: SystemTime,
+    pub(super) source: Option<&'a str>,
+    /// The facts, with their ids.
+    pub(super) facts: &'a [(Uuid, Fact)],
+    pub(super) id: Uuid,
+}
+
+/// A fact with its id, and the key and id of its sign-up.
+pub(super) struct IdentifiedFact<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) entry: Uuid,
+    pub(super) id: Uuid,
+    pub(super) fact: Fact,
+}
+
+/// Returns a fact as it is stored.
+fn kind_and_time(fact: Fact) -> (&'static str, SystemTime) {
+    match fact {
+        Fact::ConfirmedAt(time) => (sql::CONFIRMED, truncate_to_millis(time)),
+    }
+}
+
+/// Truncates a time to milliseconds, as every store does.
+pub(super) fn truncate_to_millis(time: SystemTime) -> SystemTime {
+    from_unix_millis(unix_millis(time))
 }
 
 impl Writer {
@@ -70,16 +102,55 @@ impl Writer {
     /// # Errors
     /// [`Failure::StaleSlot`] if an entry was erased since the last statement, or if the slot is missing. After an
     /// erasure, the writer has the new epoch.
-    pub(super) async fn join(
+    pub(super) async fn join(&mut self, entries: &[NewEntry<'_>]) -> Result<Vec<Uuid>, Failure> {
+        let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
+        let emails: Vec<_> = entries.iter().map(|entry| entry.email).collect();
+        let times: Vec<_> = entries.iter().map(|entry| entry.joined_at).collect();
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+        let sources: Vec<_> = entries.iter().map(|entry| entry.source).collect();
+        let (slot, epoch) = (self.slot, self.epoch);
+        let params: [&(dyn ToSql + Sync); 7] =
+            [&keys, &emails, &times, &ids, &slot, &epoch, &sources];
+        let facts = entries.iter().flat_map(|entry| {
+            let facts = entry.facts.iter();
+            facts.map(|(id, fact)| (entry.id, *id, kind_and_time(*fact)))
+        });
+        let facts: Vec<_> = facts.collect();
+        if facts.is_empty() {
+            return self.change_in_epoch(sql::JOIN, &params).await;
+        }
+        let entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
+        let ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
+        let (kinds, times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
+        let facts: [&(dyn ToSql + Sync); 4] = [&entries, &ids, &kinds, &times];
+        let params = [&params[..], &facts[..]].concat();
+        self.change_in_epoch(sql::JOIN_WITH_FACTS, &params).await
+    }
+
+    /// Records facts about sign-ups. Those that were erased are left out.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    pub(super) async fn record(&mut self, facts: &[IdentifiedFact<'_>]) -> Result<(), Failure> {
+        let keys: Vec<_> = facts.iter().map(|fact| fact.key).collect();
+        let entries: Vec<_> = facts.iter().map(|fact| fact.entry).collect();
+        let ids: Vec<_> = facts.iter().map(|fact| fact.id).collect();
+        let (kinds, times): (Vec<_>, Vec<_>) =
+            facts.iter().map(|fact| kind_and_time(fact.fact)).unzip();
+        let (slot, epoch) = (self.slot, self.epoch);
+        let params: [&(dyn ToSql + Sync); 7] =
+            [&keys, &entries, &ids, &kinds, &times, &slot, &epoch];
+        self.change_in_epoch(sql::RECORD, &params).await.map(drop)
+    }
+
+    /// Runs a statement that takes effect only in the current epoch. Returns the ids of the rows that it adds.
+    async fn change_in_epoch(
         &mut self,
-        keys: &[&[u8]],
-        emails: &[&str],
-        times: &[SystemTime],
-        ids: &[Uuid],
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Uuid>, Failure> {
         let (slot, epoch) = (self.slot, self.epoch);
-        let params: [&(dyn ToSql + Sync); 6] = [&keys, &emails, &times, &ids, &slot, &epoch];
-        let row = match self.connection.query_opt(sql::JOIN, &params).await {
+        let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
                 self.refresh_slot().await?;
                 // If the slot is unchanged, a trigger divided by zero.
@@ -90,7 +161,7 @@ impl Writer {
                     Failure::StaleSlot
                 });
             }
-            joined => joined?.ok_or(Failure::StaleSlot)?,
+            changed => changed?.ok_or(Failure::StaleSlot)?,
         };
         self.state.set_slot(slot, get(&row, 0)?);
         get(&row, 1)

@@ -14,22 +14,23 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     super::{
-        entry::WaitlistEntry,
+        entry::{Fact, WaitlistEntry},
         exit::{EXIT_FAILURE, print_and_exit},
         queue::{ReplySender, Request, take_batch},
         store::{CorrectOutcome, JoinOutcome},
     },
     compaction::CompactedCopySlot,
+    contents::Counts,
     error::describe,
     file_guard::FileGuard,
     high_water_mark::Progress,
     key_set::KeySet,
-    record::{Record, StoredEntry},
+    record::{FACT_BYTES, Record, RecordItem, StoredEntry, StoredFact},
 };
 
 /// Maximum number of entries that share a sync.
 ///
-/// With the longest addresses, this many entries are 33 KiB. Together with what sled rewrites for them, they are less
+/// With the longest addresses and sources, and a fact for each, this many entries are 44 KiB. Together with what sled rewrites for them, they are less
 /// than a segment of its log (512 KiB). At most one segment may begin between two syncs: after a power cut with
 /// several unsynced segments, `open()` hung forever.
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
@@ -42,6 +43,7 @@ pub(super) struct Committer {
     pub(super) keys: KeySet,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
+    pub(super) counts: Counts,
     pub(super) published: Published,
     /// Where a compacted copy of the store waits to be used.
     pub(super) compacted_copy: CompactedCopySlot,
@@ -59,9 +61,9 @@ pub(super) struct Published {
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
     pub(super) records: ::sled::Tree,
-    /// The number after the last durable entry.
+    /// The number after the last durable item.
     pub(super) end: u64,
-    pub(super) count: u64,
+    pub(super) counts: Counts,
 }
 
 impl Committer {
@@ -81,8 +83,8 @@ impl Committer {
     fn commit(&mut self, requests: &mut Vec<Request>) {
         self.files.exit_if_overwritten();
         self.swap_in_compacted_copy();
-        let before = self.tail.end();
-        let (mut erased, mut has_corrected) = (0, false);
+        let (end_before, erased_before) = (self.tail.end(), self.counts.erased());
+        let mut has_corrected = false;
         let mut replies = Vec::new();
         for request in take_batch(requests, BATCH_MAX_ENTRIES) {
             replies.push(match request {
@@ -92,7 +94,7 @@ impl Committer {
                     PendingReply::JoinAll(joined, reply)
                 }
                 Request::Erase(erasure, reply) => {
-                    erased += self.erase(&erasure);
+                    self.erase(&erasure);
                     let was_listed = erasure.keys.iter().map(|key| self.keys.remove(key));
                     PendingReply::Erase(was_listed.collect(), reply)
                 }
@@ -101,33 +103,28 @@ impl Committer {
                     has_corrected |= outcome == CorrectOutcome::Corrected;
                     PendingReply::Correct(outcome, reply)
                 }
+                Request::Record(facts, reply) => PendingReply::Record(self.record(&facts), reply),
                 Request::Ready(reply) => PendingReply::Ready(reply),
             });
         }
-        let joined = self.tail.end() - before;
+        let has_erased = self.counts.erased() > erased_before;
         // Without changes there is nothing to sync, because earlier batches are durable.
-        let has_changes = joined + erased > 0 || has_corrected;
+        let has_changes = self.tail.end() > end_before || has_erased || has_corrected;
         if has_changes {
             self.write_tail();
             self.sync();
         }
         self.files.exit_if_missing();
         if has_changes {
-            let end = self.tail.end();
-            let count = *self.published.count.borrow() + joined - erased;
-            let progress = Progress {
-                end,
-                erased: end - count,
-            };
-            or_exit(self.files.high_water_mark.write(progress));
-            if erased > 0 {
+            or_exit(self.files.high_water_mark.write(self.progress()));
+            if has_erased {
                 or_exit(self.files.high_water_mark.sync());
             }
             let snapshot = self.published.snapshot.lock();
             let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
-            (snapshot.end, snapshot.count) = (end, count);
+            (snapshot.end, snapshot.counts) = (self.tail.end(), self.counts);
             drop(snapshot);
-            self.published.count.send_replace(count);
+            self.published.count.send_replace(self.counts.entries);
         }
         replies.into_iter().for_each(PendingReply::send);
     }
@@ -138,26 +135,50 @@ impl Committer {
         self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds an entry to the last record, unless its address is on the list.
+    /// Returns the progress for the high-water mark.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            end: self.tail.end(),
+            erased: self.counts.erased(),
+        }
+    }
+
+    /// Adds an entry and its facts to the last record, unless its address is on the list. All of them are in one record,
+    /// so that a crash leaves all of them or none.
     fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         if !self.keys.insert(&entry.email.key()) {
             return JoinOutcome::AlreadyListed;
         }
-        self.add(StoredEntry::from(entry));
+        let item = RecordItem::Entry(StoredEntry::from(entry));
+        self.make_room(item.len() + entry.facts().count() * FACT_BYTES);
+        let number = self.tail.end();
+        self.tail.push(item);
+        for fact in entry.facts() {
+            self.add_fact(number, fact);
+        }
+        self.counts.entries += 1;
         JoinOutcome::New
     }
 
-    /// Adds an entry to the last record, or begins a new one.
-    fn add(&mut self, entry: StoredEntry<'_>) {
-        if !self.tail.has_room(entry) {
+    pub(super) fn add_fact(&mut self, entry: u64, fact: Fact) {
+        self.make_room(FACT_BYTES);
+        let fact = StoredFact { entry, fact };
+        self.tail.push(RecordItem::Fact(fact));
+    }
+
+    /// Begins a new record if this number of bytes does not fit into the last one.
+    fn make_room(&mut self, bytes: usize) {
+        if !self.tail.has_room(bytes) {
             self.write_tail();
             self.tail = Record::starting_at(self.tail.end());
         }
-        self.tail.push(Some(entry));
     }
 
     pub(super) fn write_tail(&self) {
-        or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
+        // A record without items would be taken for damage.
+        if self.tail.end() > self.tail.first() {
+            or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
+        }
     }
 }
 
@@ -184,6 +205,7 @@ enum PendingReply {
     JoinAll(Vec<JoinOutcome>, ReplySender<Vec<JoinOutcome>>),
     Erase(Vec<bool>, ReplySender<Vec<bool>>),
     Correct(CorrectOutcome, ReplySender<CorrectOutcome>),
+    Record(Vec<bool>, ReplySender<Vec<bool>>),
     Ready(ReplySender<()>),
 }
 
@@ -195,6 +217,7 @@ impl PendingReply {
             Self::JoinAll(joined, reply) => drop(reply.send(Ok(joined))),
             Self::Erase(erased, reply) => drop(reply.send(Ok(erased))),
             Self::Correct(outcome, reply) => drop(reply.send(Ok(outcome))),
+            Self::Record(recorded, reply) => drop(reply.send(Ok(recorded))),
             Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }

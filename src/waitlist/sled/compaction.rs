@@ -112,23 +112,7 @@ pub(super) fn copy(
     snapshot: &Snapshot,
     report_copied: &mut (dyn FnMut(u64) + Send),
 ) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
-    if !fs::symlink_metadata(store)?.is_dir() {
-        return Err(io::Error::other(format!(
-            "{} is a link, and only a directory can be replaced; put the directory in its place",
-            store.display()
-        ))
-        .into());
-    }
-    check_room(store)?;
-    remove_leftovers(store)?;
-    let directory = copy_dir(store);
-    create_private_dir(&directory).map_err(|error| {
-        let text = format!(
-            "cannot create {}: {error}; move it away",
-            directory.display()
-        );
-        io::Error::new(error.kind(), text)
-    })?;
+    let directory = create_copy_dir(store)?;
     let (database, records) = catch_panic(|| {
         HighWaterMark::create(&directory)?;
         database::create(&directory)?;
@@ -156,6 +140,30 @@ pub(super) fn copy(
         result,
     };
     Ok((copy, receiver))
+}
+
+/// Creates the directory for a copy of a store. A copy that was interrupted is removed first.
+///
+/// # Errors
+/// If the store is a link, or the disk has no room.
+pub(super) fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
+    if !fs::symlink_metadata(store)?.is_dir() {
+        return Err(io::Error::other(format!(
+            "{} is a link, and only a directory can be replaced; put the directory in its place",
+            store.display()
+        )));
+    }
+    check_room(store)?;
+    remove_leftovers(store)?;
+    let directory = copy_dir(store);
+    create_private_dir(&directory).map_err(|error| {
+        let text = format!(
+            "cannot create {}: {error}; move it away",
+            directory.display()
+        );
+        io::Error::new(error.kind(), text)
+    })?;
+    Ok(directory)
 }
 
 /// Fails if the disk has no room for a copy of the store.
@@ -218,23 +226,15 @@ impl Committer {
                 records.insert(key, bytes)?;
             }
         }
-        let end = self.tail.end();
         let high_water_mark = HighWaterMark::open(&directory)?;
-        high_water_mark.write(Progress {
-            end,
-            erased: end - *self.published.count.borrow(),
-        })?;
+        high_water_mark.write(self.progress())?;
         database.flush()?;
         sync_tree(&directory)?;
         let log = File::open(directory.join(LOG_FILE))?;
         let log_state = FileState::from_file(&log)?;
         let log_path = self.files.log_path.clone();
         let store = log_path.parent().unwrap_or(&log_path).to_owned();
-        renameat_with(CWD, &directory, CWD, &store, RenameFlags::EXCHANGE)
-            .map_err(|error| exchange_error(error, &store))?;
-        // Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which
-        // would not have it.
-        or_exit(File::open(store.parent().unwrap_or(&store)).and_then(|data| data.sync_all()));
+        exchange_directories(&store)?;
 
         // sled keeps the log open, and uses a path only for files that a list never has (see `scratch_copy`).
         self.files = FileGuard {
@@ -250,6 +250,17 @@ impl Committer {
         snapshot.records = self.records.clone();
         Ok(is_clean)
     }
+}
+
+/// Exchanges a store and its copy, which must be synced.
+///
+/// Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which would not
+/// have it. So the process ends if the exchange cannot be synced.
+pub(super) fn exchange_directories(store: &Path) -> io::Result<()> {
+    renameat_with(CWD, copy_dir(store), CWD, store, RenameFlags::EXCHANGE)
+        .map_err(|error| exchange_error(error, store))?;
+    or_exit(File::open(store.parent().unwrap_or(store)).and_then(|data| data.sync_all()));
+    Ok(())
 }
 
 /// Describes why two directories could not be exchanged.

@@ -1,11 +1,10 @@
 //! Reads a list from end to end when it is opened.
 
 use super::{
-    super::entry::WaitlistEntry,
     error::{UnusableReason, describe},
     high_water_mark::Progress,
     key_set::KeySet,
-    record::{self, Record},
+    record::{Record, RecordItem},
 };
 
 /// The contents of a list.
@@ -14,7 +13,25 @@ pub(super) struct Contents {
     pub(super) keys: KeySet,
     /// The last record.
     pub(super) tail: Record,
-    pub(super) count: u64,
+    pub(super) counts: Counts,
+}
+
+/// Parses a record of a format: returns the number of its first item, and its items, or `None` if it is damaged.
+pub(super) type ParseRecord = for<'a> fn(&[u8], &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)>;
+
+/// How many items of each kind the records have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) entries: u64,
+    pub(super) erased_entries: u64,
+    pub(super) erased_facts: u64,
+}
+
+impl Counts {
+    /// Returns the number of erased items.
+    pub(super) fn erased(&self) -> u64 {
+        self.erased_entries + self.erased_facts
+    }
 }
 
 impl Contents {
@@ -22,28 +39,28 @@ impl Contents {
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.
-    pub(super) fn read(records: &::sled::Tree, minimum: Progress) -> Result<Self, UnusableReason> {
+    pub(super) fn read(
+        records: &::sled::Tree,
+        minimum: Progress,
+        parse: ParseRecord,
+    ) -> Result<Self, UnusableReason> {
         let mut contents = Self {
             keys: KeySet::default(),
             tail: Record::starting_at(0),
-            count: 0,
+            counts: Counts::default(),
         };
         for found in records {
             let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
             let next = contents.tail.end();
-            let (first, items) =
-                record::parse(&key, &bytes).ok_or(UnusableReason::DamagedEntries(next))?;
+            let (first, items) = parse(&key, &bytes).ok_or(UnusableReason::DamagedEntries(next))?;
             if first != next {
                 return Err(UnusableReason::MissingEntries {
                     from: next,
                     to: first,
                 });
             }
-            for entry in items.iter().copied().flatten() {
-                contents
-                    .keys
-                    .insert(&WaitlistEntry::from(entry).email.key());
-                contents.count += 1;
+            for item in &items {
+                contents.add(item);
             }
             contents.tail = Record::from_items(first, &items);
         }
@@ -62,10 +79,21 @@ impl Contents {
 
     /// Returns the progress to write to the high-water mark.
     pub(super) fn progress(&self) -> Progress {
-        let end = self.tail.end();
         Progress {
-            end,
-            erased: end - self.count,
+            end: self.tail.end(),
+            erased: self.counts.erased(),
+        }
+    }
+
+    fn add(&mut self, item: &RecordItem<'_>) {
+        match item {
+            RecordItem::Entry(entry) => {
+                self.keys.insert(&entry.address_key());
+                self.counts.entries += 1;
+            }
+            RecordItem::Fact(_) => {}
+            RecordItem::ErasedEntry => self.counts.erased_entries += 1,
+            RecordItem::ErasedFact => self.counts.erased_facts += 1,
         }
     }
 }

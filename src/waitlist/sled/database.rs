@@ -5,6 +5,7 @@ use std::{fs, io, path::Path, thread::sleep, time::Instant};
 use super::{
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
+    migration::OLD_FORMAT_VERSION,
     record::FORMAT_VERSION,
 };
 
@@ -25,8 +26,26 @@ pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
     Ok(())
 }
 
+/// The formats that can be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Format {
+    Current,
+    /// [`OLD_FORMAT_VERSION`].
+    Old,
+}
+
 /// Opens a database, and its tree with the records. sled writes to the directory when it opens it.
 pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenFailure> {
+    match open_any_format(directory)? {
+        (database, records, Format::Current) => Ok((database, records)),
+        (_, _, Format::Old) => Err(UnusableReason::Format(Some(OLD_FORMAT_VERSION)).into()),
+    }
+}
+
+/// Like [`open`], but also opens a database of the old format.
+pub(super) fn open_any_format(
+    directory: &Path,
+) -> Result<(::sled::Db, ::sled::Tree, Format), OpenFailure> {
     remove_half_written_snapshots(directory)?;
     let started = Instant::now();
     let database = loop {
@@ -40,16 +59,18 @@ pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenF
             opened => break opened?,
         }
     };
-    let format = match database.get(FORMAT_KEY)? {
-        Some(format) if *format == FORMAT_VERSION.to_be_bytes() => {
-            let records = database.open_tree(RECORDS_TREE)?;
-            return Ok((database, records));
-        }
-        Some(format) => format.as_ref().try_into().map(u64::from_be_bytes).ok(),
+    let version = match database.get(FORMAT_KEY)? {
+        Some(version) => version.as_ref().try_into().map(u64::from_be_bytes).ok(),
         None if database.contains_key("\0format")? => Some(1),
         None => return Err(UnusableReason::NotAWaitlist.into()),
     };
-    Err(UnusableReason::Format(format).into())
+    let format = match version {
+        Some(FORMAT_VERSION) => Format::Current,
+        Some(OLD_FORMAT_VERSION) => Format::Old,
+        unknown => return Err(UnusableReason::Format(unknown).into()),
+    };
+    let records = database.open_tree(RECORDS_TREE)?;
+    Ok((database, records, format))
 }
 
 /// Returns the settings of sled.

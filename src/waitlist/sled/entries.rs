@@ -2,11 +2,13 @@
 
 use super::{
     super::{
-        entry::{WaitlistEntry, unix_millis},
+        email::Email,
+        entry::{Fact, WaitlistEntry, unix_millis},
         entry_stream::{AddressFilter, Selection, flatten_blocks},
         error::StoreError,
+        source::Source,
     },
-    record::{self, RecordItem, StoredEntry},
+    record::{self, RecordItem, StoredEntry, StoredFact},
 };
 
 /// Number of entries in the first block. It is small, so that the first entries arrive at once.
@@ -28,62 +30,114 @@ pub(super) fn entries(
     end: u64,
     selection: Selection,
 ) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
-    let mut numbers = sorted_numbers(&tree, end, &selection)?;
-    let count = numbers.len() as u64;
-    let mut size = FIRST_BLOCK_ENTRIES;
-    let blocks = std::iter::from_fn(move || {
-        let block: Vec<u64> = numbers.by_ref().take(size).collect();
-        size = BLOCK_MAX_ENTRIES.min(size * 2);
-        (!block.is_empty()).then(|| read(&tree, &block))
-    });
-    Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))
-}
-
-/// Returns the numbers of the selected entries, in the order of the selection.
-fn sorted_numbers(
-    tree: &::sled::Tree,
-    end: u64,
-    selection: &Selection,
-) -> Result<impl ExactSizeIterator<Item = u64> + use<>, StoreError> {
-    let since = selection.since.map_or(0, unix_millis);
-    let until = selection.until.map(unix_millis);
-    let mut order = Vec::new();
-    let mut next = 0;
-    for found in tree.range(..record::key(end)) {
-        let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
-        let (first, items) = parse(&key, &bytes)?;
-        // The numbers have no gaps, because an erased entry keeps its place.
-        if first > next {
-            return Err(StoreError::Unreadable);
-        }
-        // If a correction has just divided a record, the second part was already read.
-        let already_read = (next - first) as usize;
-        next = next.max(first + items.len() as u64);
-        for (number, item) in (first..end).zip(items).skip(already_read) {
-            let is_selected = |entry: &StoredEntry<'_>| {
-                let time = entry.joined_at_millis;
-                since <= time
-                    && until.is_none_or(|until| time < until)
-                    // Without a filter, no address is copied.
-                    && (selection.addresses == AddressFilter::Any
-                        || selection.addresses.matches(&WaitlistEntry::from(*entry).email))
-            };
-            let selected = item.filter(is_selected);
-            order.extend(selected.map(|entry| (entry.joined_at_millis, number)));
-        }
-    }
-    if next < end {
-        return Err(StoreError::Unreadable);
-    }
+    let Index { mut order, facts } = Index::read(&tree, end, &selection)?;
     order.sort_unstable();
     if selection.newest_first {
         order.reverse();
     }
-    Ok(order.into_iter().map(|(_, number)| number))
+    let count = order.len() as u64;
+    let mut numbers = order.into_iter().map(|(_, number)| number);
+    let mut size = FIRST_BLOCK_ENTRIES;
+    let blocks = std::iter::from_fn(move || {
+        let block: Vec<u64> = numbers.by_ref().take(size).collect();
+        size = BLOCK_MAX_ENTRIES.min(size * 2);
+        (!block.is_empty()).then(|| read(&tree, &block, &facts))
+    });
+    Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))
 }
 
-/// Reads the entries with these numbers, in this order. An erased entry is `None`.
-fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
+/// What a list has, without its addresses.
+struct Index {
+    /// The times and numbers of the selected entries.
+    order: Vec<(u64, u64)>,
+    facts: Facts,
+}
+
+impl Index {
+    fn read(tree: &::sled::Tree, end: u64, selection: &Selection) -> Result<Self, StoreError> {
+        let filter = EntryFilter::from(selection);
+        let (mut order, mut facts) = (Vec::new(), Facts::default());
+        let mut next = 0;
+        for found in tree.range(..record::key(end)) {
+            let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
+            let (first, items) = parse(&key, &bytes)?;
+            // The numbers have no gaps, because an erased item keeps its place.
+            if first > next {
+                return Err(StoreError::Unreadable);
+            }
+            // If a correction has just divided a record, the second part was already read.
+            let already_read = (next - first) as usize;
+            next = next.max(first + items.len() as u64);
+            for (number, item) in (first..end).zip(items).skip(already_read) {
+                match item {
+                    RecordItem::Entry(entry) if filter.selects(&entry) => {
+                        order.push((entry.joined_at_millis, number));
+                    }
+                    RecordItem::Fact(fact) => facts.0.push(fact),
+                    _ => {}
+                }
+            }
+        }
+        if next < end {
+            return Err(StoreError::Unreadable);
+        }
+        // Facts about the same entry keep their order.
+        facts.0.sort_by_key(|fact| fact.entry);
+        Ok(Self { order, facts })
+    }
+}
+
+/// The facts of a list, sorted by the numbers of their entries.
+#[derive(Default)]
+struct Facts(Vec<StoredFact>);
+
+impl Facts {
+    fn about(&self, entry: u64) -> impl Iterator<Item = Fact> {
+        let start = self.0.partition_point(|fact| fact.entry < entry);
+        let facts = self.0[start..].iter();
+        facts
+            .take_while(move |fact| fact.entry == entry)
+            .map(|fact| fact.fact)
+    }
+}
+
+/// A selection, as stored entries are compared with it.
+struct EntryFilter<'a> {
+    since: u64,
+    until: Option<u64>,
+    addresses: &'a AddressFilter,
+    source: Option<&'a str>,
+}
+
+impl<'a> From<&'a Selection> for EntryFilter<'a> {
+    fn from(selection: &'a Selection) -> Self {
+        Self {
+            since: selection.since.map_or(0, unix_millis),
+            until: selection.until.map(unix_millis),
+            addresses: &selection.addresses,
+            source: selection.source.as_ref().map(Source::as_str),
+        }
+    }
+}
+
+impl EntryFilter<'_> {
+    fn selects(&self, entry: &StoredEntry<'_>) -> bool {
+        let time = entry.joined_at_millis;
+        self.since <= time
+            && self.until.is_none_or(|until| time < until)
+            && self.source.is_none_or(|source| source == entry.source)
+            // Without a filter, no address is copied.
+            && (*self.addresses == AddressFilter::Any
+                || self.addresses.matches(&Email::from_stored(entry.address)))
+    }
+}
+
+/// Reads the entries with these numbers, in this order, with the facts about them. An erased entry is `None`.
+fn read(
+    tree: &::sled::Tree,
+    numbers: &[u64],
+    facts: &Facts,
+) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
     let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
     stored.sort_unstable();
     let mut entries = vec![None; numbers.len()];
@@ -98,7 +152,11 @@ fn read(tree: &::sled::Tree, numbers: &[u64]) -> Result<Vec<Option<WaitlistEntry
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
             let item: RecordItem<'_> = items[(number - first) as usize];
-            entries[at] = item.map(WaitlistEntry::from);
+            entries[at] = item.entry().map(|stored| {
+                let mut entry = WaitlistEntry::from(stored);
+                facts.about(number).for_each(|fact| entry.apply(fact));
+                entry
+            });
         }
     }
     Ok(entries)

@@ -1,6 +1,6 @@
 //! The high-water mark: a file beside the log with the progress of the list. It reveals a log that lost its end.
 //!
-//! When sled finds damage, it silently returns to the last state before it. The mark records how many entries were
+//! When sled finds damage, it silently returns to the last state before it. The mark records how many items were
 //! numbered and how many were erased. It is written after each batch is durable, so it is never ahead of the list.
 //! After the process ends it is exact. It is not synced with each batch, so after a power cut it may be behind by what
 //! the kernel had not written yet (half a minute).
@@ -23,9 +23,9 @@ const NUMBER_BYTES: usize = 16;
 /// The numbers of the mark. They only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Progress {
-    /// The number after the last entry.
+    /// The number after the last item.
     pub(super) end: u64,
-    /// The number of erased entries.
+    /// The number of erased items.
     pub(super) erased: u64,
 }
 

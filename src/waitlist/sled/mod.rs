@@ -6,6 +6,7 @@
 //! - `record`: the stored format.
 //! - `committer`: the thread that writes. `rewrite`: its erasures and corrections.
 //! - `compaction`: copies the store without its erased addresses, and puts the copy in its place.
+//! - `migration`: rewrites a list of the format before this one, in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
@@ -25,6 +26,7 @@ mod files;
 mod high_water_mark;
 mod key_set;
 mod lock;
+mod migration;
 mod open;
 mod overwrite_monitor;
 mod record;
@@ -46,10 +48,10 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
     email::Email,
-    entry::WaitlistEntry,
+    entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{Correction, Erasure, Queue},
+    queue::{AddressSearch, Correction, NewFact, Queue},
     store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::COMMITTER_THREAD_NAME,
 };
@@ -143,11 +145,11 @@ impl SledWaitlist {
             locks,
             store,
         } = open::open(data, stop)?;
-        let (publish, count) = watch::channel(contents.count);
+        let (publish, count) = watch::channel(contents.counts.entries);
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),
             end: contents.tail.end(),
-            count: contents.count,
+            counts: contents.counts,
         }));
         let syncs = Arc::default();
         let published = Published {
@@ -170,6 +172,7 @@ impl SledWaitlist {
             },
             keys: contents.keys,
             tail: contents.tail,
+            counts: contents.counts,
             published,
             compacted_copy: CompactedCopySlot::clone(&compacted_copy),
         };
@@ -213,13 +216,28 @@ impl SledWaitlist {
         Ok(is_clean)
     }
 
-    /// Finds the records that have these addresses.
-    async fn search(&self, emails: &[Email]) -> Result<Erasure, StoreError> {
-        let erasure = Erasure::without_search(emails);
+    /// Searches the list for addresses. That reads the whole list. In the committer it would delay every sign-up.
+    async fn search<T: Send + 'static>(
+        &self,
+        search: impl FnOnce(&::sled::Tree, u64) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let Snapshot { records, end, .. } = self.snapshot();
-        // The search reads the whole list. In the committer it would delay every sign-up.
-        let search = spawn_blocking(move || search::find_records(&records, end, erasure));
+        let search = spawn_blocking(move || search(&records, end));
         search.await.map_err(|_| StoreError::Unreadable)?
+    }
+
+    /// Finds the records that have these addresses.
+    async fn find_records(&self, emails: &[Email]) -> Result<AddressSearch, StoreError> {
+        let addresses = AddressSearch::not_searched(emails);
+        self.search(move |records, end| search::find_records(records, end, addresses))
+            .await
+    }
+
+    /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes. Returns
+    /// `None` if the record is damaged.
+    pub fn rewrite_record(bytes: &[u8]) -> Option<Vec<u8>> {
+        let (first, items) = record::parse(&record::key(0), bytes)?;
+        Some(record::Record::from_items(first, &items).bytes().to_vec())
     }
 
     /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
@@ -241,16 +259,31 @@ impl Waitlist for SledWaitlist {
     fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
         Box::pin(async move {
-            let erasure = self.search(&emails).await?;
-            self.queue.erase(erasure).await
+            let addresses = self.find_records(&emails).await?;
+            self.queue.erase(addresses).await
         })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.clone(), new.clone());
         Box::pin(async move {
-            let old = self.search(&[old]).await?;
+            let old = self.find_records(&[old]).await?;
             self.queue.correct(Correction { old, new }).await
+        })
+    }
+
+    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        let mut facts = NewFact::not_searched(facts);
+        Box::pin(async move {
+            let facts = self.search(move |records, end| {
+                let keys = facts.iter().map(|fact| &*fact.key).collect();
+                let numbers = search::find_numbers(records, end, &keys)?;
+                for fact in &mut facts {
+                    fact.entry = numbers.get(&fact.key).copied();
+                }
+                Ok(facts)
+            });
+            self.queue.record(facts.await?).await
         })
     }
 
@@ -284,8 +317,7 @@ impl Waitlist for SledWaitlist {
     fn erased_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             self.queue.barrier().await?;
-            let Snapshot { end, count, .. } = self.snapshot();
-            Ok(end - count)
+            Ok(self.snapshot().counts.erased_entries)
         })
     }
 
@@ -305,11 +337,15 @@ impl Waitlist for SledWaitlist {
         let Snapshot {
             records,
             end,
-            count,
+            counts,
         } = self.snapshot();
         let is_everything = selection.is_everything();
         let (selected, entries) = entries::entries(records, end, selection)?;
-        let count = if is_everything { count } else { selected };
+        let count = if is_everything {
+            counts.entries
+        } else {
+            selected
+        };
         Ok(EntryStream::new(count, entries))
     }
 }

@@ -17,7 +17,7 @@ use std::{
 use super::{
     compaction,
     contents::Contents,
-    database,
+    database::{self, Format},
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
     files::{
@@ -26,6 +26,7 @@ use super::{
     },
     high_water_mark::HighWaterMark,
     lock::{Locks, lock_log},
+    migration, record,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
 
@@ -91,19 +92,25 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
         }
         return Err(error);
     }
-    locks.lock_store(&store)?;
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
-    if !log_path.is_file() {
-        return Err(SledOpenError::Rejected {
-            store,
-            reason: UnusableReason::NoDatabase,
-            legacy_backup: None,
-        });
-    }
-    let log = File::open(&log_path).map_err(to_open_error)?;
-    lock_log(&log, data)?;
-    compaction::remove_incomplete_copy(&store);
-    let contents = check_scratch_copy(data, &store, &log, stop)?;
+    let (log, contents) = loop {
+        locks.lock_store(&store)?;
+        if !log_path.is_file() {
+            return Err(SledOpenError::Rejected {
+                store,
+                reason: UnusableReason::NoDatabase,
+                legacy_backup: None,
+            });
+        }
+        let log = File::open(&log_path).map_err(to_open_error)?;
+        lock_log(&log, data)?;
+        compaction::remove_incomplete_copy(&store);
+        match check_scratch_copy(data, &store, &log, stop)? {
+            Some(contents) => break (log, contents),
+            None => migration::finish(&store)
+                .map_err(|failure| failure.into_open_error(data, &store))?,
+        }
+    };
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
         return Err(to_open_error(io::Error::other(
@@ -174,23 +181,28 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
     Ok(sync_tree(directory)?)
 }
 
-/// Opens a copy of a store and reads it from end to end.
+/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the old format, prepares
+/// its migration, and returns `None`.
 fn check_scratch_copy(
     data: &Path,
     store: &Path,
     log: &File,
     stop: &AtomicBool,
-) -> Result<Contents, SledOpenError> {
+) -> Result<Option<Contents>, SledOpenError> {
     let to_open_error = io_error(data);
     drop_from_page_cache(log).map_err(to_open_error)?;
     let copy = ScratchCopy::new(store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
     let directory = copy.directory().to_owned();
+    let original = store.to_owned();
     let read = move || {
-        let (_database, records) = database::open(&directory)?;
+        let (_database, records, format) = database::open_any_format(&directory)?;
         let high_water_mark =
             HighWaterMark::open(&directory).and_then(|high_water_mark| high_water_mark.read());
         let progress = high_water_mark.map_err(UnusableReason::Mark)?;
-        Ok(Contents::read(&records, progress)?)
+        match format {
+            Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
+            Format::Old => migration::convert(&original, &records, progress).map(|()| None),
+        }
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => SledOpenError::Rejected {

@@ -1,8 +1,9 @@
-//! The stored format: records of consecutive entries. The key of a record is the number of its first entry.
+//! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! Entries are numbered in the order of arrival, from 0. A number is never used again: an erased entry leaves an
-//! empty item. So the numbers reveal when entries between two records are missing. The count is not stored, because a
-//! stored count could contradict the records.
+//! An item is an entry, or a fact about an earlier entry. Items are numbered in the order of arrival, from 0. A number is
+//! never used again: an erased item leaves an empty one. So the numbers reveal when items between two records are
+//! missing. A fact never changes the item of its entry. It is appended like a sign-up, and so it is as fast, and as safe
+//! after a power cut. The count is not stored, because a stored count could contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
 //! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,
@@ -11,20 +12,39 @@
 
 use super::super::{
     email::Email,
-    entry::{WaitlistEntry, from_unix_millis, unix_millis},
+    entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis},
+    source::Source,
 };
 
 /// Version of the stored format.
-pub(super) const FORMAT_VERSION: u64 = 2;
+pub(super) const FORMAT_VERSION: u64 = 3;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.
 const RECORD_MAX_BYTES: usize = 1 << 10;
-/// Size of an entry without its address, in bytes.
-const ENTRY_OVERHEAD_BYTES: usize = 1 + size_of::<u64>();
+/// Size of an entry without its address and its source, in bytes.
+const ENTRY_OVERHEAD_BYTES: usize = 2 + size_of::<u64>();
+/// Size of a fact, in bytes.
+pub(super) const FACT_BYTES: usize = 2 + 2 * size_of::<u64>();
 
-/// An item of a record: a stored entry, or `None` if it was erased.
-pub(super) type RecordItem<'a> = Option<StoredEntry<'a>>;
+/// First byte of an erased entry. The first byte of any other entry is the length of its address, 1 to 254.
+const ERASED_ENTRY: u8 = 0;
+/// First byte of a fact.
+const FACT: u8 = 255;
+
+/// Second byte of an erased fact.
+const ERASED_FACT: u8 = 0;
+/// Second byte of a fact: the address was confirmed.
+const CONFIRMED: u8 = 1;
+
+/// An item of a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RecordItem<'a> {
+    Entry(StoredEntry<'a>),
+    Fact(StoredFact),
+    ErasedEntry,
+    ErasedFact,
+}
 
 /// An entry as it is stored.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +53,16 @@ pub(super) struct StoredEntry<'a> {
     pub(super) joined_at_millis: u64,
     /// As typed.
     pub(super) address: &'a str,
+    /// Empty if there is none.
+    pub(super) source: &'a str,
+}
+
+/// A fact as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredFact {
+    /// The number of the entry.
+    pub(super) entry: u64,
+    pub(super) fact: Fact,
 }
 
 impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
@@ -40,15 +70,47 @@ impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
         Self {
             joined_at_millis: unix_millis(entry.joined_at),
             address: entry.email.as_typed(),
+            source: entry.source.as_ref().map_or("", Source::as_str),
         }
     }
 }
 
 impl From<StoredEntry<'_>> for WaitlistEntry {
     fn from(stored: StoredEntry<'_>) -> Self {
+        let source = Some(stored.source).filter(|source| !source.is_empty());
         Self {
-            email: Email::from_stored(stored.address),
-            joined_at: from_unix_millis(stored.joined_at_millis),
+            source: source.map(Source::from_stored),
+            ..Self::new(
+                Email::from_stored(stored.address),
+                from_unix_millis(stored.joined_at_millis),
+            )
+        }
+    }
+}
+
+impl StoredEntry<'_> {
+    /// Returns the form that all spellings of the address share.
+    pub(super) fn address_key(&self) -> String {
+        Email::from_stored(self.address).key()
+    }
+}
+
+impl<'a> RecordItem<'a> {
+    /// Returns the entry, if the item is one.
+    pub(super) fn entry(self) -> Option<StoredEntry<'a>> {
+        match self {
+            Self::Entry(entry) => Some(entry),
+            Self::Fact(_) | Self::ErasedEntry | Self::ErasedFact => None,
+        }
+    }
+
+    /// Returns the size of the item, in bytes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Entry(entry) => ENTRY_OVERHEAD_BYTES + entry.address.len() + entry.source.len(),
+            Self::Fact(_) => FACT_BYTES,
+            Self::ErasedEntry => 1,
+            Self::ErasedFact => 2,
         }
     }
 }
@@ -83,7 +145,7 @@ impl Record {
         let mut records = Vec::new();
         let mut record = Self::starting_at(first);
         for item in items {
-            if item.is_some_and(|entry| !record.has_room(entry)) {
+            if !record.has_room(item.len()) {
                 let next = Self::starting_at(record.end());
                 records.push(std::mem::replace(&mut record, next));
             }
@@ -93,35 +155,52 @@ impl Record {
         records
     }
 
-    /// Returns whether an entry fits into the record.
-    pub(super) fn has_room(&self, entry: StoredEntry<'_>) -> bool {
-        self.bytes.len() + ENTRY_OVERHEAD_BYTES + entry.address.len() <= RECORD_MAX_BYTES
+    /// Returns whether this number of bytes fits into the record.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.len() + bytes <= RECORD_MAX_BYTES
     }
 
-    /// Adds an item: the length of the address (one byte), the time (big-endian) and the address. An erased entry is
-    /// only the byte 0.
+    /// Adds an item.
+    ///
+    /// - An entry: the length of the address (one byte), the length of the source (one byte), the time (big-endian), the
+    ///   address and the source.
+    /// - A fact: the byte 255, its kind (one byte), the number of the entry (big-endian) and the time (big-endian).
+    /// - An erased entry: the byte 0. An erased fact: the bytes 255 and 0.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
         self.item_count += 1;
-        let Some(StoredEntry {
-            joined_at_millis,
-            address,
-        }) = item
-        else {
-            return self.bytes.push(0);
-        };
-        // An `Email` has at most 254 bytes.
-        self.bytes.push(address.len() as u8);
-        self.bytes
-            .extend_from_slice(&joined_at_millis.to_be_bytes());
-        self.bytes.extend_from_slice(address.as_bytes());
+        match item {
+            RecordItem::Entry(StoredEntry {
+                joined_at_millis,
+                address,
+                source,
+            }) => {
+                // An `Email` has at most 254 bytes, and a `Source` has at most 64.
+                self.bytes.extend([address.len() as u8, source.len() as u8]);
+                self.bytes
+                    .extend_from_slice(&joined_at_millis.to_be_bytes());
+                self.bytes.extend_from_slice(address.as_bytes());
+                self.bytes.extend_from_slice(source.as_bytes());
+            }
+            RecordItem::Fact(StoredFact { entry, fact }) => {
+                let (kind, time) = match fact {
+                    Fact::ConfirmedAt(time) => (CONFIRMED, time),
+                };
+                self.bytes.extend([FACT, kind]);
+                self.bytes.extend_from_slice(&entry.to_be_bytes());
+                self.bytes
+                    .extend_from_slice(&unix_millis(time).to_be_bytes());
+            }
+            RecordItem::ErasedEntry => self.bytes.push(ERASED_ENTRY),
+            RecordItem::ErasedFact => self.bytes.extend([FACT, ERASED_FACT]),
+        }
     }
 
-    /// Returns the number of the first entry.
+    /// Returns the number of the first item.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Returns the number after the last entry.
+    /// Returns the number after the last item.
     pub(super) fn end(&self) -> u64 {
         self.first + self.item_count
     }
@@ -136,29 +215,59 @@ impl Record {
     }
 }
 
-/// Returns the number of a record's first entry, and its items. Returns `None` if the record is damaged.
+/// Returns the number of a record's first item, and its items. Returns `None` if the record is damaged.
 pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);
     let mut items = Vec::new();
     let mut remaining = bytes;
-    while let Some((&len, rest)) = remaining.split_first() {
+    while let Some((&byte, rest)) = remaining.split_first() {
         remaining = rest;
-        if len == 0 {
-            items.push(None);
-            continue;
-        }
-        let (joined_at, rest) = remaining.split_first_chunk()?;
-        let (address, rest) = rest.split_at_checked(len.into())?;
-        items.push(Some(StoredEntry {
-            joined_at_millis: u64::from_be_bytes(*joined_at),
-            address: str::from_utf8(address).ok()?,
-        }));
-        remaining = rest;
+        items.push(match byte {
+            ERASED_ENTRY => RecordItem::ErasedEntry,
+            FACT => parse_fact(&mut remaining)?,
+            address_len => RecordItem::Entry(parse_entry(address_len, &mut remaining)?),
+        });
     }
     Some((first, items))
 }
 
-/// Returns the key of the record whose first entry has this number.
+fn parse_entry<'a>(address_len: u8, bytes: &mut &'a [u8]) -> Option<StoredEntry<'a>> {
+    let (&source_len, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let joined_at_millis = parse_u64(bytes)?;
+    let (address, rest) = bytes.split_at_checked(address_len.into())?;
+    let (source, rest) = rest.split_at_checked(source_len.into())?;
+    *bytes = rest;
+    Some(StoredEntry {
+        joined_at_millis,
+        address: str::from_utf8(address).ok()?,
+        source: str::from_utf8(source).ok()?,
+    })
+}
+
+/// Parses what follows the first byte of a fact.
+fn parse_fact<'a>(bytes: &mut &[u8]) -> Option<RecordItem<'a>> {
+    let (&kind, rest) = bytes.split_first()?;
+    *bytes = rest;
+    if kind == ERASED_FACT {
+        return Some(RecordItem::ErasedFact);
+    }
+    let (entry, time) = (parse_u64(bytes)?, parse_u64(bytes)?);
+    let time = from_unix_millis(time);
+    let fact = match kind {
+        CONFIRMED => Fact::ConfirmedAt(time),
+        _ => return None,
+    };
+    Some(RecordItem::Fact(StoredFact { entry, fact }))
+}
+
+pub(super) fn parse_u64(bytes: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u64::from_be_bytes(*number))
+}
+
+/// Returns the key of the record whose first item has this number.
 pub(super) fn key(first: u64) -> [u8; 8] {
     first.to_be_bytes()
 }

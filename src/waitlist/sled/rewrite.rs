@@ -1,4 +1,5 @@
-//! Erasures and corrections, which rewrite records.
+//! Changes to existing entries: facts about them, which are appended, and erasures and corrections, which rewrite
+//! records.
 
 use std::collections::HashSet;
 
@@ -6,27 +7,74 @@ use ::sled::IVec;
 
 use super::{
     super::{
-        entry::WaitlistEntry,
-        queue::{Correction, Erasure},
+        queue::{AddressSearch, Correction, NewFact},
         store::CorrectOutcome,
     },
     committer::{Committer, or_exit},
-    record::{self, Record, StoredEntry},
+    record::{self, Record, RecordItem, StoredEntry},
 };
 
 /// Maximum number of records rewritten by an erasure that share a sync. For each of them, sled may rewrite a leaf,
 /// which has up to 16 records of 1 KiB. Together that is half a segment.
 const REWRITES_PER_SYNC_MAX: u32 = 16;
 
-impl Committer {
-    /// Removes addresses from the records that have them, and returns the number of removed entries.
-    pub(super) fn erase(&mut self, erasure: &Erasure) -> u64 {
-        let is_listed = |key: &&String| self.keys.contains(key);
-        let sought: HashSet<_> = erasure.keys.iter().filter(is_listed).collect();
-        if sought.is_empty() {
-            return 0;
+/// A change to the entries of some addresses, all of which are on the list.
+struct Rewrite<'a> {
+    sought: HashSet<&'a String>,
+    /// The new address of the entries. Without one, they are erased, with all facts about them.
+    replacement: Option<&'a str>,
+    /// The numbers of the entries that were erased, so that their facts are found.
+    erased: HashSet<u64>,
+    /// The number of entries that were changed.
+    entry_count: usize,
+    /// The number of entries and facts that were changed.
+    item_count: u64,
+}
+
+impl<'a> Rewrite<'a> {
+    fn new(sought: HashSet<&'a String>, replacement: Option<&'a str>) -> Self {
+        Self {
+            sought,
+            replacement,
+            erased: HashSet::new(),
+            entry_count: 0,
+            item_count: 0,
         }
-        self.rewrite(erasure, &sought, None)
+    }
+
+    /// Returns the item that takes the place of this one, if it changes.
+    fn change<'b>(&mut self, number: u64, item: RecordItem<'b>) -> Option<RecordItem<'b>>
+    where
+        'a: 'b,
+    {
+        let changed = match item {
+            RecordItem::Entry(entry) if self.sought.contains(&entry.address_key()) => {
+                self.entry_count += 1;
+                match self.replacement {
+                    Some(address) => RecordItem::Entry(StoredEntry { address, ..entry }),
+                    None => {
+                        self.erased.insert(number);
+                        RecordItem::ErasedEntry
+                    }
+                }
+            }
+            // A fact follows its entry.
+            RecordItem::Fact(fact) if self.erased.contains(&fact.entry) => RecordItem::ErasedFact,
+            _ => return None,
+        };
+        self.item_count += 1;
+        Some(changed)
+    }
+}
+
+impl Committer {
+    /// Removes the entries of addresses, and all facts about them.
+    pub(super) fn erase(&mut self, addresses: &AddressSearch) {
+        let is_listed = |key: &&String| self.keys.contains(key);
+        let sought: HashSet<_> = addresses.keys.iter().filter(is_listed).collect();
+        if !sought.is_empty() {
+            self.rewrite(addresses, Rewrite::new(sought, None));
+        }
     }
 
     /// Replaces an address in the record that has it.
@@ -38,20 +86,53 @@ impl Committer {
         if new_key != *old_key && self.keys.contains(&new_key) {
             return CorrectOutcome::NewAddressListed;
         }
-        self.rewrite(old, &HashSet::from([old_key]), Some(new.as_typed()));
+        let rewrite = Rewrite::new(HashSet::from([old_key]), Some(new.as_typed()));
+        self.rewrite(old, rewrite);
         self.keys.remove(old_key);
         self.keys.insert(&new_key);
         CorrectOutcome::Corrected
     }
 
-    /// Gives the entries with these addresses another address, or removes them. All addresses must be on the list.
-    /// Returns the number of changed entries. Entries that were added after the search are searched here.
-    fn rewrite(
-        &mut self,
-        search: &Erasure,
-        sought: &HashSet<&String>,
-        replacement: Option<&str>,
-    ) -> u64 {
+    /// Appends facts. Returns for each whether its address is on the list.
+    pub(super) fn record(&mut self, facts: &[NewFact]) -> Vec<bool> {
+        self.write_tail();
+        let record = |NewFact { key, fact, entry }: &NewFact| {
+            if !self.keys.contains(key) {
+                return false;
+            }
+            let entry = entry.filter(|number| self.is_entry_of(*number, key));
+            // The entry was changed, or added, since the search.
+            let entry = entry.or_else(|| self.find_number(key));
+            entry.map(|entry| self.add_fact(entry, *fact)).is_some()
+        };
+        facts.iter().map(record).collect()
+    }
+
+    /// Returns whether the item with this number is the entry of an address.
+    fn is_entry_of(&self, number: u64, key: &str) -> bool {
+        let record = or_exit(self.records.get_lt(record::key(number + 1)));
+        let items = record
+            .as_ref()
+            .and_then(|(key, bytes)| record::parse(key, bytes));
+        let item = items.and_then(|(first, items)| items.get((number - first) as usize).copied());
+        let entry = item.and_then(RecordItem::entry);
+        entry.is_some_and(|entry| entry.address_key() == key)
+    }
+
+    /// Returns the number of the entry of an address.
+    fn find_number(&self, key: &str) -> Option<u64> {
+        self.records.iter().map(or_exit).find_map(|(first, bytes)| {
+            let (first, items) = record::parse(&first, &bytes)?;
+            let is_sought = |entry: StoredEntry<'_>| entry.address_key() == key;
+            let at = items
+                .into_iter()
+                .position(|item| item.entry().is_some_and(is_sought))?;
+            Some(first + at as u64)
+        })
+    }
+
+    /// Changes the entries of addresses. Entries that were added after the search are searched here.
+    fn rewrite(&mut self, search: &AddressSearch, mut rewrite: Rewrite<'_>) {
         self.write_tail();
         let first_unsearched = or_exit(self.records.get_lt(record::key(search.searched_up_to + 1)));
         let first_unsearched = first_unsearched.map_or(IVec::from(&record::key(0)), |(key, _)| key);
@@ -61,41 +142,45 @@ impl Committer {
             .filter_map(|key| or_exit(self.records.get(key)).map(|bytes| (IVec::from(&key), bytes)))
             .collect();
         let later = self.records.range(first_unsearched..).map(or_exit);
-        let mut changed =
-            self.rewrite_records(earlier.into_iter().chain(later), sought, replacement);
-        if changed < sought.len() as u64 {
-            // A correction has changed a record since it was searched.
+        self.rewrite_records(earlier.into_iter().chain(later), &mut rewrite);
+        let is_erasure = rewrite.replacement.is_none();
+        if rewrite.entry_count < rewrite.sought.len()
+            || is_erasure && rewrite.item_count < search.item_count
+        {
+            // A correction has divided a record since it was searched.
             let all = self.records.iter().map(or_exit);
-            changed += self.rewrite_records(all, sought, replacement);
+            self.rewrite_records(all, &mut rewrite);
         }
-        changed
+        if is_erasure {
+            let entries = rewrite.entry_count as u64;
+            self.counts.entries -= entries;
+            self.counts.erased_entries += entries;
+            self.counts.erased_facts += rewrite.item_count - entries;
+        }
     }
 
-    /// Rewrites those of the records that have one of these addresses. Returns the number of changed entries.
+    /// Rewrites those of the records that change, the last one first. So a crash leaves no fact without its entry.
     fn rewrite_records(
         &mut self,
         records: impl Iterator<Item = (IVec, IVec)>,
-        sought: &HashSet<&String>,
-        replacement: Option<&str>,
-    ) -> u64 {
-        let is_sought =
-            |entry: &StoredEntry| sought.contains(&WaitlistEntry::from(*entry).email.key());
-        let (mut changed, mut rewritten) = (0, 0);
+        rewrite: &mut Rewrite<'_>,
+    ) {
+        let mut changed = Vec::new();
         for (key, bytes) in records {
             // Damaged records were rejected when the list was opened.
             let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
-            if !items.iter().flatten().any(is_sought) {
-                continue;
+            let count_before = rewrite.item_count;
+            let items: Vec<_> = (first..)
+                .zip(items)
+                .map(|(number, item)| rewrite.change(number, item).unwrap_or(item))
+                .collect();
+            if rewrite.item_count > count_before {
+                changed.push(Record::split(first, items.into_iter()));
             }
-            let items = items.into_iter().map(|item| match item {
-                Some(entry) if is_sought(&entry) => {
-                    changed += 1;
-                    replacement.map(|address| StoredEntry { address, ..entry })
-                }
-                item => item,
-            });
-            let rewrite = Record::split(first, items);
-            match &rewrite[..] {
+        }
+        let mut unsynced = 0;
+        for replacements in changed.into_iter().rev() {
+            match &replacements[..] {
                 [record] => drop(or_exit(self.records.insert(record.key(), record.bytes()))),
                 // A longer address needs a second record. Both are written in one step.
                 records => {
@@ -106,16 +191,15 @@ impl Committer {
                     or_exit(self.records.apply_batch(batch));
                 }
             }
-            if first == self.tail.first()
-                && let Some(tail) = rewrite.into_iter().next_back()
+            if replacements[0].first() == self.tail.first()
+                && let Some(tail) = replacements.into_iter().next_back()
             {
                 self.tail = tail;
             }
-            rewritten += 1;
-            if rewritten % REWRITES_PER_SYNC_MAX == 0 {
+            unsynced += 1;
+            if unsynced % REWRITES_PER_SYNC_MAX == 0 {
                 self.sync();
             }
         }
-        changed
     }
 }

@@ -1,34 +1,74 @@
-//! Searches the whole list for the addresses to erase. An index would always cost memory, and erasures are rare.
+//! Searches the whole list for addresses. An index would always cost memory, and only the owner's commands search.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
-    super::{entry::WaitlistEntry, error::StoreError, queue::Erasure},
-    record,
+    super::{error::StoreError, queue::AddressSearch},
+    record::{self, RecordItem},
 };
 
-/// Finds the records with these addresses, among the entries with numbers below `end`.
+/// Finds the records that have the entries of these addresses, or facts about them, among the items with numbers below
+/// `end`.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn find_records(
     records: &::sled::Tree,
     end: u64,
-    erasure: Erasure,
-) -> Result<Erasure, StoreError> {
-    let sought: HashSet<_> = erasure.keys.iter().collect();
+    addresses: AddressSearch,
+) -> Result<AddressSearch, StoreError> {
+    let sought: HashSet<_> = addresses.keys.iter().collect();
+    let mut entries = HashSet::new();
     let mut found = Vec::new();
+    let mut item_count = 0;
     for record in records.range(..record::key(end)) {
         let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
         let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
-        let mut entries = items.into_iter().flatten().map(WaitlistEntry::from);
-        if entries.any(|entry| sought.contains(&entry.email.key())) {
+        let count_before = item_count;
+        for (number, item) in (first..).zip(items) {
+            let is_found = match item {
+                RecordItem::Entry(entry) if sought.contains(&entry.address_key()) => {
+                    entries.insert(number)
+                }
+                // A fact follows its entry.
+                RecordItem::Fact(fact) => entries.contains(&fact.entry),
+                _ => false,
+            };
+            item_count += u64::from(is_found);
+        }
+        if item_count > count_before {
             found.push(first);
         }
     }
-    Ok(Erasure {
+    Ok(AddressSearch {
         records: found,
+        item_count,
         searched_up_to: end,
-        ..erasure
+        ..addresses
     })
+}
+
+/// Finds the numbers of the entries of these addresses, among the items with numbers below `end`.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn find_numbers(
+    records: &::sled::Tree,
+    end: u64,
+    keys: &HashSet<&str>,
+) -> Result<HashMap<String, u64>, StoreError> {
+    let mut numbers = HashMap::new();
+    for record in records.range(..record::key(end)) {
+        let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
+        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        for (number, item) in (first..).zip(items) {
+            if let Some(entry) = item.entry() {
+                let key = entry.address_key();
+                if keys.contains(&*key) {
+                    numbers.insert(key, number);
+                }
+            }
+        }
+    }
+    Ok(numbers)
 }

@@ -88,7 +88,7 @@ fn unopened_pipe_does_not_lock_the_list() {
 fn unread_check_output_does_not_lock_the_list() {
     let sandbox = Sandbox::new();
     // `check` prints more than one fault for each of these entries.
-    let record = [&[1u8][..], &1u64.to_be_bytes(), b"x"].concat();
+    let record = [&[1u8, 0][..], &1u64.to_be_bytes(), b"x"].concat();
     write_raw_records(&sandbox, (0..5_000).map(|number| (number, record.clone())));
     let cli = TestCli {
         sandbox,

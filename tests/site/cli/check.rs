@@ -70,13 +70,13 @@ fn finds_no_fault_during_erasures() {
 fn corrupted_record() -> Vec<u8> {
     let [past, future] = [1u64, 1 << 42].map(u64::to_be_bytes);
     let entries = [
-        &[7],
+        &[7, 0][..],
         &past[..],
         b"no mail",
-        &[15],
+        &[15, 0],
         &future,
         b"bob@example.com",
-        &[15],
+        &[15, 0],
         &future,
         b"BOB@example.com",
     ];

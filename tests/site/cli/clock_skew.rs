@@ -6,13 +6,13 @@ use super::{all_stores, sha256, stderr, stdout, with_raw_record};
 fn export(times: &[&str], is_json: bool) -> String {
     let mut text = String::new();
     if !is_json {
-        text += "\u{feff}email,joined_at\n";
+        text += "\u{feff}email,joined_at,source,confirmed_at\n";
     }
     for (number, time) in times.iter().enumerate() {
         text += &if is_json {
             format!("{{\"email\":\"{number}@example.com\",\"joined_at\":\"{time}\"}}\n")
         } else {
-            format!("{number}@example.com,{time}\n")
+            format!("{number}@example.com,{time},,\n")
         };
     }
     let hash = sha256(&text);
@@ -64,7 +64,7 @@ fn imports_an_intact_export_with_implausible_times() {
 fn record_with_times(times: &[u64]) -> Vec<u8> {
     let mut record = Vec::new();
     for (number, time) in (0..).zip(times) {
-        record.push(13);
+        record.extend([13, 0]);
         record.extend(time.to_be_bytes());
         record.extend([b'a' + number]);
         record.extend(b"@example.com");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{stderr, stdout, with_three_people, without_server};
+use super::{all_stores, sha256, stderr, stdout, with_three_people, without_server};
 
 #[test]
 fn exports_round_trip() {
@@ -129,6 +129,78 @@ fn files_with_the_columns_of_an_export_need_no_checksum() {
     }
 }
 
+/// Returns an export of people with sources and confirmations, with its last line.
+fn export_with_sources(is_json: bool) -> String {
+    let rows = if is_json {
+        concat!(
+            r#"{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z","source":"hn"}"#,
+            "\n",
+            r#"{"email":"bob@example.com","joined_at":"2026-11-02T08:00:00.000Z"}"#,
+            "\n",
+            r#"{"email":"eve@example.com","joined_at":"2026-11-03T08:00:00.000Z","source":"-x","confirmed_at":"2026-11-03T09:00:00.125Z"}"#,
+            "\n",
+        )
+    } else {
+        "\u{feff}email,joined_at,source,confirmed_at\n\
+         ann@example.com,2026-11-01T08:00:00.000Z,hn,\n\
+         bob@example.com,2026-11-02T08:00:00.000Z,,\n\
+         eve@example.com,2026-11-03T08:00:00.000Z,'-x,2026-11-03T09:00:00.125Z\n"
+    };
+    let hash = sha256(rows);
+    if is_json {
+        format!("{rows}{{\"entries\":3,\"sha256\":\"{hash}\"}}\n")
+    } else {
+        format!("{rows}# 3 entries,sha256:{hash}\n")
+    }
+}
+
+#[test]
+fn exports_with_sources_and_confirmations_round_trip() {
+    for is_json in [false, true] {
+        let format = if is_json { "jsonl" } else { "csv" };
+        for cli in all_stores() {
+            let file = export_with_sources(is_json);
+            cli.run_with_input(&["import"], &*file).success();
+            assert_eq!(cli.stdout(&["export", "--format", format]), file);
+            // Existing entries are not changed.
+            let other = file.replace("hn", "other");
+            let result = cli.run_with_input(&["import", "--changed"], other);
+            let result = stdout(&result.success());
+            assert!(result.contains("0 added, 3 already there"), "{result}");
+            assert_eq!(cli.stdout(&["export", "--format", format]), file);
+        }
+    }
+}
+
+#[test]
+fn reads_the_sources_of_other_programs() {
+    let cli = without_server();
+    let file = "E-Mail,Source,Joined\n\
+                ann@example.com,Product Hunt,2026-11-01\n\
+                bob@example.com,\"<a href=/>\",2026-11-02\n\
+                eve@example.com,,2026-11-03\n";
+    let result = stdout(&cli.run_with_input(&["import"], file).success());
+    assert!(result.contains("column \"Source\": sources\n"), "{result}");
+    assert!(result.contains("3 added"), "{result}");
+    let exported = cli.stdout(&["export"]);
+    let sources = exported.lines().skip(1).take(3);
+    let sources = sources.map(|row| row.split(',').nth(2).unwrap_or_default());
+    assert!(sources.eq(["product-hunt", "", ""]), "{exported}");
+}
+
+#[test]
+fn rejects_an_invalid_time_of_a_confirmation() {
+    let cli = without_server();
+    let file = "email,joined_at,source,confirmed_at\nann@example.com,2026-11-01,hn,soon\n";
+    let result = cli.run_with_input(&["import"], file).code(1);
+    assert!(
+        stdout(&result).contains(":2: invalid time"),
+        "{}",
+        stdout(&result)
+    );
+    assert_eq!(cli.stdout(&["export"]).lines().count(), 2);
+}
+
 #[test]
 fn dry_run_names_the_columns_of_an_export() {
     for cli in with_three_people() {
@@ -138,6 +210,8 @@ fn dry_run_names_the_columns_of_an_export() {
                 cli.stdout(&["import", "--dry-run", name]),
                 "column \"email\": addresses\n\
                  column \"joined_at\": sign-up times\n\
+                 column \"source\": sources\n\
+                 column \"confirmed_at\": times of confirmations\n\
                  0 would be added, 3 already there, 0 rejected\n"
             );
             assert_eq!(
@@ -145,6 +219,8 @@ fn dry_run_names_the_columns_of_an_export() {
                 serde_json::json!([
                     { "name": "email", "use": "email" },
                     { "name": "joined_at", "use": "joined_at" },
+                    { "name": "source", "use": "source" },
+                    { "name": "confirmed_at", "use": "confirmed_at" },
                 ])
             );
         }

@@ -19,7 +19,10 @@ use super::{
     sign_up,
     strace::with_fault,
 };
-use crate::process::{Sandbox, landing, signal};
+use crate::{
+    old_format::write_old_list,
+    process::{Sandbox, landing, signal},
+};
 
 /// `make kill` runs 200 rounds.
 const ROUNDS: u64 = 10;
@@ -88,6 +91,35 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         "only {unanswered} sign-ups had no response; the kills did not hit a serving program"
     );
     assert_list(&data, &acknowledged, &erased);
+}
+
+/// The list has the format of the version before this one.
+#[test]
+fn sigkill_during_a_migration_keeps_the_list() {
+    let mut random = StdRng::seed_from_u64(env_number("KILL_SEED", 1));
+    let people = (0..20_000).map(|number| Some((format!("{number}@example.com"), number)));
+    let people: Vec<_> = people.collect();
+    let expected = people.iter().flatten().map(|(address, _)| address.clone());
+    let expected: BTreeSet<_> = expected.collect();
+    let mut unfinished = 0;
+    for _ in 0..env_number("KILL_ROUNDS", ROUNDS) {
+        let sandbox = Sandbox::new();
+        let data = sandbox.path().join("data");
+        write_old_list(&data, &people);
+        for _ in 0..3 {
+            let mut count = landing(sandbox.path());
+            count.arg("count");
+            let count = count.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut count = count.spawn().expect("the program starts");
+            sleep(Duration::from_micros(random.random_range(0..400_000)));
+            count.kill().expect("a child process");
+            let status = count.wait().expect("the process ends");
+            unfinished += u32::from(!status.success());
+        }
+        assert_eq!(listed_keys(&data), expected);
+        assert!(!data.join("waitlist.compact").exists());
+    }
+    assert!(unfinished > 5, "only {unfinished} commands were killed");
 }
 
 #[test]

@@ -11,7 +11,7 @@
 use std::{collections::BTreeSet, path::Path, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{
-    Email, JoinOutcome, Selection, SledWaitlist, StoreError, Waitlist, WaitlistEntry,
+    Email, JoinOutcome, Selection, SledWaitlist, Source, StoreError, Waitlist, WaitlistEntry,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
@@ -65,7 +65,8 @@ impl Recording {
         let erased: usize = operations().map(erased_count).sum();
         assert_eq!(erased, IMPORTED as usize / 20);
         let is_exchange = |operation: &&Operation| matches!(operation, Operation::Exchange(..));
-        assert_eq!(operations().filter(is_exchange).count(), 2);
+        // A migration and two compactions.
+        assert_eq!(operations().filter(is_exchange).count(), 3);
         let is_correction = |operation: &&Operation| matches!(operation, Operation::Correct(..));
         assert_eq!(
             operations().filter(is_correction).count(),
@@ -162,10 +163,7 @@ impl Recording {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
         let before = self.verify(&list, acknowledged, erased, imported)?;
-        let last = WaitlistEntry {
-            email: Email::parse(LAST).expect("valid"),
-            joined_at: UNIX_EPOCH,
-        };
+        let last = WaitlistEntry::new(Email::parse(LAST).expect("valid"), UNIX_EPOCH);
         let runtime = Runtime::new().expect("a runtime");
         let joined = runtime.block_on(list.join(last));
         if joined != Ok(JoinOutcome::New) {
@@ -190,8 +188,8 @@ impl Recording {
     ) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
         let entries = list.entries(Selection::default()).map_err(unreadable)?;
-        let keys = entries.map(|entry| entry.map(|entry| entry.email.key()));
-        let keys: Vec<_> = keys.collect::<Result<_, _>>().map_err(unreadable)?;
+        let entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(unreadable)?;
+        let keys: Vec<_> = entries.iter().map(|entry| entry.email.key()).collect();
         let listed: BTreeSet<_> = keys.iter().cloned().collect();
         let count = list.count();
         if (keys.len(), listed.len() as u64) != (listed.len(), count) {
@@ -202,6 +200,14 @@ impl Recording {
         }
         if let Some(back) = erased.intersection(&listed).next() {
             return Err(format!("{back} was erased and is back"));
+        }
+        for (key, entry) in keys.iter().zip(&entries) {
+            if let Some((source, is_confirmed)) = self.facts.get(key)
+                && (entry.source.as_ref().map(Source::as_str) != Some(source)
+                    || entry.confirmed_at.is_some() != *is_confirmed)
+            {
+                return Err(format!("{key} has other facts: {entry:?}"));
+            }
         }
         for (old, new) in &self.corrected {
             let is_listed = [old, new].map(|key| listed.contains(key));

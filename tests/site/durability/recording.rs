@@ -9,15 +9,20 @@ use std::{
     thread,
 };
 
-use landing::waitlist::Email;
+use landing::waitlist::{Email, Selection, SledWaitlist, Waitlist, unix_millis};
 use tokio::runtime::Runtime;
 
 use super::{
     sign_up,
     strace::{self, Call, Operation},
 };
-use crate::process::{Sandbox, ServerProcess, landing, signal, write_locked};
+use crate::{
+    old_format::write_old_list,
+    process::{Sandbox, ServerProcess, landing, signal, write_locked},
+};
 
+/// When the imported people confirmed their addresses, if they have.
+pub(super) const CONFIRMED_AT: &str = "2026-11-02T08:00:00.000Z";
 /// Number of people that the recorded import adds.
 pub(super) const IMPORTED: u64 = 800;
 
@@ -31,6 +36,8 @@ pub(super) struct Recording {
     pub(super) erased: BTreeSet<String>,
     /// The old and the new key of each address that the program was asked to correct.
     pub(super) corrected: Vec<(String, String)>,
+    /// The source, and whether the address is confirmed, of the keys of the imported people.
+    pub(super) facts: BTreeMap<String, (String, bool)>,
     pub(super) rejected_periods: Vec<RejectedPeriod>,
 }
 
@@ -57,7 +64,8 @@ impl RejectedPeriod {
 impl Recording {
     /// Records three runs in which people sign up, and starts that fail before each of them.
     ///
-    /// 1. The first run ends with SIGTERM.
+    /// 1. The first run ends with SIGTERM. Afterwards, the list gets the format of the version before this one, so that
+    ///    the second run begins with its migration.
     /// 2. The second run is killed near its end.
     /// 3. During the third run, the owner imports and erases people, and compacts the list. It ends with SIGTERM.
     pub(super) fn record(sign_ups: u64, clients: u64) -> Self {
@@ -68,6 +76,7 @@ impl Recording {
             sent: BTreeSet::new(),
             erased: BTreeSet::new(),
             corrected: Vec::new(),
+            facts: BTreeMap::new(),
             rejected_periods: Vec::new(),
         };
         // Starts that fail while the list is created, and just after.
@@ -75,6 +84,9 @@ impl Recording {
         recording.record_failed_start(&sandbox, "rename:error=EIO");
         recording.record_failed_start(&sandbox, "fadvise64:error=EIO");
         for run in 0..3 {
+            if run == 1 {
+                recording.change_to_old_format(&sandbox);
+            }
             if run > 0 {
                 recording.record_failed_starts(&sandbox);
             }
@@ -108,6 +120,28 @@ impl Recording {
             }
         }
         recording
+    }
+
+    /// Puts the list into the format of the version before this one, as synced writes of another program.
+    fn change_to_old_format(&mut self, sandbox: &Sandbox) {
+        let data = sandbox.path().join("data");
+        let store = data.join("waitlist");
+        let before = contents(&store);
+        let list = SledWaitlist::open(&data).expect("the list opens");
+        let entries = list.entries(Selection::default()).expect("readable");
+        let entries = entries.map(|entry| {
+            let entry = entry.expect("readable");
+            let address = entry.email.as_typed().to_owned();
+            Some((address, unix_millis(entry.joined_at)))
+        });
+        let entries: Vec<_> = entries.collect();
+        drop(list);
+        fs::remove_dir_all(&store).expect("permitted");
+        write_old_list(&data, &entries);
+        let from = self.next_line();
+        let after = contents(&store);
+        self.write(&store, &before, &after);
+        self.add_rejected_period(from, &before, &after);
     }
 
     /// Adds the contents of the files as writes, because strace can miss a write of a program that is killed.
@@ -150,6 +184,11 @@ impl Recording {
         );
         restore(&store, &before);
         self.write(&store, &changed, &before);
+        self.add_rejected_period(from, &before, &changed);
+    }
+
+    /// Adds the period from a line to the last one, in which files were changed.
+    fn add_rejected_period(&mut self, from: usize, before: &Files, changed: &Files) {
         let names = before.keys().chain(changed.keys());
         let names = names.filter(|name| before.get(*name) != changed.get(*name));
         self.rejected_periods.push(RejectedPeriod {
@@ -229,8 +268,17 @@ impl Recording {
             .collect();
         self.erased
             .extend(erased.iter().map(|address| key(address)));
-        let file = sandbox.path().join("people.txt");
-        fs::write(&file, people.join("\n")).expect("writable");
+        let file = sandbox.path().join("people.csv");
+        let mut rows = String::from("email,joined_at,source,confirmed_at\n");
+        for (number, person) in (0..).zip(&people) {
+            let (source, is_confirmed) = (format!("source-{}", number % 7), number % 3 == 0);
+            let confirmed_at = if is_confirmed { CONFIRMED_AT } else { "" };
+            rows += &format!("{person},2026-11-01,{source},{confirmed_at}\n");
+            // The first row of a person counts.
+            let facts = self.facts.entry(key(person));
+            facts.or_insert((source, is_confirmed));
+        }
+        fs::write(&file, rows).expect("writable");
         let run = |args: Vec<String>| {
             let output = landing(sandbox.path()).args(args).output();
             assert!(output.expect("the program runs").status.success());
@@ -245,6 +293,8 @@ impl Recording {
         for number in (1..IMPORTED).step_by(90) {
             let (old, new) = (address(9, number), corrected_address(number));
             self.sent.insert(key(&new));
+            let facts = self.facts[&key(&old)].clone();
+            self.facts.insert(key(&new), facts);
             self.corrected.push((key(&old), key(&new)));
             run(vec!["correct".into(), old, new]);
         }

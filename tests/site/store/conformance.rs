@@ -9,32 +9,8 @@ use landing::waitlist::{
 use tokio::task::JoinSet;
 
 use super::{
-    MemoryFixture, SledFixture, StoreFixture, TestDatabase, addresses, email, entries, entry,
-    erase, join, read_on_thread, selected,
+    StoreFixture, addresses, email, entries, entry, erase, join, read_on_thread, selected,
 };
-
-macro_rules! conformance_tests {
-    ($($test:ident,)*) => {
-        mod sled {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(super::SledFixture::default()).await;
-            })*
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(super::TestDatabase::default()).await;
-            })*
-        }
-        mod memory {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(super::MemoryFixture::default()).await;
-            })*
-        }
-    };
-}
 
 conformance_tests! {
     new_list_is_empty,

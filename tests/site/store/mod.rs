@@ -1,7 +1,33 @@
 //! The stores: the tests that all of them pass, and those of the sled and the PostgreSQL store.
 
+/// Runs tests with every store.
+macro_rules! conformance_tests {
+    ($($test:ident,)*) => {
+        mod sled {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                super::$test(crate::store::SledFixture::default()).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                super::$test(crate::store::TestDatabase::default()).await;
+            })*
+        }
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                super::$test(crate::store::MemoryFixture::default()).await;
+            })*
+        }
+    };
+}
+
 mod conformance;
 mod corruption;
+mod facts;
+mod migration;
 mod opening;
 mod postgres;
 mod random_histories;
@@ -86,18 +112,12 @@ fn email(typed: &str) -> Email {
 
 /// Returns an entry with a time in milliseconds since 1970.
 fn entry(typed: &str, millis: u64) -> WaitlistEntry {
-    WaitlistEntry {
-        email: email(typed),
-        joined_at: UNIX_EPOCH + Duration::from_millis(millis),
-    }
+    WaitlistEntry::new(email(typed), UNIX_EPOCH + Duration::from_millis(millis))
 }
 
 /// Signs up with the current time.
 async fn join(list: &dyn Waitlist, typed: &str) -> JoinOutcome {
-    let entry = WaitlistEntry {
-        email: email(typed),
-        joined_at: SystemTime::now(),
-    };
+    let entry = WaitlistEntry::new(email(typed), SystemTime::now());
     list.join(entry).await.expect("a response")
 }
 

@@ -6,10 +6,10 @@ use std::{
     collections::BTreeSet,
     env,
     sync::Arc,
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Waitlist, WaitlistEntry};
+use landing::waitlist::{Fact, Source, Waitlist, WaitlistEntry};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use tokio::{runtime::Runtime, task::JoinSet};
@@ -51,6 +51,8 @@ enum Event {
     Erase(u8),
     /// Gives a person the address of another.
     Correct(u8, SignUp),
+    /// Records that people have confirmed their addresses.
+    Record(Vec<(u8, u16)>),
     Compact,
     /// The process stops, and starts again.
     Restart,
@@ -63,15 +65,29 @@ struct SignUp {
     person: u8,
     in_capitals: bool,
     millis: u16,
+    source: Option<u8>,
+    confirmed: Option<u16>,
 }
 
 impl SignUp {
     fn entry(self) -> WaitlistEntry {
         WaitlistEntry {
             email: email(&address(self.person, self.in_capitals)),
-            joined_at: UNIX_EPOCH + Duration::from_millis(self.millis.into()),
+            joined_at: time(self.millis),
+            source: self.source.map(source),
+            confirmed_at: self.confirmed.map(time),
         }
     }
+}
+
+fn time(millis: u16) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(millis.into())
+}
+
+/// Returns one of four sources. Some are long, to fill records.
+fn source(number: u8) -> Source {
+    let filling = "x".repeat(usize::from(number) * 20);
+    Source::parse(&format!("source{number}{filling}")).expect("a source")
 }
 
 /// Returns the address of a person. Some addresses are long, to fill records.
@@ -98,19 +114,29 @@ impl ReferenceStateMachine for ListedPeople {
 
     fn transitions(listed: &Self::State) -> BoxedStrategy<Event> {
         let sign_up = || {
-            (0u8..60, any::<bool>(), 0u16..1000).prop_map(|(person, in_capitals, millis)| SignUp {
-                person,
-                in_capitals,
-                millis,
-            })
+            let facts = (
+                proptest::option::of(0u8..4),
+                proptest::option::of(0u16..1000),
+            );
+            (0u8..60, any::<bool>(), 0u16..1000, facts).prop_map(
+                |(person, in_capitals, millis, (source, confirmed))| SignUp {
+                    person,
+                    in_capitals,
+                    millis,
+                    source,
+                    confirmed,
+                },
+            )
         };
         let people: Vec<_> = listed.iter().copied().chain([200]).collect();
         prop_oneof![
             6 => sign_up().prop_map(Event::Join),
             4 => prop::collection::vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
             3 => prop::sample::select(people.clone()).prop_map(Event::Erase),
-            3 => (prop::sample::select(people), sign_up())
+            3 => (prop::sample::select(people.clone()), sign_up())
                 .prop_map(|(person, new)| Event::Correct(person, new)),
+            3 => prop::collection::vec((prop::sample::select(people), 0u16..1000), 1..40)
+                .prop_map(Event::Record),
             1 => Just(Event::Compact),
             1 => Just(Event::Restart),
             2 => Just(Event::Kill),
@@ -129,7 +155,7 @@ impl ReferenceStateMachine for ListedPeople {
                     listed.insert(new.person);
                 }
             }
-            Event::Compact | Event::Restart | Event::Kill => {}
+            Event::Record(_) | Event::Compact | Event::Restart | Event::Kill => {}
         }
         listed
     }
@@ -208,6 +234,17 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 let corrected = state.runtime.block_on(state.list().correct(&old, &new));
                 let expected = state.runtime.block_on(state.model.correct(&old, &new));
                 assert_eq!(corrected, expected);
+            }
+            Event::Record(confirmations) => {
+                let facts: Vec<_> = confirmations
+                    .into_iter()
+                    .map(|(person, at)| {
+                        let email = email(&address(person, at % 2 == 0));
+                        (email, Fact::ConfirmedAt(time(at)))
+                    })
+                    .collect();
+                let recorded = state.runtime.block_on(state.list().record(facts.clone()));
+                assert_eq!(recorded, state.runtime.block_on(state.model.record(facts)));
             }
             Event::Compact => {
                 state.list().compact(&mut |_| {}).expect("compacted");

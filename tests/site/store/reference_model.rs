@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Email, EntryStream, JoinOutcome, Selection, StoreError,
+    Compaction, CorrectOutcome, Email, EntryStream, Fact, JoinOutcome, Selection, StoreError,
     StoreFuture, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
@@ -77,6 +77,18 @@ impl Waitlist for ReferenceModel {
         })
     }
 
+    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|entries| {
+            let mut record = |(email, fact): (Email, Fact)| {
+                let entry = entries
+                    .iter_mut()
+                    .find(|entry| entry.email.key() == email.key());
+                entry.map(|entry| entry.apply(fact)).is_some()
+            };
+            facts.into_iter().map(&mut record).collect()
+        })
+    }
+
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
         Ok(Compaction {
             bytes_before: 0,
@@ -102,6 +114,10 @@ impl Waitlist for ReferenceModel {
             selection.since.is_none_or(|since| entry.joined_at >= since)
                 && selection.until.is_none_or(|until| entry.joined_at < until)
                 && selection.addresses.matches(&entry.email)
+                && selection
+                    .source
+                    .as_ref()
+                    .is_none_or(|source| entry.source.as_ref() == Some(source))
         });
         entries.sort_by_key(|entry| entry.joined_at);
         if selection.newest_first {

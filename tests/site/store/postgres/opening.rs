@@ -63,7 +63,7 @@ fn rejects_a_newer_format_by_its_number() {
     database.sql("INSERT INTO waitlist_migrations (version) VALUES (7)");
     let message = open_error(&database.url);
     assert!(
-        message.contains("format 7") && message.contains("reads format 2"),
+        message.contains("format 7") && message.contains("reads format 3"),
         "{message}"
     );
 }

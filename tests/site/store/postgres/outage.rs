@@ -131,7 +131,7 @@ async fn full_disk_is_one_outage_with_postgresql_error() {
     let error = list.join_all(people).await;
     let error = error.expect_err("nobody can be imported").to_string();
     assert!(error.contains(full), "{error}");
-    server.sql(FIRST_DATABASE, "TRUNCATE waitlist_entries");
+    server.sql(FIRST_DATABASE, "TRUNCATE waitlist_entries CASCADE");
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
     drop(list);

@@ -1,9 +1,11 @@
 //! The schema of a list.
 
-use landing::waitlist::{JoinOutcome, Waitlist};
+use std::time::{Duration, UNIX_EPOCH};
+
+use landing::waitlist::{Fact, JoinOutcome, Waitlist};
 
 use super::{SharedDatabase, open_error, open_url, within_timeout};
-use crate::store::{addresses, join};
+use crate::store::{addresses, email, entries, join};
 
 /// The default `search_path` has `"$user"` before `public`.
 #[tokio::test(flavor = "multi_thread")]
@@ -57,6 +59,49 @@ async fn search_path_selects_the_schema() {
 }
 
 /// An instance of the previous version keeps running while a new instance migrates the tables.
+/// Instances of the version before this one keep running during the migration, with their own statements.
+#[tokio::test(flavor = "multi_thread")]
+async fn older_instances_keep_working_on_a_migrated_list() {
+    let database = SharedDatabase::create();
+    database.open();
+    database.sql(
+        "DROP TABLE waitlist_facts;
+         ALTER TABLE waitlist_entries DROP COLUMN source;
+         DELETE FROM waitlist_migrations WHERE version = 3",
+    );
+    let join = |name: &str| {
+        database.sql(&format!(
+            "INSERT INTO waitlist_entries (key, email, joined_at, id)
+             VALUES ('{name}@example.com', '{name}@example.com', now(), gen_random_uuid());
+             UPDATE waitlist_count SET entries = entries + 1 WHERE slot = 5"
+        ));
+    };
+    join("ann");
+    let list = database.open();
+    join("bob");
+    let confirmed = |name: &str| {
+        let at = UNIX_EPOCH + Duration::from_secs(5);
+        (email(&format!("{name}@example.com")), Fact::ConfirmedAt(at))
+    };
+    let recorded = list.record(vec![confirmed("ann"), confirmed("bob")]).await;
+    assert_eq!(recorded, Ok(vec![true, true]));
+    // An older instance corrects one person, and erases the other.
+    database.sql(
+        "UPDATE waitlist_entries SET key = 'eve@example.com', email = 'eve@example.com'
+             WHERE key = 'bob@example.com';
+         DELETE FROM waitlist_entries WHERE key = 'ann@example.com';
+         UPDATE waitlist_count SET entries = entries - 1 WHERE slot = 5",
+    );
+    let left = entries(&list);
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].email, email("eve@example.com"));
+    assert_eq!(
+        left[0].confirmed_at,
+        Some(UNIX_EPOCH + Duration::from_secs(5))
+    );
+    assert_eq!(database.sql("SELECT count(*) FROM waitlist_facts"), "1");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn migrates_a_list_of_the_first_format() {
     let database = SharedDatabase::create();
@@ -65,7 +110,9 @@ async fn migrates_a_list_of_the_first_format() {
     drop(list);
     database.sql(
         "ALTER TABLE waitlist_count DROP COLUMN epoch;
-         DELETE FROM waitlist_migrations WHERE version = 2",
+         ALTER TABLE waitlist_entries DROP COLUMN source;
+         DROP TABLE waitlist_facts;
+         DELETE FROM waitlist_migrations WHERE version >= 2",
     );
     let list = database.open();
     assert_eq!(

@@ -119,7 +119,7 @@ async fn rejects_another_format_by_its_number() {
     let directory = TempDir::new().expect("a directory");
     drop(open(directory.path()));
     for (found, named) in [
-        (&3u64.to_be_bytes()[..], "it has format 3"),
+        (&7u64.to_be_bytes()[..], "it has format 7"),
         (b"1", "it has an unknown format"),
     ] {
         let database = database(directory.path());
@@ -127,7 +127,7 @@ async fn rejects_another_format_by_its_number() {
         drop(database);
         let message = open_error(directory.path());
         assert!(
-            message.contains(named) && message.contains("reads format 2"),
+            message.contains(named) && message.contains("reads format 3"),
             "{message}"
         );
     }

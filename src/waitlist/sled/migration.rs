@@ -1,0 +1,107 @@
+//! Migration: rewrites a list of the format before this one.
+//!
+//! The new store is made beside the old one, as for a compaction, and the two are exchanged in one step. A crash at any
+//! moment leaves the old list or the new one, whole. The old one is removed once the new one is open.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use super::{
+    super::exit::print_stderr,
+    compaction,
+    contents::Contents,
+    database,
+    error::OpenFailure,
+    files::sync_tree,
+    high_water_mark::{HighWaterMark, Progress},
+    record::{self, FORMAT_VERSION, Record, RecordItem, StoredEntry},
+};
+
+/// Version of the format that can be migrated. It has no sources and no facts.
+pub(super) const OLD_FORMAT_VERSION: u64 = 2;
+
+/// Pause between two reports of the progress.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Rewrites the records of a store of the old format, beside the store. Nothing in the store is changed.
+///
+/// # Errors
+/// If the store is damaged, is a link, or has no room beside it.
+pub(super) fn convert(
+    store: &Path,
+    old_records: &::sled::Tree,
+    minimum: Progress,
+) -> Result<(), OpenFailure> {
+    let contents = Contents::read(old_records, minimum, parse)?;
+    let end = contents.progress().end;
+    let name = store.parent().unwrap_or(store).display();
+    let directory = compaction::create_copy_dir(store)?;
+    HighWaterMark::create(&directory)?;
+    database::create(&directory)?;
+    let (database, records) = database::open(&directory)?;
+    let mut last_report = Instant::now();
+    let mut record = Record::starting_at(0);
+    for found in old_records {
+        let (key, bytes) = found?;
+        let (_, items) = parse(&key, &bytes).unwrap_or_default();
+        for item in items {
+            if !record.has_room(item.len()) {
+                records.insert(record.key(), record.bytes())?;
+                record = Record::starting_at(record.end());
+            }
+            record.push(item);
+        }
+        if last_report.elapsed() > REPORT_INTERVAL {
+            last_report = Instant::now();
+            print_stderr(&format!(
+                "updating the waitlist in {name} to format {FORMAT_VERSION}: {} of {end} entries",
+                record.end()
+            ));
+        }
+    }
+    if record.end() > record.first() {
+        records.insert(record.key(), record.bytes())?;
+    }
+    database.flush()?;
+    drop((database, records));
+    // A copy without this mark is incomplete.
+    HighWaterMark::open(&directory)?.write(contents.progress())?;
+    sync_tree(&directory)?;
+    Ok(())
+}
+
+/// Puts the new store in the place of the old one.
+pub(super) fn finish(store: &Path) -> Result<(), OpenFailure> {
+    compaction::exchange_directories(store)?;
+    let name = store.parent().unwrap_or(store).display();
+    print_stderr(&format!(
+        "updated the waitlist in {name} to format {FORMAT_VERSION}; earlier versions of this program cannot read it"
+    ));
+    Ok(())
+}
+
+/// Parses a record of the old format. An entry is the length of the address (one byte), the time (big-endian) and the
+/// address. An erased entry is only the byte 0.
+fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
+    let first = u64::from_be_bytes(key.try_into().ok()?);
+    let mut items = Vec::new();
+    let mut remaining = bytes;
+    while let Some((&len, rest)) = remaining.split_first() {
+        remaining = rest;
+        if len == 0 {
+            items.push(RecordItem::ErasedEntry);
+            continue;
+        }
+        let joined_at_millis = record::parse_u64(&mut remaining)?;
+        let (address, rest) = remaining.split_at_checked(len.into())?;
+        remaining = rest;
+        items.push(RecordItem::Entry(StoredEntry {
+            joined_at_millis,
+            address: str::from_utf8(address).ok()?,
+            source: "",
+        }));
+    }
+    Some((first, items))
+}

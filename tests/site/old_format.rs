@@ -1,0 +1,47 @@
+//! Lists in the format before this one, as its version of the program wrote them.
+
+use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
+
+/// The version of the format.
+const FORMAT_VERSION: u64 = 2;
+/// Maximum size of a record, in bytes.
+const RECORD_MAX_BYTES: usize = 1 << 10;
+
+/// Writes a list to a data directory that has none. Each entry is an address and a time in milliseconds since 1970.
+/// `None` is an erased entry.
+pub(crate) fn write_old_list(data: &Path, entries: &[Option<(String, u64)>]) {
+    let store = data.join("waitlist");
+    let mut directories = fs::DirBuilder::new();
+    let created = directories.recursive(true).mode(0o700).create(&store);
+    created.expect("writable");
+    let database = ::sled::open(&store).expect("sled opens");
+    let version = FORMAT_VERSION.to_be_bytes();
+    database.insert("format", &version).expect("writable");
+    let records = database.open_tree("entries").expect("the tree opens");
+    let (mut first, mut record) = (0u64, Vec::new());
+    for (number, entry) in (0u64..).zip(entries) {
+        let item = match entry {
+            Some((address, millis)) => {
+                let address = address.as_bytes();
+                [&[address.len() as u8][..], &millis.to_be_bytes(), address].concat()
+            }
+            None => vec![0],
+        };
+        if record.len() + item.len() > RECORD_MAX_BYTES {
+            let full = std::mem::take(&mut record);
+            let key = first.to_be_bytes();
+            records.insert(key, full).expect("writable");
+            first = number;
+        }
+        record.extend(item);
+    }
+    if !record.is_empty() {
+        let key = first.to_be_bytes();
+        records.insert(key, record).expect("writable");
+    }
+    drop((records, database));
+    let erased = entries.iter().filter(|entry| entry.is_none()).count() as u64;
+    let end = entries.len() as u64;
+    let mark = [end, !end, erased, !erased].map(u64::to_be_bytes);
+    fs::write(store.join("mark"), mark.as_flattened()).expect("writable");
+}
