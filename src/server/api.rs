@@ -19,6 +19,7 @@ use super::{
     error::with_no_store,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     sign_up::admit,
+    source_parameter::SourceParameter,
 };
 
 /// Calls the server function at the request's path.
@@ -27,11 +28,13 @@ pub(super) async fn call_server_function(
     request: Request,
 ) -> Result<Response, RequestError> {
     let (mut parts, mut body) = request.into_parts();
+    let mut source = None;
     if parts.method == Method::POST {
         admit(&state, &parts)?;
         if !has_json_content_type(&parts.headers) {
             return Err(RequestError::NotJson);
         }
+        source = SourceParameter::from_referer(&state, &parts).map(|it| it.source().clone());
         let bytes = read_body(&state, body).await?;
         // serde would accept an array with one string as a struct with one string field.
         if bytes.trim_ascii_start().starts_with(b"[") {
@@ -54,7 +57,7 @@ pub(super) async fn call_server_function(
     let Some(mut service) = service else {
         return Err(RequestError::NotFound);
     };
-    let call = FunctionCall::new(Arc::clone(&state.list));
+    let call = FunctionCall::new(Arc::clone(&state.list), source);
     let request = Request::from_parts(parts, body);
     let (mut response, changes) = call.run(service.run(request)).await;
     response.headers_mut().remove(SERVER_FN_ERROR_HEADER);

@@ -4,7 +4,7 @@ use std::{cell::Cell, sync::Arc};
 
 use axum::http::StatusCode;
 
-use crate::waitlist::Waitlist;
+use crate::waitlist::{Source, Waitlist};
 
 tokio::task_local! {
     /// The current call.
@@ -17,6 +17,8 @@ tokio::task_local! {
 /// a tenth slower (0.82 of the requests per second of bare axum, against 0.92).
 pub(super) struct FunctionCall {
     list: Arc<dyn Waitlist>,
+    /// The source of the visitor.
+    source: Option<Source>,
     status: Cell<Option<StatusCode>>,
     retry_after: Cell<Option<u64>>,
 }
@@ -30,9 +32,10 @@ pub(super) struct ResponseChanges {
 }
 
 impl FunctionCall {
-    pub(super) fn new(list: Arc<dyn Waitlist>) -> Self {
+    pub(super) fn new(list: Arc<dyn Waitlist>, source: Option<Source>) -> Self {
         Self {
             list,
+            source,
             status: Cell::default(),
             retry_after: Cell::default(),
         }
@@ -58,6 +61,14 @@ impl FunctionCall {
 /// Outside of a call.
 pub(super) fn current_list() -> Arc<dyn Waitlist> {
     CURRENT_CALL.with(|call| Arc::clone(&call.list))
+}
+
+/// Returns the source of the visitor, for a server function.
+///
+/// # Panics
+/// Outside of a call.
+pub(super) fn current_source() -> Option<Source> {
+    CURRENT_CALL.with(|call| call.source.clone())
 }
 
 /// Sets the status of the response. Without this, it is 200.

@@ -10,8 +10,9 @@ use super::{
     AppState, RequestError,
     api::read_body,
     error::with_no_store,
-    page_cache::render_with_reply,
+    page_cache::{JOINED_PARAMETER, render_with_reply},
     sign_up::{admit, sign_up},
+    source_parameter::SourceParameter,
 };
 use crate::{
     copy::reply,
@@ -20,15 +21,15 @@ use crate::{
     wire::FormOutcome,
 };
 
-/// Where a success redirects to. Reloading that page does not send the form again.
-const JOINED_URL: &str = "/?joined#waitlist";
-
 /// `POST /`. After a success, redirects to a page that reports it. After a failure, responds with the landing page
 /// and the reason in its form, with the same status as the API.
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
     let FormFailure { error, typed } = match process_form(&state, request).await {
-        Ok(()) => return with_no_store(Redirect::to(JOINED_URL).into_response(), None),
+        Ok(parameter) => {
+            let redirect = Redirect::to(&joined_url(parameter.as_ref()));
+            return with_no_store(redirect.into_response(), None);
+        }
         Err(failure) => failure,
     };
     error.log();
@@ -43,6 +44,13 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     with_no_store(response, retry_after)
 }
 
+/// Returns where a success redirects to. Reloading that page does not send the form again. It keeps the source of the
+/// visitor, for another sign-up.
+fn joined_url(parameter: Option<&SourceParameter>) -> String {
+    let parameter = parameter.map_or_else(String::new, |it| format!("&{it}"));
+    format!("/?{JOINED_PARAMETER}{parameter}#waitlist")
+}
+
 /// Why a form was rejected.
 struct FormFailure {
     error: RequestError,
@@ -50,9 +58,12 @@ struct FormFailure {
     typed: String,
 }
 
-/// Reads the form and signs its sender up.
-async fn process_form(state: &AppState, request: Request) -> Result<(), FormFailure> {
-    let SignUpForm { email, topic } =
+/// Reads the form and signs its sender up. Returns the parameter of the page that was posted.
+async fn process_form(
+    state: &AppState,
+    request: Request,
+) -> Result<Option<SourceParameter>, FormFailure> {
+    let (parameter, SignUpForm { email, topic }) =
         read_form(state, request)
             .await
             .map_err(|error| FormFailure {
@@ -60,24 +71,32 @@ async fn process_form(state: &AppState, request: Request) -> Result<(), FormFail
                 typed: String::new(),
             })?;
     let signed_up = if topic.is_empty() {
-        sign_up(&*state.list, &email).await
+        let source = parameter.as_ref().map(SourceParameter::source);
+        sign_up(&*state.list, &email, source.cloned()).await
     } else {
         // Only the log says that nothing was stored: a bot must not learn that it was recognised.
         tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
         Email::parse(&email).map_err(RequestError::InvalidEmail)
     };
-    signed_up.map(drop).map_err(|error| FormFailure {
-        error,
-        typed: email,
-    })
+    match signed_up {
+        Ok(_) => Ok(parameter),
+        Err(error) => Err(FormFailure {
+            error,
+            typed: email,
+        }),
+    }
 }
 
-async fn read_form(state: &AppState, request: Request) -> Result<SignUpForm, RequestError> {
+async fn read_form(
+    state: &AppState,
+    request: Request,
+) -> Result<(Option<SourceParameter>, SignUpForm), RequestError> {
     let (parts, body) = request.into_parts();
     admit(state, &parts)?;
+    let parameter = SourceParameter::from_referer(state, &parts);
     let request = Request::from_parts(parts, read_body(state, body).await?.into());
     let form = axum::Form::<SignUpForm>::from_request(request, &()).await;
-    form.map(|axum::Form(form)| form)
+    form.map(|axum::Form(form)| (parameter, form))
         .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
 }
 

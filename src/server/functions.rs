@@ -8,7 +8,7 @@ use leptos::{
 
 use super::{
     RequestError,
-    call::{current_list, set_status},
+    call::{current_list, current_source, set_status},
     sign_up,
 };
 use crate::wire;
@@ -30,7 +30,7 @@ pub(crate) async fn join(
     /// The address, as typed.
     email: String,
 ) -> Result<wire::SignUpBody, RequestError> {
-    let email = sign_up(&*current_list(), &email).await?;
+    let email = sign_up(&*current_list(), &email, current_source()).await?;
     set_status(StatusCode::CREATED);
     Ok(wire::SignUpBody {
         email: email.as_typed().to_owned(),

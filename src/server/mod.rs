@@ -24,6 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
+//! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `rate_limit` | the number of sign-ups per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
@@ -58,6 +59,7 @@ mod security_headers;
 mod shutdown;
 mod sign_up;
 mod site_files;
+mod source_parameter;
 mod text_files;
 mod warning_throttle;
 mod watched_islands;

@@ -27,8 +27,8 @@ use crate::{
     wire::FormOutcome,
 };
 
-/// The query of the page that a successful sign-up without JavaScript redirects to.
-const JOINED_QUERY: &str = "joined";
+/// The parameter of the page that a successful sign-up without JavaScript redirects to.
+pub(super) const JOINED_PARAMETER: &str = "joined";
 
 /// The current landing page, and the not-found page.
 #[derive(Debug)]
@@ -138,13 +138,14 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     } else {
         state.page_cache.landing()
     };
-    let page = match request.uri().query() {
+    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
+        &landing.plain
+    } else if landing.count == state.list.count() {
+        &landing.joined
+    } else {
         // The count must include the visitor who has just joined.
-        Some(JOINED_QUERY) if landing.count != state.list.count() => {
-            &render_with_reply(state.current_page(), FormResult::success())
-        }
-        Some(JOINED_QUERY) => &landing.joined,
-        _ => &landing.plain,
+        &render_with_reply(state.current_page(), FormResult::success())
     };
     page.respond(StatusCode::OK, request.headers())
 }

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{AppState, RequestError};
-use crate::waitlist::{Email, JoinOutcome, Waitlist, WaitlistEntry};
+use crate::waitlist::{Email, JoinOutcome, Source, Waitlist, WaitlistEntry};
 
 /// Checks whether a client may sign up. Runs before the body is read.
 ///
@@ -53,13 +53,18 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
         Some(b"none") | None => {}
         Some(_) => return true,
     }
-    let Some(origin) = headers.get(header::ORIGIN) else {
-        return false;
-    };
-    let origin = origin.as_bytes();
+    headers
+        .get(header::ORIGIN)
+        .is_some_and(|origin| !is_own_origin(state, request, origin.as_bytes()))
+}
+
+/// Returns whether an origin, such as `https://steward.example`, is that of this site: of the host that the request
+/// names, or of `--origin`.
+pub(super) fn is_own_origin(state: &AppState, request: &Parts, origin: &[u8]) -> bool {
     let host = match request.uri.authority() {
         Some(authority) => authority.as_str().as_bytes(),
-        None => headers
+        None => request
+            .headers
             .get(header::HOST)
             .map_or(&b""[..], |host| host.as_bytes()),
     };
@@ -68,17 +73,24 @@ fn is_cross_site(state: &AppState, request: &Parts) -> bool {
         origin_host
             .is_some_and(|origin_host| !host.is_empty() && origin_host.eq_ignore_ascii_case(host))
     });
-    !is_own_host && origin != state.files.site().origin.as_bytes()
+    is_own_host || origin == state.files.site().origin.as_bytes()
 }
 
-/// Adds an address to the list. Returns it as parsed.
+/// Adds an address to the list, with the source of the visitor. Returns the address as parsed.
 ///
 /// # Errors
 /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store
 /// fails.
-pub async fn sign_up(list: &dyn Waitlist, typed: &str) -> Result<Email, RequestError> {
+pub async fn sign_up(
+    list: &dyn Waitlist,
+    typed: &str,
+    source: Option<Source>,
+) -> Result<Email, RequestError> {
     let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
-    let entry = WaitlistEntry::new(email.clone(), SystemTime::now());
+    let entry = WaitlistEntry {
+        source,
+        ..WaitlistEntry::new(email.clone(), SystemTime::now())
+    };
     match list.join(entry).await {
         Ok(JoinOutcome::New) => Ok(email),
         Ok(JoinOutcome::AlreadyListed) => Err(RequestError::AlreadyListed),
