@@ -1,6 +1,6 @@
 /**
  * The form and the count line (spec §4, §5, §8). Before hydration, and without JavaScript, the browser posts
- * the form to `/`.
+ * the form to `/`. Its action is only an anchor, which keeps the query of the page's URL.
  */
 import { QueryClientProvider, useMutation } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
@@ -115,9 +115,13 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
     // `error` differs for each failure, even if two failures follow each other in one render.
   }, [status, error]);
 
-  // After a native post the URL itself says "joined". Without this, a shared link would say it to others.
+  // After a native post the URL itself says "joined". Without this, a shared link would say it to others. The rest
+  // of the URL stays: it may say where the visitor comes from.
   useEffect(() => {
-    if (initial.outcome === "joined") history.replaceState(null, "", "/#waitlist");
+    if (initial.outcome !== "joined") return;
+    const url = new URL(location.href);
+    url.searchParams.delete("joined");
+    history.replaceState(null, "", url);
   }, [initial.outcome]);
 
   function focusField() {
@@ -151,7 +155,7 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       ref={form}
       className="waitlist"
       method="post"
-      action="/#waitlist"
+      action="#waitlist"
       onSubmit={submit}
       onInput={() => {
         joinedAt.current = 0;

@@ -21,7 +21,7 @@ pub fn landing_page(page: Page) -> String {
         Some(FormResult { title, text, .. }) => format!("{title}: {text} — {{product}}"),
         None => copy::head::TITLE.into(),
     };
-    render(page, &title, true, || {
+    render(page, &title, None, || {
         view! {
             <Hero/>
             <Comparison/>
@@ -33,23 +33,21 @@ pub fn landing_page(page: Page) -> String {
     })
 }
 
-/// Renders the not-found page.
-pub fn not_found_page(page: Page) -> String {
-    render(
-        page,
-        copy::not_found::TITLE,
-        false,
-        || view! { <NotFound/> },
-    )
+/// Renders the not-found page. `home` is the URL of the landing page, with the source of the visitor if there is one.
+pub fn not_found_page(page: Page, home: &str) -> String {
+    render(page, copy::not_found::TITLE, Some(home), || {
+        view! { <NotFound home=home.to_owned()/> }
+    })
 }
 
-/// Renders a page. The landing page (`is_landing`) has islands and metadata, and search engines may list it.
+/// Renders a page. The landing page (`home` is `None`) has islands and metadata, and search engines may list it.
 fn render<V: IntoView>(
     page: Page,
     title: &str,
-    is_landing: bool,
+    home: Option<&str>,
     sections: impl FnOnce() -> V,
 ) -> String {
+    let is_landing = home.is_none();
     let owner = Owner::new();
     owner.with(|| {
         let Page {
@@ -101,7 +99,7 @@ fn render<V: IntoView>(
                 </head>
                 <body>
                     <a class="skip" href="#main">{copy::nav::SKIP}</a>
-                    <Nav base=if is_landing { "" } else { "/" }/>
+                    <Nav home=home.map(str::to_owned)/>
                     <main id="main" tabindex="-1">{sections()}</main>
                     <Footer/>
                     {is_landing.then(|| view! { <ReactIsland island=Toaster/> })}

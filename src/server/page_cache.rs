@@ -20,6 +20,7 @@ use super::{
     AppState, RequestError,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, REVALIDATE, Resource},
+    source_parameter::SourceParameter,
 };
 use crate::{
     copy::reply,
@@ -29,6 +30,9 @@ use crate::{
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
 pub(super) const JOINED_PARAMETER: &str = "joined";
+
+/// The link to the landing page, on the not-found page.
+const HOME: &str = "/";
 
 /// The current landing page, and the not-found page.
 #[derive(Debug)]
@@ -60,7 +64,7 @@ impl PageCache {
         thread::scope(|scope| {
             let landing = scope.spawn(|| CachedLanding::new(page.clone(), compression));
             let not_found =
-                EncodedBody::compress(document::not_found_page(page.clone()), compression);
+                EncodedBody::compress(document::not_found_page(page.clone(), HOME), compression);
             let not_found = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Self {
@@ -153,12 +157,13 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
 /// Renders the landing page with the reply to a form that was sent without JavaScript.
 pub(super) fn render_with_reply(page: Page, reply: FormResult) -> Resource {
     let reply = Some(reply);
-    let html = document::landing_page(Page { reply, ..page });
-    Resource::new(
-        &HTML_CONTENT_TYPE,
-        NO_STORE,
-        EncodedBody::compress(html, Compression::Fast),
-    )
+    compress_once(document::landing_page(Page { reply, ..page }))
+}
+
+/// Compresses a page for a single response.
+fn compress_once(html: String) -> Resource {
+    let body = EncodedBody::compress(html, Compression::Fast);
+    Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
 }
 
 /// Serves a file of the site. Responds with 405 to methods other than GET and HEAD, and with the not-found page
@@ -175,9 +180,17 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
             RequestError::MethodNotAllowed,
         )
             .into_response(),
-        None => state
-            .page_cache
-            .not_found
-            .respond(StatusCode::NOT_FOUND, headers),
+        None => match request.uri().query().and_then(SourceParameter::from_query) {
+            None => state
+                .page_cache
+                .not_found
+                .respond(StatusCode::NOT_FOUND, headers),
+            // The links to the landing page keep the source of the visitor.
+            Some(parameter) => {
+                let home = format!("{HOME}?{parameter}");
+                let html = document::not_found_page(state.current_page(), &home);
+                compress_once(html).respond(StatusCode::NOT_FOUND, headers)
+            }
+        },
     }
 }

@@ -34,6 +34,7 @@ mod reverse_proxies;
 mod security;
 #[cfg(target_os = "linux")]
 mod socket_activation;
+mod source_links;
 mod sources;
 mod store;
 mod style_sheets;

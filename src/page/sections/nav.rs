@@ -8,14 +8,17 @@ use crate::{copy::nav, page::use_page};
 /// The navigation bar.
 #[component]
 pub fn Nav(
-    /// The path before each anchor: `/` on the not-found page. It is empty on the landing page, which keeps the
+    /// The URL of the landing page, or `None` on that page itself. There each link is only an anchor, which keeps the
     /// query of the URL.
-    base: &'static str,
+    home: Option<String>,
 ) -> impl IntoView {
+    let base = home.as_deref().unwrap_or_default();
+    // `#` is the top of the page.
+    let brand = home.clone().unwrap_or_else(|| "#".into());
     let start = format!("{base}#contact");
     view! {
         <header class="nav">
-            <a class="nav-brand" href="/"><Logo/><span>{use_page().site.product.clone()}</span></a>
+            <a class="nav-brand" href=brand><Logo/><span>{use_page().site.product.clone()}</span></a>
             <a class="button nav-start above" href=start.clone()>{nav::CALL_TO_ACTION}</a>
             <nav aria-label=nav::LABEL>
                 <ul class="nav-links">
