@@ -55,13 +55,18 @@ export class LandingPage {
     return this.page.locator(`section#${anchor}`);
   }
 
-  async open(): Promise<void> {
-    await this.page.goto("/");
+  async open(url = "/"): Promise<void> {
+    await this.page.goto(url);
   }
 
   /** Opens the page at the form, and waits until the form and the toaster are hydrated. */
-  async openForm(): Promise<void> {
-    await this.open();
+  async openForm(url = "/"): Promise<void> {
+    await this.open(url);
+    await this.scrollToForm();
+  }
+
+  /** Scrolls to the form, and waits until the form and the toaster are hydrated. */
+  async scrollToForm(): Promise<void> {
     await this.section("contact").scrollIntoViewIfNeeded();
     await this.waitForIslands("waitlist-form", "toaster");
   }

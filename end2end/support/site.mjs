@@ -1,10 +1,11 @@
 /** Starts the release build, for the tests, the pictures and Lighthouse. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const PROGRAM = fileURLToPath(new URL("../../target/release/landing", import.meta.url));
 
@@ -82,6 +83,24 @@ export class Site {
     const response = await fetch(`${this.origin}/api/waitlist/count`);
     const { count } = /** @type {{ count: number }} */ (await response.json());
     return count;
+  }
+
+  /**
+   * Returns where a person on the waitlist comes from, as the owner's export says it.
+   *
+   * @param {string} email
+   */
+  async sourceOf(email) {
+    const args = ["export", "--format", "jsonl", "--data", this.#dataDirectory];
+    const { stdout } = await promisify(execFile)(PROGRAM, args, { maxBuffer: Infinity });
+    /** @type {{ email?: string, source?: string }[]} */
+    const people = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const person = people.find((person) => person.email === email);
+    if (!person) throw new Error(`${email} is not on the waitlist`);
+    return person.source;
   }
 
   /** Stops the server and deletes its data. */
