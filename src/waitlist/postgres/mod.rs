@@ -3,7 +3,7 @@
 //! - `url`, `tls`: the URL of a database and its TLS options.
 //! - `connector`, `hosts`: open connections to the hosts of a URL.
 //! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
-//! - `sql`, `schema`: the statements, and the tables they need.
+//! - `sql`: the statements. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `committer`, `batch`, `changes`, `facts`, `writer`: commit sign-ups, erasures, corrections and facts in
 //!   batches.
@@ -23,6 +23,7 @@ mod entries;
 mod error;
 mod facts;
 mod hosts;
+mod migrations;
 mod notices;
 mod open;
 mod open_error;

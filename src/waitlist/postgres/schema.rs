@@ -11,7 +11,10 @@ use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Error, error::SqlState};
 use uuid::Uuid;
 
-use super::sql::{self, MIGRATIONS, SLOTS, Schema};
+use super::{
+    migrations::{CREATE_MIGRATIONS, MIGRATIONS, READ_FORMAT, RECORD_MIGRATION, SLOTS},
+    sql::{self, Schema},
+};
 
 /// Format of the list that this program reads and writes.
 pub(super) const FORMAT_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -50,7 +53,7 @@ pub(super) async fn current_schema(client: &Client) -> Result<Option<String>, Er
 /// Returns the format of the list in a schema, or `None` if its first migration is not done.
 pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
     let found = client
-        .query_typed_one(&schema.qualify(sql::READ_FORMAT), &[])
+        .query_typed_one(&schema.qualify(READ_FORMAT), &[])
         .await;
     match found {
         Ok(row) => row.try_get(0),
@@ -86,7 +89,7 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
 async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error> {
     let found = read_format(client, schema).await?;
     if found.is_none() {
-        let create = schema.qualify(sql::CREATE_MIGRATIONS);
+        let create = schema.qualify(CREATE_MIGRATIONS);
         client.batch_execute(&create).await?;
     }
     let format = found.unwrap_or(0);
@@ -95,7 +98,7 @@ async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error
         for statement in *statements {
             client.batch_execute(&schema.qualify(statement)).await?;
         }
-        let done = schema.qualify(sql::RECORD_MIGRATION);
+        let done = schema.qualify(RECORD_MIGRATION);
         client.execute(&done, &[&(format + 1)]).await?;
     }
     Ok(format)

@@ -153,8 +153,8 @@ pub(super) fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
             store.display()
         )));
     }
-    check_room(store)?;
     remove_leftovers(store)?;
+    check_room(store)?;
     let directory = copy_dir(store);
     create_private_dir(&directory).map_err(|error| {
         let text = format!(

@@ -4,6 +4,7 @@
 //! moment leaves the old list or the new one, whole. The old one is removed once the new one is open.
 
 use std::{
+    io,
     path::Path,
     time::{Duration, Instant},
 };
@@ -37,7 +38,7 @@ pub(super) fn convert(
     let contents = Contents::read(old_records, minimum, parse)?;
     let end = contents.progress().end;
     let name = store.parent().unwrap_or(store).display();
-    let directory = compaction::create_copy_dir(store)?;
+    let directory = compaction::create_copy_dir(store).map_err(not_updated)?;
     HighWaterMark::create(&directory)?;
     database::create(&directory)?;
     let (database, records) = database::open(&directory)?;
@@ -74,12 +75,21 @@ pub(super) fn convert(
 
 /// Puts the new store in the place of the old one.
 pub(super) fn finish(store: &Path) -> Result<(), OpenFailure> {
-    compaction::exchange_directories(store)?;
+    compaction::exchange_directories(store).map_err(not_updated)?;
     let name = store.parent().unwrap_or(store).display();
     print_stderr(&format!(
         "updated the waitlist in {name} to format {FORMAT_VERSION}; earlier versions of this program cannot read it"
     ));
     Ok(())
+}
+
+/// Adds what failed, and what else the owner can do.
+fn not_updated(error: io::Error) -> io::Error {
+    let text = format!(
+        "it has format {OLD_FORMAT_VERSION}, and updating it to format {FORMAT_VERSION} failed: {error}; or export it \
+         with the version of the program that wrote it"
+    );
+    io::Error::new(error.kind(), text)
 }
 
 /// Parses a record of the old format. An entry is the length of the address (one byte), the time (big-endian) and the

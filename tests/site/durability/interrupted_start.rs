@@ -14,7 +14,10 @@ use std::{
 };
 
 use super::{recording::contents, strace::with_fault};
-use crate::process::{Sandbox, ServerProcess, landing, signal, wait_for_exit};
+use crate::{
+    old_format::write_old_list,
+    process::{Sandbox, ServerProcess, landing, signal, wait_for_exit},
+};
 
 /// The calls that open a list, and how often one thread makes each. strace counts the calls of each thread.
 const CALLS: [(&str, u32); 9] = [
@@ -81,6 +84,100 @@ fn start_killed_at_any_step_loses_nothing() {
         let start = interrupt_start_at(&sandbox, &step);
         assert_eq!(start.status.code(), None, "{step}: {start:?}");
         assert_intact(&sandbox, count, &step);
+    }
+}
+
+/// The calls that rewrite a list of the format before this one, and how often one thread makes each at most.
+const MIGRATION_CALLS: [(&str, u32); 7] = [
+    ("mkdir", 6),
+    ("pwrite64", 10),
+    ("fsync", 12),
+    ("rename", 4),
+    ("renameat2", 1),
+    ("unlink", 2),
+    ("unlinkat", 8),
+];
+
+#[test]
+fn migration_killed_at_any_step_loses_nothing() {
+    let people = (0..300).map(|number| Some((format!("{number}@example.com"), number)));
+    let people: Vec<_> = people.collect();
+    let mut killed = 0;
+    for (call, times) in MIGRATION_CALLS {
+        for time in 1..=times {
+            let sandbox = Sandbox::new();
+            let data = sandbox.path().join("data");
+            write_old_list(&data, &people);
+            let step = format!("{call}:signal=KILL:when={time}");
+            let start = interrupt_start_at(&sandbox, &step);
+            killed += u32::from(start.status.code().is_none());
+            let server = sandbox.serve();
+            assert_eq!(server.count(), 300, "{step}");
+            assert_eq!(server.join("299@example.com"), "409", "{step}");
+            assert_eq!(server.join("300@example.com"), "201", "{step}");
+            assert!(!data.join("waitlist.compact").exists(), "{step}");
+        }
+    }
+    assert!(killed > 20, "only {killed} starts were killed");
+}
+
+#[test]
+fn migration_on_a_failing_disk_keeps_the_old_list() {
+    for fault in [
+        "pwrite64:error=ENOSPC:when=1+",
+        "pwrite64:error=ENOSPC:when=2+",
+        "mkdir:error=ENOSPC:when=2+",
+        "fsync:error=EIO:when=2+",
+        "fsync:error=EIO:when=4+",
+        "renameat2:error=EINVAL",
+    ] {
+        let sandbox = Sandbox::new();
+        let data = sandbox.path().join("data");
+        write_old_list(&data, &[Some(("ann@example.com".into(), 7))]);
+        let before = contents(&data.join("waitlist"));
+        let start = interrupt_start_at(&sandbox, fault);
+        let stderr = String::from_utf8_lossy(&start.stderr);
+        assert_eq!(start.status.code(), Some(1), "{fault}: {stderr}");
+        assert_eq!(
+            contents(&data.join("waitlist")),
+            before,
+            "{fault}: {stderr}"
+        );
+        if fault.starts_with("renameat2") {
+            let advice = "updating it to format 3 failed: ";
+            assert!(stderr.contains(advice), "{fault}: {stderr}");
+        }
+        assert_eq!(sandbox.serve().count(), 1, "{fault}");
+    }
+}
+
+/// The owner learns why the first start takes longer, and that there is no way back.
+#[test]
+fn migration_is_reported() {
+    let occupied = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = occupied.local_addr().expect("a bound socket").to_string();
+    let serve = [
+        "serve",
+        "--site-root",
+        "site",
+        "--log",
+        "json",
+        "--addr",
+        &addr,
+    ];
+    for args in [&["count"][..], &serve] {
+        let sandbox = Sandbox::new();
+        write_old_list(&sandbox.path().join("data"), &[]);
+        let output = landing(sandbox.path()).args(args).output();
+        let stderr = output.expect("the program runs").stderr;
+        let stderr = String::from_utf8_lossy(&stderr);
+        let mut lines = stderr.lines();
+        let line = lines
+            .find(|line| line.contains("to format 3"))
+            .expect(&stderr);
+        let warning = "earlier versions of this program cannot read it";
+        assert!(line.contains(warning), "{line}");
+        assert_eq!(line.starts_with('{'), args.len() > 1, "{line}");
     }
 }
 

@@ -1,13 +1,17 @@
 //! Opening a list: errors, warnings, privileges and synchronous commits.
 
-use landing::waitlist::{JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist};
+use std::time::UNIX_EPOCH;
+
+use landing::waitlist::{
+    CorrectOutcome, Fact, JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist,
+};
 use tokio::task::block_in_place;
 
 use super::{RUNTIME, SharedDatabase, open, open_error, open_url};
 use crate::{
     postgres_server::{self, FIRST_DATABASE, PostgresServer, SHARED_SERVER},
     process::wait_until,
-    store::join,
+    store::{email, entries, join},
 };
 
 #[test]
@@ -79,13 +83,24 @@ async fn serves_an_existing_list_without_create_rights() {
         "{message}"
     );
     drop(database.open());
+    // As in docs/instances.md.
     database.sql(&format!(
         "GRANT SELECT ON waitlist_migrations TO {user};
-         GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {user};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_entries TO {user};
+         GRANT SELECT, INSERT ON waitlist_facts TO {user};
          GRANT SELECT, UPDATE ON waitlist_count TO {user}"
     ));
     let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
+    let (ann, eve) = (email("ann@example.com"), email("eve@example.com"));
+    let fact = (ann.clone(), Fact::ConfirmedAt(UNIX_EPOCH));
+    assert_eq!(list.record(vec![fact]).await, Ok(vec![true]));
+    let corrected = list.correct(&ann, &eve).await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    let listed = entries(&list);
+    assert_eq!(listed[0].confirmed_at, Some(UNIX_EPOCH));
+    assert_eq!(list.erase(&[eve]).await, Ok(vec![true]));
+    assert_eq!(database.sql("SELECT count(*) FROM waitlist_facts"), "0");
 }
 
 /// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups.

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, thread};
 
-use landing::waitlist::Waitlist;
+use landing::waitlist::{Source, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 
@@ -16,17 +16,25 @@ fn is_on_disk(data: &Path, bytes: &[u8]) -> bool {
     windows.any(|window| window == bytes)
 }
 
+/// What a compaction removes: of a person who was erased, and of one who was corrected.
+const GONE: [&str; 3] = ["ann@example.com", "link-of-ann", "bob@exmaple.com"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
     let directory = TempDir::new().expect("a temporary directory");
     let list = open(directory.path());
-    for typed in ["ann@example.com", "bob@exmaple.com", "cyd@example.com"] {
+    let ann = WaitlistEntry {
+        source: Source::parse("link-of-ann").ok(),
+        ..entry("ann@example.com", 1)
+    };
+    list.join(ann).await.expect("a response");
+    for typed in ["bob@exmaple.com", "cyd@example.com"] {
         join(&list, typed).await;
     }
     erase(&list, "ann@example.com").await;
     let corrected = list.correct(&email("bob@exmaple.com"), &email("bob@example.com"));
     corrected.await.expect("a response");
-    for gone in ["ann@example.com", "bob@exmaple.com"] {
+    for gone in GONE {
         assert!(is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
     }
     let mut copied = Vec::new();
@@ -37,7 +45,7 @@ async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
         "{compaction:?}"
     );
     assert!(!copied.is_empty());
-    for gone in ["ann@example.com", "bob@exmaple.com"] {
+    for gone in GONE {
         assert!(!is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
     }
     join(&list, "dan@example.com").await;

@@ -1,0 +1,68 @@
+//! The migrations: the statements that create the tables, and update those of earlier versions.
+
+/// Number of rows in `waitlist_count`. Instances may share a row.
+pub(super) const SLOTS: i64 = 64;
+
+/// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
+/// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
+pub(super) const MIGRATIONS: [&[&str]; 3] = [
+    &[
+        // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
+        // the machine and changes with its updates.
+        // email: the address as typed.
+        // joined_at: when the sign-up reached its server, to the millisecond.
+        // id: the id of the sign-up, a UUID of version 7 (RFC 9562). By it, an instance recognises its own sign-ups,
+        // and sign-ups of the same millisecond keep their order.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_entries (
+            key bytea PRIMARY KEY,
+            email text NOT NULL,
+            joined_at timestamptz NOT NULL,
+            id uuid NOT NULL
+        )",
+        // With ASC, YugabyteDB sorts the index by time instead of distributing it by a hash.
+        "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
+            ON {schema}.waitlist_entries (joined_at ASC, id ASC)",
+        // The number of entries is the sum of these rows. With a single row, each instance would wait until the
+        // sign-ups of the other instances are on the disk.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_count (
+            slot bigint PRIMARY KEY,
+            entries bigint NOT NULL
+        )",
+        "INSERT INTO {schema}.waitlist_count (slot, entries)
+            SELECT slot, 0 FROM generate_series(0, 63) AS slot
+            ON CONFLICT (slot) DO NOTHING",
+    ],
+    &[
+        "ALTER TABLE {schema}.waitlist_count ADD COLUMN IF NOT EXISTS epoch bigint NOT NULL DEFAULT 0",
+    ],
+    &[
+        // source: where the person came from, or NULL.
+        "ALTER TABLE {schema}.waitlist_entries ADD COLUMN IF NOT EXISTS source text",
+        // What became known about an entry after the sign-up. Rows are added, and never updated.
+        // id: the id of the fact, a UUID of version 7. Of the facts of a kind, the one with the highest id counts.
+        // kind: `confirmed`.
+        // at: when it happened.
+        // The foreign key removes the facts with their entry, also when an instance of an older version erases it.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_facts (
+            key bytea NOT NULL REFERENCES {schema}.waitlist_entries (key) ON DELETE CASCADE ON UPDATE CASCADE,
+            id uuid NOT NULL,
+            kind text NOT NULL,
+            at timestamptz NOT NULL,
+            PRIMARY KEY (key, id)
+        )",
+    ],
+];
+
+/// Creates the table of the migrations that are done.
+pub(super) const CREATE_MIGRATIONS: &str = "
+    CREATE TABLE IF NOT EXISTS {schema}.waitlist_migrations (
+        version bigint PRIMARY KEY,
+        applied_at timestamptz NOT NULL DEFAULT now()
+    )";
+
+/// Returns the number of the last migration.
+pub(super) const READ_FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
+
+/// Records a migration. Late or twice: it does nothing.
+pub(super) const RECORD_MIGRATION: &str = "
+    INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
