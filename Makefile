@@ -48,7 +48,7 @@ lint:
 # More threads than processors, because many tests wait for a timeout. With three for each, databases took too long to
 # accept a connection.
 test-rust:
-	RUST_TEST_THREADS=$$((2 * $$(getconf _NPROCESSORS_ONLN))) cargo test
+	RUST_TEST_THREADS=$$((5 * $$(getconf _NPROCESSORS_ONLN) / 2)) cargo test
 
 test-islands:
 	cd islands && npx vitest run
