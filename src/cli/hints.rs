@@ -33,7 +33,7 @@ const COMMAND_SYNONYMS: [(&[&str], &str); 12] = [
 ];
 
 /// Names for an option, and the option of this program.
-const OPTION_SYNONYMS: [(&[&str], &str); 9] = [
+const OPTION_SYNONYMS: [(&[&str], &str); 10] = [
     (
         &["--bind", "--host", "--listen", "--port", "-p"],
         "--addr 127.0.0.1:3000",
@@ -52,6 +52,10 @@ const OPTION_SYNONYMS: [(&[&str], &str); 9] = [
         "--log-level LEVEL",
     ),
     (&["--out", "--outfile"], "--output FILE"),
+    (
+        &["--campaign", "--ref", "--referrer", "--utm-source"],
+        "--source SOURCE",
+    ),
 ];
 
 /// Adds a hint to the error of a command line, if it has a word of another program.

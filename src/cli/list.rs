@@ -1,6 +1,6 @@
 //! `landing list`: prints the entries, newest first.
 
-use std::io;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::{
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
     time::rfc3339,
 };
-use crate::waitlist::Selection;
+use crate::waitlist::{Selection, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
@@ -31,7 +31,12 @@ pub(super) struct ListArgs {
 struct ListedEntry<'a> {
     joined_at: String,
     email: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
 }
+
+/// Width of the addresses in the table, in characters. Longer ones move the source to the right.
+const EMAIL_WIDTH: usize = 32;
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let selection = Selection {
@@ -45,20 +50,52 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     print_to_stdout(move |out| {
         let _list = list;
         if is_terminal && !args.output.json {
-            writeln!(out, "{:<24}  EMAIL", "JOINED AT")?;
+            writeln!(
+                out,
+                "{:<24}  {:<EMAIL_WIDTH$}  SOURCE",
+                "JOINED AT", "EMAIL"
+            )?;
         }
         for entry in entries.take(limit) {
             let entry = entry.map_err(io::Error::other)?;
-            let (email, joined_at) = (entry.email.as_typed(), rfc3339(entry.joined_at));
+            let entry = ListedEntry {
+                joined_at: rfc3339(entry.joined_at),
+                email: entry.email.as_typed(),
+                source: entry.source.as_ref().map(Source::as_str),
+            };
             if args.output.json {
-                serde_json::to_writer(&mut *out, &ListedEntry { joined_at, email })?;
+                serde_json::to_writer(&mut *out, &entry)?;
                 writeln!(out)?;
             } else if is_terminal {
-                writeln!(out, "{joined_at}  {email}")?;
+                entry.write_table_row(out)?;
             } else {
-                writeln!(out, "{joined_at}\t{email}")?;
+                entry.write_fields(out)?;
             }
         }
         Ok(())
     })
+}
+
+impl ListedEntry<'_> {
+    fn write_table_row(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self {
+            joined_at,
+            email,
+            source,
+        } = self;
+        match source {
+            Some(source) => writeln!(out, "{joined_at}  {email:<EMAIL_WIDTH$}  {source}"),
+            None => writeln!(out, "{joined_at}  {email}"),
+        }
+    }
+
+    /// Writes fields separated by tabs. The source is the last one, and only there if the person has one: a script that
+    /// reads two fields still works.
+    fn write_fields(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}\t{}", self.joined_at, self.email)?;
+        if let Some(source) = self.source {
+            write!(out, "\t{source}")?;
+        }
+        writeln!(out)
+    }
 }

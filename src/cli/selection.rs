@@ -1,11 +1,11 @@
-//! The options that select entries: `--since`, `--until` and `--domain`.
+//! The options that select entries: `--since`, `--until`, `--domain` and `--source`.
 
 use std::time::SystemTime;
 
 use anyhow::bail;
 
 use super::time::{parse_time_or_age, rfc3339};
-use crate::waitlist::{AddressFilter, EmailDomain, Selection};
+use crate::waitlist::{AddressFilter, EmailDomain, Selection, Source};
 
 /// The options that select entries.
 #[derive(clap::Args)]
@@ -21,6 +21,10 @@ pub(super) struct SelectionArgs {
     /// Only addresses at this domain, not at its sub-domains
     #[arg(long, value_parser = EmailDomain::parse)]
     domain: Option<EmailDomain>,
+
+    /// Only people who came from this source, such as hn
+    #[arg(long, value_parser = Source::parse)]
+    source: Option<Source>,
 }
 
 impl SelectionArgs {
@@ -33,6 +37,7 @@ impl SelectionArgs {
             since,
             until,
             domain,
+            source,
         } = self;
         if let (Some(since), Some(until)) = (*since, *until)
             && until <= since
@@ -49,7 +54,7 @@ impl SelectionArgs {
             addresses: domain
                 .clone()
                 .map_or(AddressFilter::Any, AddressFilter::Domain),
-            source: None,
+            source: source.clone(),
             newest_first: false,
         })
     }

@@ -11,7 +11,7 @@ use super::{
     terminal::output::OutputArgs,
     time::rfc3339,
 };
-use crate::waitlist::{AddressFilter, Email, Selection, WaitlistEntry};
+use crate::waitlist::{AddressFilter, Email, Selection, Source, WaitlistEntry};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -34,6 +34,10 @@ pub(super) struct ShowArgs {
 struct ShownEntry<'a> {
     email: &'a str,
     joined_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed_at: Option<String>,
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
@@ -66,13 +70,28 @@ impl<'a> From<&'a WaitlistEntry> for ShownEntry<'a> {
         Self {
             email: entry.email.as_typed(),
             joined_at: rfc3339(entry.joined_at),
+            source: entry.source.as_ref().map(Source::as_str),
+            confirmed_at: entry.confirmed_at.map(rfc3339),
         }
     }
 }
 
 impl ShownEntry<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "address    {}", self.email)?;
-        writeln!(out, "joined at  {}", self.joined_at)
+        let Self {
+            email,
+            joined_at,
+            source,
+            confirmed_at,
+        } = self;
+        writeln!(out, "address       {email}")?;
+        writeln!(out, "joined at     {joined_at}")?;
+        if let Some(source) = source {
+            writeln!(out, "source        {source}")?;
+        }
+        if let Some(confirmed_at) = confirmed_at {
+            writeln!(out, "confirmed at  {confirmed_at}")?;
+        }
+        Ok(())
     }
 }

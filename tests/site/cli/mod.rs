@@ -7,6 +7,7 @@ mod clock_skew;
 mod compact;
 mod control_socket;
 mod documentation_examples;
+mod entries;
 mod erase;
 mod export;
 mod export_shared_directory;
@@ -28,6 +29,7 @@ mod list;
 #[cfg(target_os = "linux")]
 mod serve_check;
 mod show_and_correct;
+mod sources;
 mod stats;
 mod usage;
 

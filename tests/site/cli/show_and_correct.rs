@@ -8,7 +8,7 @@ use super::{stderr, with_three_people};
 fn shows_everything_that_is_stored_about_a_person() {
     for cli in with_three_people() {
         let shown = cli.stdout(&["show", "Ann <ANN@example.com>"]);
-        let expected = "address    ann@example.com\njoined at  2026-11-01T08:00:00.000Z\n";
+        let expected = "address       ann@example.com\njoined at     2026-11-01T08:00:00.000Z\n";
         assert_eq!(shown, expected);
         let expected =
             json!({ "email": "ann@example.com", "joined_at": "2026-11-01T08:00:00.000Z" });

@@ -106,6 +106,7 @@ fn words_of_other_programs_get_a_hint() {
         (&["list", "--from", "2026-11-01"], "`--since TIME`"),
         (&["export", "--out", "list.csv"], "`--output FILE`"),
         (&["count", "--db", "data"], "`--store STORE`"),
+        (&["list", "--utm-source", "hn"], "`--source SOURCE`"),
         (&["exprot"], "'export'"),
         (&["list", "--limt", "2"], "'--limit'"),
     ] {
