@@ -12,6 +12,7 @@
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file formats of `import` and `export`.
 //! - `selection`: the options that select entries.
+//! - `sign_up_chart`, `source_counts`: the counts of `stats`, by time and by source.
 //! - `address`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
@@ -42,6 +43,8 @@ mod serve_check;
 mod server_socket;
 mod service_manager;
 mod show;
+mod sign_up_chart;
+mod source_counts;
 mod stats;
 mod store_location;
 mod terminal;
@@ -103,7 +106,7 @@ enum Commands {
     Erase(erase::EraseArgs),
     /// Give a person on the list another address
     Correct(correct::CorrectArgs),
-    /// Print how the list grows
+    /// Print how the list grows, and where people come from
     Stats(stats::StatsArgs),
     /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),

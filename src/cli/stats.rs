@@ -1,24 +1,33 @@
-//! `landing stats`: prints how the list grows.
+//! `landing stats`: prints how the list grows, and where people come from.
 
 use std::{
-    collections::BTreeMap,
     io::{self, Write},
     time::{Duration, SystemTime},
 };
 
+use clap::ValueEnum;
 use indicatif::ProgressIterator;
-use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use jiff::civil::Date;
 use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
     selection::SelectionArgs,
+    sign_up_chart::{ChartBar, DailyCounts, Interval, last_day, utc},
+    source_counts::{SourceCounts, SourceRanking, percent},
     store_location::StoreArgs,
     terminal::{output::OutputArgs, progress::entry_progress},
 };
+
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing stats --json")]
+#[command(after_help = "\
+Examples:
+  landing stats --since 30d --by week
+  landing stats --by source")]
 pub(super) struct StatsArgs {
+    /// Chart the sign-ups by this interval, or only the sources [default: the shortest interval that fits]
+    #[arg(long, value_enum)]
+    by: Option<ChartKind>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -27,7 +36,16 @@ pub(super) struct StatsArgs {
     output: OutputArgs,
 }
 
-/// The counts, in total and by time.
+/// What the bars of the chart are.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum ChartKind {
+    Day,
+    Week,
+    Month,
+    Source,
+}
+
+/// The counts: in total, by time, and by source.
 #[derive(Serialize)]
 struct Statistics {
     total: u64,
@@ -37,117 +55,74 @@ struct Statistics {
     /// Length of the interval of each bar.
     per: Interval,
     sign_ups: Vec<ChartBar>,
+    #[serde(flatten)]
+    sources: SourceRanking,
 }
 
-/// Sign-ups from the start of this day (UTC) to the next bar.
-#[derive(Serialize)]
-struct ChartBar {
-    from: Date,
-    count: u64,
-}
-
-/// The interval of time that a bar represents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Interval {
-    Day,
-    Week,
-    Month,
-    Year,
-}
-
-/// Maximum number of bars in a chart. A list that spans more years than this exceeds it, with one bar per year.
+/// Maximum number of bars if the interval is chosen by their number. A list that spans more years than this exceeds
+/// it, with one bar per year.
 const BARS_MAX: usize = 31;
+/// Maximum number of bars that are printed if the owner chooses the interval: two months of days.
+const PRINTED_BARS_MAX: usize = 62;
+/// Maximum width of the name of a source, in characters. A longer one is cut.
+const SOURCE_WIDTH: usize = 24;
 
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
     let is_everything = selection.is_everything();
+    let now = SystemTime::now();
+    let last_day = last_day(&selection, now);
     let list = args.store.announce_location()?.open_to_read()?;
     let entries = list.entries(selection)?;
-    let now = SystemTime::now();
     let bar = entry_progress(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
-    let mut days = BTreeMap::new();
+    let (mut days, mut sources) = (DailyCounts::default(), SourceCounts::default());
     for entry in entries.entries.progress_with(bar) {
-        let joined_at = entry?.joined_at;
+        let entry = entry?;
         // A time in the future has an age of zero.
-        let age = now.duration_since(joined_at).unwrap_or_default();
+        let age = now.duration_since(entry.joined_at).unwrap_or_default();
         for (count, within) in [(&mut day, 1), (&mut week, 7), (&mut month, 30)] {
             *count += u64::from(age < Duration::from_secs(within * 24 * 60 * 60));
         }
-        *days.entry(utc_date(joined_at)).or_default() += 1;
+        days.add(utc(entry.joined_at).date());
+        sources.add(entry.source.as_ref());
     }
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    let (per, sign_ups) = build_chart(&days, utc_date(now));
+    let first_day = days.first_day().unwrap_or(last_day);
+    let per = match args.by {
+        Some(ChartKind::Day) => Interval::Day,
+        Some(ChartKind::Week) => Interval::Week,
+        Some(ChartKind::Month) => Interval::Month,
+        Some(ChartKind::Source) | None => days.interval_for(BARS_MAX, first_day, last_day),
+    };
     let statistics = Statistics {
-        total: days.values().sum(),
+        total: days.total(),
         last_24_hours: day,
         last_7_days: week,
         last_30_days: month,
         per,
-        sign_ups,
+        sign_ups: days.chart(per, first_day, last_day),
+        sources: sources.rank(),
     };
     let label = if is_everything {
         "on the list"
     } else {
         "selected"
     };
-    args.output
-        .print(&statistics, |out| statistics.write(label, out))
-}
-
-fn utc_date(time: SystemTime) -> Date {
-    let time = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
-    TimeZone::UTC.to_datetime(time).date()
-}
-
-/// Returns the bars from the first sign-up to today, of the shortest interval that needs at most [`BARS_MAX`] of them.
-fn build_chart(days: &BTreeMap<Date, u64>, today: Date) -> (Interval, Vec<ChartBar>) {
-    let first = days.keys().next().copied().unwrap_or(today);
-    let last = days.keys().next_back().copied().unwrap_or(today).max(today);
-    let starts = |interval: Interval| {
-        let next = move |start: &Date| interval.next_start(*start).filter(|next| *next <= last);
-        std::iter::successors(Some(interval.start_of(first)), next)
-    };
-    let intervals = [Interval::Day, Interval::Week, Interval::Month];
-    let interval = intervals
-        .into_iter()
-        .find(|interval| starts(*interval).take(BARS_MAX + 1).count() <= BARS_MAX);
-    let interval = interval.unwrap_or(Interval::Year);
-    let mut counts: BTreeMap<Date, u64> = starts(interval).map(|start| (start, 0)).collect();
-    for (day, count) in days {
-        *counts.entry(interval.start_of(*day)).or_default() += count;
-    }
-    let bars = counts
-        .into_iter()
-        .map(|(from, count)| ChartBar { from, count });
-    (interval, bars.collect())
+    args.output.print(&statistics, |out| {
+        statistics.write_totals(label, out)?;
+        if args.by != Some(ChartKind::Source) {
+            statistics.write_sign_ups(args.by.map_or(usize::MAX, |_| PRINTED_BARS_MAX), out)?;
+        }
+        if statistics.sources.distinct() > 0 || args.by == Some(ChartKind::Source) {
+            write_sources(&statistics.sources, out)?;
+        }
+        Ok(())
+    })
 }
 
 impl Interval {
-    /// Returns the first day of the interval that contains this day.
-    fn start_of(self, day: Date) -> Date {
-        match self {
-            Self::Day => day,
-            Self::Week => day
-                .checked_sub(i32::from(day.weekday().to_monday_zero_offset()).days())
-                .unwrap_or(day),
-            Self::Month => day.first_of_month(),
-            Self::Year => day.first_of_year(),
-        }
-    }
-
-    fn next_start(self, start: Date) -> Option<Date> {
-        let interval = match self {
-            Self::Day => 1.day(),
-            Self::Week => 1.week(),
-            Self::Month => 1.month(),
-            Self::Year => 1.year(),
-        };
-        start.checked_add(interval).ok()
-    }
-
     fn label(self, from: Date) -> String {
         match self {
             Self::Day | Self::Week => from.to_string(),
@@ -158,11 +133,15 @@ impl Interval {
 }
 
 impl Statistics {
-    fn write(&self, label: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn write_totals(&self, label: &str, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{label:<15} {:>9}", self.total)?;
         writeln!(out, "last 24 hours   {:>9}", self.last_24_hours)?;
         writeln!(out, "last 7 days     {:>9}", self.last_7_days)?;
-        writeln!(out, "last 30 days    {:>9}", self.last_30_days)?;
+        writeln!(out, "last 30 days    {:>9}", self.last_30_days)
+    }
+
+    /// Writes the last `bars_max` bars, and the sum of those before them.
+    fn write_sign_ups(&self, bars_max: usize, out: &mut dyn Write) -> io::Result<()> {
         let per = match self.per {
             Interval::Day => "day",
             Interval::Week => "week, from Monday",
@@ -170,35 +149,67 @@ impl Statistics {
             Interval::Year => "year",
         };
         writeln!(out, "\nsign-ups a {per} (UTC)")?;
-        let highest = self
+        let (earlier, bars) = self
             .sign_ups
-            .iter()
-            .map(|bar| bar.count)
-            .max()
-            .unwrap_or(0)
-            .max(1);
-        let columns = terminal_size().map_or(80, |(Width(columns), _)| usize::from(columns));
-        let width = columns
-            .saturating_sub("2026-11-21  123456789".len())
-            .clamp(8, 60);
-        for ChartBar { from, count } in &self.sign_ups {
+            .split_at(self.sign_ups.len().saturating_sub(bars_max));
+        if !earlier.is_empty() {
+            let count: u64 = earlier.iter().map(|bar| bar.count).sum();
+            writeln!(out, "{:<10}  {count}", "earlier")?;
+        }
+        let highest = bars.iter().map(|bar| bar.count).max().unwrap_or(0);
+        let width = bar_width("2026-11-21  123456789".len());
+        for ChartBar { from, count } in bars {
             let label = self.per.label(*from);
             let bar = render_bar(*count, highest, width);
-            writeln!(
-                out,
-                "{label:<10}  {bar}{}{count}",
-                if bar.is_empty() { "" } else { " " }
-            )?;
+            writeln!(out, "{label:<10}  {bar}{count}")?;
         }
         Ok(())
     }
 }
 
-/// Returns a bar, accurate to an eighth of a character.
+fn write_sources(ranking: &SourceRanking, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nsources")?;
+    let (bars, total) = (ranking.bars(), ranking.total());
+    let labels: Vec<_> = bars.iter().map(|bar| cut_label(bar.label)).collect();
+    let label_width = labels.iter().map(|label| label.chars().count()).max();
+    let label_width = label_width.unwrap_or(0);
+    let highest = bars.iter().map(|bar| bar.count).max().unwrap_or(0);
+    let width = bar_width(label_width + "  123456789 (100.0 %)".len());
+    for (bar, label) in bars.iter().zip(&labels) {
+        let count = bar.count;
+        let drawn = render_bar(count, highest, width);
+        let percent = percent(count, total);
+        writeln!(
+            out,
+            "{label:<label_width$}  {drawn}{count} ({percent:.1} %)"
+        )?;
+    }
+    Ok(())
+}
+
+/// Cuts the name of a source to [`SOURCE_WIDTH`].
+fn cut_label(label: &str) -> String {
+    if label.chars().count() <= SOURCE_WIDTH {
+        return label.to_owned();
+    }
+    let start: String = label.chars().take(SOURCE_WIDTH - 1).collect();
+    start + "…"
+}
+
+/// Returns the width of the highest bar if the rest of its line needs `reserved` columns.
+fn bar_width(reserved: usize) -> usize {
+    let columns = terminal_size().map_or(80, |(Width(columns), _)| usize::from(columns));
+    columns.saturating_sub(reserved).clamp(8, 60)
+}
+
+/// Returns a bar, accurate to an eighth of a character, and the space after it.
 fn render_bar(count: u64, highest: u64, width: usize) -> String {
+    if count == 0 {
+        return String::new();
+    }
     let eighths = (count as f64 / highest as f64 * width as f64 * 8.0).round() as usize;
     // A single sign-up is always visible.
-    let eighths = eighths.max(usize::from(count > 0));
+    let eighths = eighths.max(1);
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    "█".repeat(eighths / 8) + rest
+    "█".repeat(eighths / 8) + rest + " "
 }

@@ -1,4 +1,4 @@
-//! The sources of sign-ups in `list`, `show`, `count` and `export`.
+//! The sources of sign-ups in `list`, `show`, `count`, `export` and `stats`.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,8 +6,9 @@ use landing::waitlist::WaitlistEntry;
 use serde_json::json;
 
 use super::{
+    TestCli,
     entries::{all_stores_with, from_source, joined_ago, without_server_with},
-    stderr, without_server,
+    rfc3339, stderr, without_server,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -96,7 +97,10 @@ fn selects_by_source() {
             );
             assert!(!exported.contains("ann@example.com"), "{exported}");
             let stats = cli.json(&[&["stats"][..], &selected].concat());
-            assert_eq!(stats["total"], count);
+            assert_eq!(
+                (&stats["total"], &stats["no_source"]),
+                (&json!(count), &json!(0))
+            );
         }
     }
 }
@@ -111,4 +115,146 @@ fn invalid_source_error_says_what_a_source_has() {
             assert!(error.contains(expected), "{error}");
         }
     }
+}
+
+/// Returns `people` for each of these sources, and this number of people without one.
+fn people_of(
+    sources: impl IntoIterator<Item = (String, usize)>,
+    none: usize,
+) -> Vec<WaitlistEntry> {
+    let mut entries = Vec::new();
+    for (source, people) in sources {
+        for _ in 0..people {
+            let person = joined_ago(&format!("person{}", entries.len()), DAY);
+            entries.push(from_source(&source, person));
+        }
+    }
+    for number in 0..none {
+        entries.push(joined_ago(&format!("nowhere{number}"), DAY));
+    }
+    entries
+}
+
+/// Returns the lines of the section of sources.
+fn source_lines(cli: &TestCli, args: &[&str]) -> Vec<String> {
+    let stats = cli.stdout(&[&["stats"], args].concat());
+    let (_, section) = stats.split_once("\n\nsources\n").expect("a section");
+    section.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn stats_print_the_20_most_frequent_sources_and_the_others() {
+    // 30 + 29 + … + 6 = 450 people, and 50 without a source.
+    let sources = (0..25).map(|number| (format!("link-{number}"), 30 - number));
+    for cli in all_stores_with(&people_of(sources, 50)) {
+        for args in [&[][..], &["--by", "source"]] {
+            let lines = source_lines(&cli, args);
+            assert_eq!(lines.len(), 22, "{lines:?}");
+            assert!(lines[0].starts_with("link-0         █"), "{lines:?}");
+            assert!(lines[0].ends_with(" 30 (6.0 %)"), "{lines:?}");
+            assert!(lines[19].starts_with("link-19 ") && lines[19].ends_with(" 11 (2.2 %)"));
+            assert!(lines[20].starts_with("other sources  ") && lines[20].ends_with(" 40 (8.0 %)"));
+            assert!(
+                lines[21].starts_with("no source      ") && lines[21].ends_with(" 50 (10.0 %)")
+            );
+        }
+        let stats = cli.json(&["stats"]);
+        let first = json!({ "source": "link-0", "count": 30, "percent": 6.0 });
+        assert_eq!(stats["sources"][0], first);
+        assert_eq!(stats["sources"].as_array().map(Vec::len), Some(25));
+        assert_eq!(
+            (&stats["other_sources"], &stats["no_source"]),
+            (&json!(0), &json!(50))
+        );
+        assert_eq!(stats["total"], 500);
+    }
+}
+
+#[test]
+fn stats_cut_long_sources_in_the_chart_only() {
+    let name = "a-very-long-name-of-a-source-that-somebody-made-up";
+    let cli = without_server_with(&people_of([(name.to_owned(), 1)], 0));
+    let lines = source_lines(&cli, &[]);
+    assert!(
+        lines[0].starts_with("a-very-long-name-of-a-s…  █"),
+        "{lines:?}"
+    );
+    assert!(lines[0].chars().count() <= 80, "{lines:?}");
+    assert_eq!(cli.json(&["stats"])["sources"][0]["source"], name);
+}
+
+#[test]
+fn stats_have_no_sources_if_nobody_has_one() {
+    let cli = without_server().with_three_people();
+    assert!(!cli.stdout(&["stats"]).contains("source"));
+    assert_eq!(source_lines(&cli, &["--by", "source"]).len(), 1);
+    let stats = cli.json(&["stats"]);
+    assert_eq!(
+        (&stats["sources"], &stats["no_source"]),
+        (&json!([]), &json!(3))
+    );
+}
+
+#[test]
+fn stats_count_10_000_sources_apart() {
+    let made_up = (0..20_000).map(|number| (format!("made-up-{number}"), 1));
+    let real = [("hn".to_owned(), 2)];
+    let cli = without_server_with(&people_of(real.into_iter().chain(made_up), 0));
+    let stats = cli.json(&["stats"]);
+    assert_eq!(stats["sources"].as_array().map(Vec::len), Some(10_000));
+    assert_eq!(stats["sources"][0]["source"], "hn");
+    assert_eq!(stats["other_sources"], 10_001);
+    let lines = source_lines(&cli, &[]);
+    assert!(lines[20].ends_with(" 19981 (99.9 %)"), "{lines:?}");
+}
+
+#[test]
+fn stats_chart_the_chosen_interval() {
+    let ages = [100, 99, 9, 2, 1];
+    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
+    let cli = without_server_with(&people);
+    let bars = |by: &str, args: &[&str]| {
+        let stats = cli.json(&[&["stats", "--by", by], args].concat());
+        let per = stats["per"].as_str().expect("an interval").to_owned();
+        let bars = stats["sign_ups"].as_array().expect("bars").clone();
+        let counts = bars.iter().filter_map(|bar| bar["count"].as_u64());
+        (per, bars.len(), counts.sum::<u64>())
+    };
+    // Midnight may pass while the test runs.
+    let (per, days, sum) = bars("day", &[]);
+    assert!(
+        per == "day" && (101..=102).contains(&days) && sum == 5,
+        "{days}"
+    );
+    let (per, weeks, sum) = bars("week", &[]);
+    assert!(
+        per == "week" && (15..=16).contains(&weeks) && sum == 5,
+        "{weeks}"
+    );
+    let (per, months, sum) = bars("month", &[]);
+    assert!(
+        per == "month" && (4..=5).contains(&months) && sum == 5,
+        "{months}"
+    );
+    // The automatic choice.
+    assert_eq!(bars("source", &[]).0, "week");
+    let (_, days, sum) = bars("day", &["--since", "10d"]);
+    assert!((10..=11).contains(&days) && sum == 3, "{days}");
+    // The chart ends with the last day that is selected.
+    let until = rfc3339(people[1].joined_at + Duration::from_millis(1));
+    assert_eq!(bars("day", &["--until", &until]), ("day".into(), 2, 2));
+}
+
+#[test]
+fn stats_print_two_months_of_days_and_the_sum_before() {
+    let ages = [100, 99, 9, 2, 1];
+    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
+    let cli = without_server_with(&people);
+    let stats = cli.stdout(&["stats", "--by", "day"]);
+    let (_, chart) = stats
+        .split_once("\n\nsign-ups a day (UTC)\n")
+        .expect("a chart");
+    let lines: Vec<_> = chart.lines().collect();
+    assert_eq!(lines[0], "earlier     2");
+    assert_eq!(lines.len(), 63, "{stats}");
 }
