@@ -24,7 +24,7 @@ const SIGN_UP_INTERVAL: Duration = Duration::from_millis(5);
 const BASELINE_DURATION: Duration = Duration::from_secs(10);
 
 /// A name, a command, and how often it runs.
-const COMMANDS: [(&str, &str, usize); 7] = [
+const COMMANDS: [(&str, &str, usize); 8] = [
     ("import", "import people.csv", 1),
     ("import, all listed", "import people.csv", 5),
     ("export, CSV", "export -o list.csv", 5),
@@ -32,6 +32,7 @@ const COMMANDS: [(&str, &str, usize); 7] = [
     ("import of that export", "import list.jsonl", 5),
     ("check", "check", 5),
     ("stats", "stats", 5),
+    ("report", "report -o report.html", 5),
 ];
 
 #[tokio::main]

@@ -12,7 +12,7 @@ const COMMAND_SYNONYMS: [(&[&str], &str); 12] = [
     (&["clean", "gc", "shrink", "vacuum"], "compact"),
     (&["completion"], "completions"),
     (&["change", "edit", "modify", "rename", "update"], "correct"),
-    (&["chart", "growth", "report", "statistics"], "stats"),
+    (&["chart", "growth", "statistics"], "stats"),
     (
         &[
             "delete",

@@ -1,7 +1,8 @@
 //! The command line of the program.
 //!
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `erase`, `correct`, `stats`, `check` and `compact`. `manual` also has the shell completions. They share:
+//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions. They
+//! share:
 //!
 //! - `arguments`: parses the command line and the environment.
 //! - `store_location`: `--store`, the location of the list.
@@ -12,7 +13,7 @@
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file formats of `import` and `export`.
 //! - `selection`: the options that select entries.
-//! - `sign_up_chart`, `source_counts`: the counts of `stats`, by time and by source.
+//! - `sign_up_chart`, `source_counts`: the counts of `stats` and `report`, by time and by source.
 //! - `address`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
@@ -37,6 +38,7 @@ mod list_error;
 mod manual;
 mod open_list;
 mod open_list_error;
+mod report;
 mod selection;
 mod serve;
 mod serve_check;
@@ -108,6 +110,8 @@ enum Commands {
     Correct(correct::CorrectArgs),
     /// Print how the list grows, and where people come from
     Stats(stats::StatsArgs),
+    /// Write a page with charts of the list, for a browser or a printer
+    Report(report::ReportArgs),
     /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),
     /// Rewrite the store, without the addresses that were erased
@@ -152,6 +156,7 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Import(import)) => import::run(&import),
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Stats(stats)) => stats::run(&stats),
+        Some(Commands::Report(report)) => report::run(&report),
         Some(Commands::Check(check)) => check::run(&check),
         Some(Commands::Show(show)) => show::run(&show),
         Some(Commands::Correct(correct)) => correct::run(&correct),

@@ -1,4 +1,4 @@
-//! Sign-ups by day, week, month or year (UTC), for `stats`.
+//! Sign-ups by day, week, month or year (UTC), for `stats` and `report`.
 
 use std::{
     collections::BTreeMap,

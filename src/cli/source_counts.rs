@@ -1,4 +1,4 @@
-//! Counts how many people came from each source, for `stats`.
+//! Counts how many people came from each source, for `stats` and `report`.
 
 use std::collections::HashMap;
 
@@ -45,6 +45,8 @@ pub(super) struct SourceBar<'a> {
     /// A source, or words with a space, which no source has.
     pub(super) label: &'a str,
     pub(super) count: u64,
+    /// Whether this is one source, instead of all others or none.
+    pub(super) is_source: bool,
 }
 
 impl SourceCounts {
@@ -108,15 +110,18 @@ impl SourceRanking {
         let shown = shown.iter().map(|source| SourceBar {
             label: &source.source,
             count: source.count,
+            is_source: true,
         });
         let rest: u64 = rest.iter().map(|source| source.count).sum();
         let other = SourceBar {
             label: "other sources",
             count: rest + self.other_sources,
+            is_source: false,
         };
         let none = SourceBar {
             label: "no source",
             count: self.no_source,
+            is_source: false,
         };
         let other = Some(other).filter(|bar| bar.count > 0);
         let none = Some(none).filter(|bar| bar.count > 0 || self.distinct() == 0);

@@ -167,7 +167,7 @@ fn selects_by_domain() {
 #[test]
 fn period_that_ends_before_it_begins_is_an_error() {
     let cli = without_server().with_three_people();
-    for command in ["list", "count", "stats", "export"] {
+    for command in ["list", "count", "stats", "report", "export"] {
         let period = ["--since", "2026-11-02", "--until", "2026-11-01"];
         let result = cli.run(&[&[command], &period[..]].concat()).code(1);
         let error = super::stderr(&result);
@@ -188,6 +188,7 @@ fn long_commands_show_progress_on_a_terminal() {
             ("export -o list.csv", "writing"),
             ("check", "reading"),
             ("stats", "reading"),
+            ("report -o report.html", "reading"),
         ] {
             let shown = cli.shown_on_terminal(args);
             assert!(
@@ -201,7 +202,7 @@ fn long_commands_show_progress_on_a_terminal() {
 #[test]
 fn reports_a_missing_list_and_creates_none() {
     let cli = without_server();
-    for command in ["count", "list", "export", "stats", "check"] {
+    for command in ["count", "list", "export", "stats", "report", "check"] {
         let stderr = super::stderr(&cli.run(&[command]).code(1));
         let expected = format!(
             "landing: there is no waitlist in {}; choose its location with --store, or create it with `landing serve` \

@@ -26,6 +26,7 @@ mod import_times;
 mod import_unsubscribed;
 mod interruption;
 mod list;
+mod report;
 #[cfg(target_os = "linux")]
 mod serve_check;
 mod show_and_correct;

@@ -108,7 +108,7 @@ fn selects_by_source() {
 #[test]
 fn invalid_source_error_says_what_a_source_has() {
     let cli = without_server();
-    for command in ["list", "count", "export", "stats"] {
+    for command in ["list", "count", "export", "stats", "report"] {
         for source in ["", "a/b", "b\u{fc}cher"] {
             let error = stderr(&cli.run(&[command, "--source", source]).code(2));
             let expected = "a source has only letters (a-z), digits, dots, hyphens and underscores";

@@ -3,9 +3,9 @@
 use super::{all_stores, stderr, stdout, without_server};
 
 /// The commands that use the list.
-const COMMANDS: [&str; 11] = [
-    "serve", "count", "list", "show", "export", "import", "erase", "correct", "stats", "check",
-    "compact",
+const COMMANDS: [&str; 12] = [
+    "serve", "count", "list", "show", "export", "import", "erase", "correct", "stats", "report",
+    "check", "compact",
 ];
 
 #[test]
@@ -209,6 +209,7 @@ fn commands_ignore_the_environment_of_the_server() {
         &["import", "--dry-run"],
         &["erase", "ann@example.com"],
         &["stats"],
+        &["report"],
         &["check"],
         &["compact"],
     ] {
