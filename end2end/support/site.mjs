@@ -91,16 +91,36 @@ export class Site {
    * @param {string} email
    */
   async sourceOf(email) {
-    const args = ["export", "--format", "jsonl", "--data", this.#dataDirectory];
-    const { stdout } = await promisify(execFile)(PROGRAM, args, { maxBuffer: Infinity });
     /** @type {{ email?: string, source?: string }[]} */
-    const people = stdout
+    const people = (await this.#run("export", "--format", "jsonl"))
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
     const person = people.find((person) => person.email === email);
     if (!person) throw new Error(`${email} is not on the waitlist`);
     return person.source;
+  }
+
+  /**
+   * Returns the number of people who came from a source, as `landing stats` says it.
+   *
+   * @param {string} source
+   */
+  async countFrom(source) {
+    /** @type {{ sources: { source: string, count: number }[] }} */
+    const { sources } = JSON.parse(await this.#run("stats", "--json"));
+    return sources.find((counted) => counted.source === source)?.count ?? 0;
+  }
+
+  /**
+   * Runs a command of the owner on the waitlist, and returns its output.
+   *
+   * @param {...string} args
+   */
+  async #run(...args) {
+    const all = [...args, "--data", this.#dataDirectory];
+    const { stdout } = await promisify(execFile)(PROGRAM, all, { maxBuffer: Infinity });
+    return stdout;
   }
 
   /** Stops the server and deletes its data. */

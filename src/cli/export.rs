@@ -14,7 +14,7 @@ use super::{
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
-        output::{OutputArgs, is_terminal, print_all_to_stdout, write_error},
+        output::{OutputArgs, is_stdout_name, is_terminal, print_all_to_stdout, write_error},
         output_buffer::OutputBuffer,
         progress::entry_progress,
     },
@@ -49,12 +49,9 @@ pub(super) struct ExportArgs {
     report: OutputArgs,
 }
 
-/// Names of standard output. Opening one of them would overwrite the file behind `>>` from its start.
-const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let output = args.output.as_deref();
-    let file = output.filter(|file| !STDOUT_NAMES.contains(&&*file.to_string_lossy()));
+    let file = output.filter(|file| !is_stdout_name(file));
     let format = args.format.unwrap_or_else(|| match file {
         Some(file) => format_from_name(file),
         None if args.report.json => ExportFormat::Jsonl,
