@@ -110,7 +110,11 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
         let is_duplicate = !seen.insert(&entry.email.key());
         let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
         let found = [invalid, time_problem, duplicate].into_iter().flatten();
-        faults.extend(found.map(|fault| format!("entry {read}, in order of sign-up: {fault}")));
+        // The first line is the header row.
+        let line = read + 1;
+        faults.extend(found.map(|fault| {
+            format!("entry {read}, in order of sign-up (line {line} of `landing export`): {fault}")
+        }));
     }
     Ok(CheckResult {
         read,

@@ -80,8 +80,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         foreign => foreign.into(),
     })?;
     let json = json!({ "entries": entries, "file": name, "sha256": sha256 });
+    let noun = if entries == 1 { "entry" } else { "entries" };
     args.report
-        .print(&json, |out| writeln!(out, "{entries} entries in {name}"))
+        .print(&json, |out| writeln!(out, "{entries} {noun} in {name}"))
 }
 
 fn format_from_name(file: &Path) -> ExportFormat {

@@ -10,7 +10,10 @@ use super::{
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
     time::rfc3339,
 };
-use crate::waitlist::{Selection, Source};
+use crate::{
+    config::number,
+    waitlist::{Selection, Source},
+};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
@@ -20,7 +23,7 @@ pub(super) struct ListArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Maximum number of entries
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     limit: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,

@@ -43,7 +43,7 @@ impl SelectionArgs {
             && until <= since
         {
             bail!(
-                "no time is since {} and until {}; choose an earlier --since or a later --until",
+                "--since {} is not before --until {}; choose an earlier --since or a later --until",
                 rfc3339(since),
                 rfc3339(until)
             );

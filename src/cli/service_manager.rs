@@ -14,7 +14,9 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// Sends a notification. Does nothing without a service manager.
 pub(super) fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::warn!("cannot notify the service manager: {error}");
+        tracing::warn!(
+            "cannot notify the service manager: {error}; check that the unit has Type=notify"
+        );
     }
 }
 
@@ -41,7 +43,9 @@ async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration
         if let Err(error) = &result
             && !has_failed
         {
-            tracing::warn!("cannot send keep-alives to the service manager: {error}");
+            tracing::warn!(
+                "cannot send keep-alives to the service manager: {error}; check that the unit has Type=notify"
+            );
         }
         has_failed = result.is_err();
     }

@@ -58,7 +58,7 @@ enum LocationProblem {
          has a colon, write ./NAME"
     )]
     UnknownKind,
-    #[error("the directory is missing; write sled:DIR")]
+    #[error("no directory is named; write sled:DIR")]
     NoDirectory,
     #[error(
         "the shell has not replaced ~ by your home directory; write --store ~/DIR with a space, or the whole path; \
@@ -70,7 +70,7 @@ enum LocationProblem {
     #[error(transparent)]
     DatabaseUrl(#[from] InvalidDatabaseUrl),
     /// `DATABASE_URL` may be set for another program.
-    #[error("{0}; or choose the waitlist with --store")]
+    #[error("{0}, or choose the waitlist with --store")]
     DatabaseUrlVariable(InvalidDatabaseUrl),
 }
 

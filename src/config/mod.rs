@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use crate::copy;
 use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
 
-pub use values::{InvalidValue, LinkUrl, Origin};
+pub use values::{InvalidValue, LinkUrl, Origin, number};
 
 /// The configuration of the server.
 #[derive(Clone, Debug, clap::Args)]
@@ -67,7 +67,8 @@ pub struct Config {
         long,
         env = "LANDING_COUNT_FROM",
         value_name = "N",
-        default_value_t = 0
+        default_value_t = 0,
+        value_parser = number::<u64>(0..=u64::MAX)
     )]
     pub count_from: u64,
 
@@ -88,7 +89,8 @@ pub struct Config {
         long,
         env = "LANDING_SIGNUPS_PER_MINUTE",
         value_name = "N",
-        default_value_t = 10
+        default_value_t = 10,
+        value_parser = number::<u32>(0..=u32::MAX.into())
     )]
     pub signups_per_minute: u32,
 
@@ -119,7 +121,7 @@ pub struct Config {
         env = "LANDING_MAX_CONNECTIONS",
         value_name = "N",
         default_value_t = 4096,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+        value_parser = number::<u32>(1..=1_000_000)
     )]
     pub max_connections: u32,
 
@@ -128,7 +130,8 @@ pub struct Config {
         long,
         env = "LANDING_SHUTDOWN_GRACE",
         value_name = "SECONDS",
-        default_value_t = 10
+        default_value_t = 10,
+        value_parser = number::<u64>(0..=u64::MAX)
     )]
     pub shutdown_grace: u64,
 

@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    ops::RangeInclusive,
     str::FromStr,
 };
 
@@ -104,9 +105,31 @@ pub enum InvalidValue {
     /// The name is empty or contains control characters.
     #[error("the product name must be one line of visible text")]
     ProductName,
+    /// The value is not a whole number in this range.
+    #[error("write a whole number{}", describe_range(*.0, *.1))]
+    Number(u64, u64),
     /// The value is not a plain e-mail address.
     #[error("expected an e-mail address such as hello@steward.example")]
     ContactEmail,
+}
+
+/// Returns a parser of whole numbers in a range.
+pub fn number<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, InvalidValue> + Clone {
+    move |text: &str| {
+        let number = text.trim().parse().ok().filter(|it| range.contains(it));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or(InvalidValue::Number(*range.start(), *range.end()))
+    }
+}
+
+/// Describes a range of numbers. Nobody needs to know the largest number of 64 bits.
+fn describe_range(min: u64, max: u64) -> String {
+    match max {
+        u64::MAX => String::new(),
+        max => format!(" from {min} to {max}"),
+    }
 }
 
 /// The port that error messages suggest: the default of `--addr`.

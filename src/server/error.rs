@@ -110,7 +110,8 @@ impl RequestError {
             }
             Self::RateLimited(wait) => {
                 let seconds = whole_seconds(*wait);
-                format!("Too many tries. Try again in {seconds} seconds.")
+                let unit = if seconds == 1 { "second" } else { "seconds" };
+                format!("Too many tries. Try again in {seconds} {unit}.")
             }
             Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),

@@ -120,7 +120,7 @@ pub enum InvalidEmail {
     #[error("an address needs an @")]
     MissingAt,
     /// The part before the @ is empty or has an invalid character.
-    #[error("the part before the @ is missing or has a character it can't have")]
+    #[error("the part before the @ is missing or has a character that is not allowed")]
     LocalPart,
     /// The ASCII form of the domain is not made of labels of letters, digits and hyphens with dots between them, or
     /// UTS 46 gives it no such form.

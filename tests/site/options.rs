@@ -97,6 +97,33 @@ fn warns_once_about_an_unset_origin() {
 }
 
 #[test]
+fn numbers_out_of_range_name_the_range() {
+    for (option, value, expected) in [
+        (
+            "--max-connections",
+            "0",
+            ": write a whole number from 1 to 1000000\n",
+        ),
+        (
+            "--max-connections",
+            "many",
+            ": write a whole number from 1 to 1000000\n",
+        ),
+        (
+            "--signups-per-minute",
+            "1.5",
+            ": write a whole number from 0 to 4294967295\n",
+        ),
+        ("--count-from", "ten", ": write a whole number\n"),
+        ("--shutdown-grace", "1m", ": write a whole number\n"),
+    ] {
+        let error = parse_config(&[option, value]).expect_err("an invalid value");
+        let error = error.to_string();
+        assert!(error.contains(expected), "{option} {value}: {error}");
+    }
+}
+
+#[test]
 fn rejects_invalid_option_values_by_name() {
     let sandbox = Sandbox::new();
     let invalid = [

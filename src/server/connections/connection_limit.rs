@@ -104,7 +104,8 @@ impl ConnectionLimit {
                     // Out of file descriptors or memory. New connections wait in the kernel's queue.
                     if self.accept_error_warning.try_acquire() {
                         tracing::error!(
-                            "cannot accept connections: {error}; retrying every second"
+                            "cannot accept connections: {error}; retrying every second; raise the limit on open \
+                             files (ulimit -n, or LimitNOFILE=)"
                         );
                     }
                     sleep(Duration::from_secs(1)).await;

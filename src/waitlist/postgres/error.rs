@@ -150,12 +150,20 @@ pub(super) fn is_conflict(error: &Error) -> bool {
     error.code().is_some_and(|code| conflicts.contains(code))
 }
 
+/// The driver's text for every error while it connects.
+const NO_CONNECTION: &str = "error connecting to server";
+
 /// Describes an error for the owner. An address never appears in a log, so an error that may quote one is described
 /// by its code only. Data errors may quote one, and so may CockroachDB's internal errors, which name keys.
 pub(super) fn describe(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
-        let reason = error.source().map(|reason| format!(": {reason}"));
-        return format!("{error}{}", reason.unwrap_or_default());
+        let text = error.to_string();
+        return match error.source() {
+            None => text,
+            // The caller says that there is no connection.
+            Some(reason) if text == NO_CONNECTION => reason.to_string(),
+            Some(reason) => format!("{text}: {reason}"),
+        };
     };
     let code = error.code().code();
     // Connections, constraints, transaction states, login, names, privileges, resources, states of objects, operator

@@ -102,7 +102,10 @@ impl PostgresWaitlist {
     ) -> Result<Self, PostgresOpenError> {
         let schema = Arc::new(OnceLock::new());
         let writer_connector = Connector::new(url, Arc::clone(&schema), CONNECTIONS_PER_HOST_MAX);
-        let writer_connector = writer_connector.map_err(PostgresOpenError::Tls)?;
+        let writer_connector = writer_connector.map_err(|error| PostgresOpenError::Tls {
+            database: url.to_string(),
+            error,
+        })?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
         let (reader_connector, writer_connector) = (
             Arc::new(writer_connector.with_own_permits()),

@@ -15,8 +15,13 @@ use super::{
 #[derive(Debug, Error)]
 pub enum PostgresOpenError {
     /// The TLS options of the URL are unusable.
-    #[error("cannot connect to the database: {0}")]
-    Tls(TlsError),
+    #[error("cannot connect to {database}: {error}")]
+    Tls {
+        /// The database.
+        database: String,
+        /// The cause.
+        error: TlsError,
+    },
     /// The task that opens the list has panicked.
     #[error("cannot connect to the database: an internal error while opening the list")]
     Internal,
@@ -160,6 +165,8 @@ fn rejection_advice(reason: &str) -> &'static str {
         "enable TLS in the database, or allow a connection without it with sslmode=disable in the URL"
     } else if reason.contains(TLS_REJECTIONS[1]) {
         "name the certificate of its authority with sslrootcert=FILE in the URL"
+    } else if reason.contains("(3D000)") {
+        "create it with `createdb NAME`, or correct its name in the URL"
     } else if reason.contains("(53100)") {
         "free space on the disk of the database"
     } else {

@@ -27,7 +27,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
+    #[error(
+        "cannot read {}: {}; correct sslrootcert, sslcert or sslkey in the URL",
+        path.display(), describe(error)
+    )]
     File {
         /// The file.
         path: PathBuf,
@@ -35,7 +38,10 @@ pub enum TlsError {
         error: pem::Error,
     },
     /// The client certificate and its key cannot be used.
-    #[error("cannot use the certificate {}: {error}", path.display())]
+    #[error(
+        "cannot use the certificate {}: {error}; correct sslcert or sslkey in the URL",
+        path.display()
+    )]
     Certificate {
         /// The file of the certificate.
         path: PathBuf,
@@ -176,6 +182,14 @@ pub(super) fn parse_version(name: &str) -> Option<u16> {
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
     read.map_err(file_error(file))
+}
+
+/// Describes an error of a file, without the parser's name for errors of the system.
+fn describe(error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Returns a function that adds the path of a file to an error.

@@ -290,7 +290,13 @@ fn split_url(url: &str) -> (&str, &str, &str) {
 /// Converts an error of the driver. Its text names options, but no values.
 fn driver_error(error: &tokio_postgres::Error) -> InvalidDatabaseUrl {
     let reason = std::error::Error::source(error).map(ToString::to_string);
-    InvalidDatabaseUrl::Driver(reason.unwrap_or_else(|| "it is malformed".to_owned()))
+    match reason {
+        Some(reason) if reason.starts_with("unknown option") => {
+            InvalidDatabaseUrl::UnknownOption(reason)
+        }
+        Some(reason) => InvalidDatabaseUrl::Driver(reason),
+        None => InvalidDatabaseUrl::Driver("it is malformed".to_owned()),
+    }
 }
 
 impl fmt::Display for DatabaseUrl {

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum InvalidDatabaseUrl {
     /// The scheme is not that of a database.
-    #[error("a database URL begins with postgres://")]
+    #[error("not a database URL; write postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
     /// The user or the password has a character that must be encoded.
     #[error("the user or the password has an @ or a /; write them as %40 and %2F")]
@@ -44,7 +44,7 @@ pub enum InvalidDatabaseUrl {
     )]
     TlsRange,
     /// The URL has no host.
-    #[error("the URL has no host; write postgres://user@host/database")]
+    #[error("the URL has no host; write postgres://USER@HOST/DATABASE")]
     NoHost,
     /// The URL has another number of `hostaddr` than of hosts.
     #[error("the URL must have one hostaddr for each host, or none")]
@@ -53,6 +53,9 @@ pub enum InvalidDatabaseUrl {
     #[error("the URL must have one port for each host, or one for all")]
     PortCount,
     /// The driver rejects the URL. Its text names options, but no values.
-    #[error("cannot read the URL: {0}; write postgres://user:password@host:5432/database")]
+    #[error("cannot read the URL: {0}; write postgres://USER:PASSWORD@HOST:5432/DATABASE")]
     Driver(String),
+    /// The driver does not know an option.
+    #[error("{0}; remove the option, or correct its name")]
+    UnknownOption(String),
 }

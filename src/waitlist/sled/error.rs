@@ -35,10 +35,13 @@ pub enum SledOpenError {
         /// The cause.
         error: io::Error,
     },
+    /// sled cannot work with such a clock.
+    #[error("the clock of this machine is before 1970; set it")]
+    Clock,
     /// The list is unusable, and nothing was changed.
     #[error(
-        "cannot open the waitlist in {}: {reason}; nothing was changed; {}{}",
-        store.display(), restore_advice(store), legacy_backup_advice(store, legacy_backup.as_deref())
+        "cannot open the waitlist in {}: {reason}; nothing was changed{}{}",
+        store.display(), restore_advice(store, reason), legacy_backup_advice(store, legacy_backup.as_deref())
     )]
     Rejected {
         /// The store in the data directory.
@@ -49,7 +52,7 @@ pub enum SledOpenError {
         legacy_backup: Option<PathBuf>,
     },
     /// The list turned out to be unusable when it was opened in place, after a copy of it was checked.
-    #[error("cannot open the waitlist in {}: {reason}; {}", store.display(), restore_advice(store))]
+    #[error("cannot open the waitlist in {}: {reason}{}", store.display(), restore_advice(store, reason))]
     Unusable {
         /// The store in the data directory.
         store: PathBuf,
@@ -114,9 +117,16 @@ fn process_name(id: Option<u32>) -> String {
     id.map_or("another process".to_owned(), |id| format!("process {id}"))
 }
 
-fn restore_advice(store: &Path) -> String {
+fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
+    // These say themselves what to do.
+    if matches!(
+        reason,
+        UnusableReason::Format(_) | UnusableReason::Mark { .. }
+    ) {
+        return String::new();
+    }
     format!(
-        "restore the data directory {} from a backup, or import an export into a new one, named with --store",
+        "; restore the data directory {} from a backup, or import an export into a new one, named with --store",
         store.parent().unwrap_or(Path::new(".")).display()
     )
 }
@@ -137,23 +147,29 @@ fn legacy_backup_advice(store: &Path, backup: Option<&Path>) -> String {
 #[derive(Debug, Error)]
 pub enum UnusableReason {
     /// sled's log is missing.
-    #[error("it holds no database")]
+    #[error("its log is missing")]
     NoDatabase,
     /// It is a sled database, but not a list.
     #[error("it is not a waitlist")]
     NotAWaitlist,
     /// The list has another format. `None` if its number is unknown.
     #[error(
-        "it has {}, and this version of the program reads format {FORMAT_VERSION}; run the version that wrote it",
+        "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it",
         format_name(*.0)
     )]
     Format(Option<u64>),
     /// The high-water mark cannot be read.
     #[error(
-        "its file `mark`, which reveals missing entries, cannot be read: {0}; restore it, or create one of 32 zero \
-         bytes to open the list as it is"
+        "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \
+         `head -c 32 /dev/zero > {}` to open the list as it is",
+        path.display()
     )]
-    Mark(io::Error),
+    Mark {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
     /// The entries from this number on are damaged.
     #[error("the entries from number {0} on are damaged")]
     DamagedEntries(u64),

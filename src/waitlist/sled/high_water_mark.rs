@@ -10,13 +10,18 @@ use std::{
     fs::{File, OpenOptions},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use super::files::is_same_file;
 
 /// Name of the file in the store's directory.
 pub(super) const FILE_NAME: &str = "mark";
+
+/// Returns the path of the file of a store.
+pub(super) fn path(store: &Path) -> PathBuf {
+    store.join(FILE_NAME)
+}
 /// Size of a number in the file, in bytes: the number (big-endian) and its complement, which reveals a torn write.
 const NUMBER_BYTES: usize = 16;
 

@@ -24,7 +24,7 @@ use super::{
         create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
         sync_ancestors, sync_tree,
     },
-    high_water_mark::HighWaterMark,
+    high_water_mark::{self, HighWaterMark},
     lock::{Locks, lock_log},
     migration, record,
     scratch_copy::{LOG_FILE, ScratchCopy},
@@ -72,9 +72,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
-        return Err(to_open_error(io::Error::other(
-            "the clock of this machine is before 1970",
-        )));
+        return Err(SledOpenError::Clock);
     }
     let is_new_directory = !data.exists();
     let mut directories = DirBuilder::new();
@@ -194,11 +192,14 @@ fn check_scratch_copy(
     let copy = ScratchCopy::new(store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
     let directory = copy.directory().to_owned();
     let original = store.to_owned();
+    // The owner's file, not that of the copy.
+    let mark = high_water_mark::path(store);
     let read = move || {
         let (_database, records, format) = database::open_any_format(&directory)?;
         let high_water_mark =
             HighWaterMark::open(&directory).and_then(|high_water_mark| high_water_mark.read());
-        let progress = high_water_mark.map_err(UnusableReason::Mark)?;
+        let progress =
+            high_water_mark.map_err(|error| UnusableReason::Mark { path: mark, error })?;
         match format {
             Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
             Format::Old => migration::convert(&original, &records, progress).map(|()| None),

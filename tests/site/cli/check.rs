@@ -88,7 +88,21 @@ fn reports_invalid_addresses_future_times_and_duplicates() {
     for is_served in [false, true] {
         let cli = with_raw_record(&corrupted_record(), is_served);
         let result = cli.run(&["check"]).code(1);
-        let at = |number: u8| format!("entry {number}, in order of sign-up");
+        let at = |number: u8| {
+            let line = number + 1;
+            format!("entry {number}, in order of sign-up (line {line} of `landing export`)")
+        };
+        let exported = cli.stdout(&["export"]);
+        assert_eq!(
+            exported
+                .lines()
+                .position(|line| line.starts_with("no mail,")),
+            Some(1)
+        );
+        assert_eq!(
+            exported.lines().position(|line| line.starts_with("BOB@")),
+            Some(3)
+        );
         assert_eq!(
             stdout(&result),
             format!(

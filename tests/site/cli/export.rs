@@ -34,6 +34,10 @@ fn csv_has_a_byte_order_mark_and_a_checksum_trailer() {
             cli.stdout(&["export", "-o", "list.csv"]),
             "3 entries in list.csv\n"
         );
+        assert_eq!(
+            cli.stdout(&["export", "-o", "one.csv", "--until", "2026-11-02"]),
+            "1 entry in one.csv\n"
+        );
         assert_eq!(cli.read("list.csv"), expected);
     }
 }

@@ -44,7 +44,10 @@ async fn limits_a_client_to_10_sign_ups_with_retry_after() {
     assert!((1..=6).contains(&seconds), "{seconds}");
     assert_eq!(
         rejected.text().await.expect("text"),
-        format!(r#"{{"error":"Too many tries. Try again in {seconds} seconds."}}"#)
+        format!(
+            r#"{{"error":"Too many tries. Try again in {seconds} {}."}}"#,
+            if seconds == 1 { "second" } else { "seconds" }
+        )
     );
     assert_eq!(site.count().await, 10, "the count is not limited");
 
@@ -88,6 +91,10 @@ async fn accepts_a_sign_up_after_retry_after() {
     };
     assert!(number > 60);
     let seconds = header(&rejected, "retry-after").parse().expect("seconds");
+    assert_eq!(
+        rejected.text().await.expect("text"),
+        r#"{"error":"Too many tries. Try again in 1 second."}"#
+    );
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     assert_eq!(site.join("late@example.com").await.status(), 201);
 }

@@ -34,12 +34,13 @@ fn reports_why_a_database_cannot_be_used() {
     );
     let message = open_error(&SHARED_SERVER.url("no_such_database"));
     assert!(
-        message.contains("\"no_such_database\" does not exist"),
+        message.contains("\"no_such_database\" does not exist")
+            && message.ends_with("create it with `createdb NAME`, or correct its name in the URL"),
         "{message}"
     );
     let message = open_error(&url.replace(&SHARED_SERVER.port.to_string(), "1"));
     assert!(
-        message.contains("does not respond") && message.contains("refused"),
+        message.contains("does not respond: Connection refused"),
         "{message}"
     );
 

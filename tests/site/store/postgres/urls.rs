@@ -9,7 +9,10 @@ use crate::postgres_server::{PostgresServer, SHARED_SERVER};
 #[test]
 fn errors_name_the_invalid_part_of_a_url() {
     for (url, expected) in [
-        ("mysql://owner:secret@host/list", "begins with postgres://"),
+        (
+            "mysql://owner:secret@host/list",
+            "not a database URL; write postgres://USER:PASSWORD@HOST/DATABASE",
+        ),
         ("postgres://owner:secret@", "no host"),
         (
             "postgres://owner:secret@host/list?sslmode=perhaps",
@@ -24,12 +27,13 @@ fn errors_name_the_invalid_part_of_a_url() {
         ),
         (
             "postgres://owner:secret@host/list?pool=secret",
-            "unknown option `pool`",
+            "unknown option `pool`; remove the option, or correct its name",
         ),
         ("postgres://owner:secret@host:port/list", "port"),
         (
             "postgres://owner:secret@host/list?sslmode=verify-full&sslrootcert=/no/such.pem",
-            "/no/such.pem",
+            "cannot connect to postgres://host:5432/list: cannot read /no/such.pem: No such file or directory (os error \
+             2); correct sslrootcert, sslcert or sslkey in the URL",
         ),
         (
             "postgres://owner:secret@host/list?sslmode=require&sslcert=/no/such.pem",

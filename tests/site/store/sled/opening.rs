@@ -1,8 +1,10 @@
 //! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread::sleep, time::Duration};
+use std::{
+    fs, os::unix::fs::PermissionsExt, path::Path, process::Command, thread::sleep, time::Duration,
+};
 
-use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist};
+use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
@@ -84,7 +86,7 @@ async fn rejects_an_unrelated_directory_and_keeps_it() {
     fs::write(store.join("notes.txt"), "mine").expect("writable");
     let before = directory_contents(&store);
     let message = open_error(directory.path());
-    assert!(message.contains("holds no database"), "{message}");
+    assert!(message.contains("its log is missing"), "{message}");
     assert_eq!(directory_contents(&store), before);
 }
 
@@ -115,6 +117,22 @@ async fn rejects_an_unrelated_sled_database() {
 }
 
 #[tokio::test]
+async fn list_without_its_mark_opens_after_the_advised_command() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    join(&list, "ann@example.com").await;
+    drop(list);
+    fs::remove_file(directory.path().join("waitlist/mark")).expect("removable");
+    let message = open_error(directory.path());
+    let (_, command) = message.split_once("or run `").expect("a command");
+    let (command, rest) = command.split_once('`').expect("its end");
+    assert_eq!(rest, " to open the list as it is; nothing was changed");
+    let status = Command::new("sh").args(["-c", command]).status();
+    assert!(status.expect("sh runs").success(), "{command}");
+    assert_eq!(open(directory.path()).count(), 1);
+}
+
+#[tokio::test]
 async fn rejects_another_format_by_its_number() {
     let directory = TempDir::new().expect("a directory");
     drop(open(directory.path()));
@@ -127,7 +145,11 @@ async fn rejects_another_format_by_its_number() {
         drop(database);
         let message = open_error(directory.path());
         assert!(
-            message.contains(named) && message.contains("reads format 3"),
+            message.contains(named) && message.contains("this program reads format 3"),
+            "{message}"
+        );
+        assert!(
+            message.ends_with("run the version that wrote it; nothing was changed"),
             "{message}"
         );
     }
