@@ -39,6 +39,10 @@ impl Assets {
         if !site_root.is_dir() {
             return Err(AssetsError::Missing(root));
         }
+        // Another directory may be very large.
+        if !site_root.join(BUILD_DIR).is_dir() {
+            return Err(AssetsError::NotTheSite(root));
+        }
         let mut bodies = HashMap::new();
         read_directory(site_root, "", &mut bodies)
             .map_err(|error| AssetsError::Unreadable(root.clone(), error))?;
@@ -210,6 +214,9 @@ fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
         .any(|window| window == needle)
 }
 
+/// The directory that every build of the site has.
+const BUILD_DIR: &str = "pkg";
+
 /// Why the site's files cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetsError {
@@ -220,6 +227,13 @@ pub enum AssetsError {
         .0.display()
     )]
     Missing(PathBuf),
+    /// The directory is not that of a build.
+    #[error(
+        "{} is not the directory of the site's files: it has no directory {BUILD_DIR}; name the directory `site` of \
+         this program's build with --site-root",
+        .0.display()
+    )]
+    NotTheSite(PathBuf),
     /// The directory contains no built file with this extension.
     #[error(
         "the site's files in {} are incomplete: there is no pkg/landing*{}; copy the directory `site` that was built \

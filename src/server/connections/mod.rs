@@ -96,7 +96,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
         () = sleep(state.shutdown_grace) => {}
         () = stop() => {}
     }
-    tracing::warn!("some requests took too long and were cut off");
+    tracing::warn!("some requests took too long and were cut off; raise --shutdown-grace");
 }
 
 /// A connection, with everything that it needs to serve requests.
@@ -133,7 +133,15 @@ impl Connection {
             End::TimedOut => return,
             End::Done(Ok(())) => None,
             End::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
-                Some(error) if error.is_parse_version_h2() => Some(RequestError::Http2NotAllowed),
+                Some(error) if error.is_parse_version_h2() => {
+                    if state.http2_warning.try_acquire() {
+                        tracing::warn!(
+                            "rejected HTTP/2 from a client that is not a trusted proxy; if it is a proxy, such as \
+                             Caddy with h2c://, add its address to --trusted-proxies"
+                        );
+                    }
+                    Some(RequestError::Http2NotAllowed)
+                }
                 // hyper has already responded to other malformed requests: 431 for too large headers, else 400.
                 Some(error) if error.is_parse() => None,
                 Some(error) if error.is_timeout() && progress.has_unanswered_bytes() => {

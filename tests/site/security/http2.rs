@@ -11,7 +11,8 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0
 const GET: &[u8] = b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84";
 
 #[tokio::test]
-async fn untrusted_clients_get_505() {
+async fn untrusted_clients_get_505_and_one_warning() {
+    let (captured, _log) = CapturedLog::start();
     let site = TestSite::start().await;
     for sent in [PREFACE.to_owned(), [PREFACE, GET].concat()] {
         let response = site.send_raw(&sent).await;
@@ -20,6 +21,16 @@ async fn untrusted_clients_get_505() {
         assert!(response.contains("--trusted-proxies"), "{response}");
     }
     assert_eq!(site.get_text("/healthz").await, "OK");
+    let log = captured.text();
+    assert_eq!(
+        log.matches("rejected HTTP/2 from a client").count(),
+        1,
+        "{log}"
+    );
+    assert!(
+        log.contains("add its address to --trusted-proxies"),
+        "{log}"
+    );
 }
 
 #[tokio::test]

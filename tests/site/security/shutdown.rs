@@ -122,7 +122,7 @@ fn aborts_requests_after_the_grace_period_and_logs_it() {
     assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log_without_requests().join("\n");
     assert!(
-        log.contains("some requests took too long and were cut off"),
+        log.contains("some requests took too long and were cut off; raise --shutdown-grace"),
         "{log}"
     );
 }
