@@ -1,4 +1,5 @@
-//! Addresses on the command line: `ann@example.com`, `<ann@example.com>` or `Ann <ann@example.com>`.
+//! Addresses on the command line and in imported files: `ann@example.com`, `<ann@example.com>` or
+//! `Ann <ann@example.com>`.
 
 use crate::waitlist::{Email, InvalidEmail};
 
@@ -22,20 +23,33 @@ pub(super) fn parse_new_address(text: &str) -> Result<Email, InvalidEmail> {
     Email::parse(without_name(text))
 }
 
-/// Returns why an address is not on the list: it is not an address, or nobody has signed up with it.
-pub(super) fn why_not_listed(address: &Email) -> String {
+/// Returns why an address is not on the list: it is not an address, or nobody has signed up with it. `list` is what to
+/// call the list.
+pub(super) fn why_not_listed(address: &Email, list: &str) -> String {
     let typed = address.as_typed();
     match Email::parse(typed) {
-        Ok(_) => format!("{typed} is not on the list"),
+        Ok(_) => format!("{typed} is not on {list}"),
         Err(invalid) => format!("{typed} is not an address: {invalid}"),
     }
 }
 
-/// Removes the name before an address in angle brackets (RFC 5322, 3.4), and the brackets.
-fn without_name(text: &str) -> &str {
+/// Removes the name before an address in angle brackets (RFC 5322, 3.4), and the brackets. A name with another address
+/// stays, and makes the text invalid: two people may be meant.
+pub(super) fn without_name(text: &str) -> &str {
     let text = text.trim();
     let bracketed = text
         .strip_suffix('>')
         .and_then(|text| text.rsplit_once('<'));
-    bracketed.map_or(text, |(_, address)| address.trim())
+    match bracketed {
+        Some((name, address)) if !name.contains('@') || is_same_address(name, address) => {
+            address.trim()
+        }
+        _ => text,
+    }
+}
+
+/// Whether a name is the address itself, as some mail programs write it.
+fn is_same_address(name: &str, address: &str) -> bool {
+    let name = name.trim_matches([' ', '"', '\'']);
+    name.eq_ignore_ascii_case(address.trim())
 }

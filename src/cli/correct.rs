@@ -37,14 +37,18 @@ pub(super) fn run(
         output,
     }: &CorrectArgs,
 ) -> anyhow::Result<()> {
-    let outcome = store.announce_location()?.open()?.correct(old, new)?;
+    let location = store.announce_location()?;
+    let outcome = location.open()?.correct(old, new)?;
     let (old_typed, new_typed) = (old.as_typed(), new.as_typed());
     match outcome {
         CorrectOutcome::Corrected => output
             .print(&json!({ "old": old_typed, "new": new_typed }), |out| {
                 writeln!(out, "{old_typed} is now {new_typed}")
             }),
-        CorrectOutcome::NotListed => bail!("{}; check the spelling", why_not_listed(old)),
+        CorrectOutcome::NotListed => bail!(
+            "{}; check the spelling",
+            why_not_listed(old, &format!("the list in {location}"))
+        ),
         CorrectOutcome::NewAddressListed => bail!(
             "{new_typed} is on the list already, as another person; nothing was changed; to remove {old_typed}, run \
              `landing erase {old_typed}`"

@@ -13,12 +13,15 @@ use super::{
     address::{parse_listed_address, parse_new_address, why_not_listed},
     store_location::StoreArgs,
     terminal::output::OutputArgs,
-    transfer::{email_hashes::EmailHashes, import_reader, source},
+    transfer::{email_hashes::EmailHashes, error::ImportError, import_reader, source},
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{Email, Selection};
 
 #[derive(clap::Args)]
+#[command(override_usage = "\
+landing erase [OPTIONS] <EMAIL>...
+       landing erase [OPTIONS] --file <FILE> [EMAIL]...")]
 #[command(after_help = "\
 Examples:
   landing erase ann@example.com
@@ -48,7 +51,7 @@ pub(super) struct EraseArgs {
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let mut emails = args.emails.clone();
     if let Some(file) = &args.file {
-        let name = file.display();
+        let name = source::display_name(Some(&**file).filter(|file| *file != "-"));
         let read = read_addresses(args).with_context(|| format!("{name}: nothing was erased"))?;
         emails.extend(read);
     }
@@ -75,7 +78,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
             match (was_listed, args.dry_run) {
                 (true, false) => writeln!(out, "{typed} is erased")?,
                 (true, true) => writeln!(out, "{typed} would be erased")?,
-                (false, _) => writeln!(out, "{}", why_not_listed(email))?,
+                (false, _) => writeln!(out, "{}", why_not_listed(email, "the list"))?,
             }
         }
         Ok(())
@@ -89,8 +92,17 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     }
     let missing = erased.iter().filter(|was_listed| !**was_listed).count();
     if missing > 0 {
+        let others = match (args.dry_run, missing < erased.len()) {
+            (true, _) | (false, false) => "nothing was changed",
+            (false, true) => "the others are erased",
+        };
+        let noun = if erased.len() == 1 {
+            "address"
+        } else {
+            "addresses"
+        };
         bail!(
-            "{missing} of {} addresses not found; check the spelling",
+            "not on the list in {location}: {missing} of {} {noun}; {others}; check the spelling",
             erased.len()
         );
     }
@@ -100,7 +112,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
 /// Reads the addresses of `--file`.
 fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
     let path = args.file.as_deref().filter(|file| *file != "-");
-    let reader = import_reader::open(source::open(path)?, &[])?;
+    let reader = import_reader::open(source::open(path).map_err(ImportError::from)?, &[])?;
     let mut emails = Vec::new();
     for record in reader.records {
         let record = record?;
@@ -120,7 +132,7 @@ fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
         emails.push(email);
     }
     if emails.is_empty() {
-        bail!("the file has no addresses");
+        bail!("the file has no addresses; write one address per line");
     }
     Ok(emails)
 }

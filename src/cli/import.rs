@@ -25,9 +25,8 @@ use super::{
         record::ParsedEntry,
         scan::{Scan, scan},
         sign_up_time::DateFormat,
-        source::open,
+        source::{display_name, open},
         status_options::StatusOptions,
-        text::escape_control,
         trailer::{Trailer, verify_trailer},
     },
     waitlist_handle::WaitlistHandle,
@@ -73,9 +72,7 @@ type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> anyhow::Result<Vec<bool>> + '
 
 pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = args.file.as_deref().filter(|file| *file != "-");
-    let name = path.map_or("<stdin>".into(), |file| {
-        escape_control(&file.display().to_string())
-    });
+    let name = display_name(path);
     let nothing_imported = || format!("{name}: nothing was imported");
     let nothing_imported_at = |line: Option<u64>| match line {
         Some(line) => format!("{name}:{line}: nothing was imported"),
@@ -86,6 +83,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
     let (file_name, exiting) = (name.clone(), Arc::clone(&progress));
     set_exit_note(move || format!("{file_name}: {}", exiting.describe()));
+    // Before the first progress bar is drawn.
+    let location = args.store.announce_location()?;
     let file = open(path).map_err(|error| match path {
         // Somebody wants to add one person.
         Some(path) if is_address(path) => ImportError::AddressAsFile,
@@ -132,7 +131,6 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let reader = import_reader::open(bar.wrap_read(file), &args.status_options.ignore)
         .with_context(nothing_imported)?;
     let rows = reader.into_rows(rules, SystemTime::now());
-    let location = args.store.announce_location()?;
     let imported = if args.dry_run {
         let list = location.open_existing_to_read()?;
         if list.is_none() {
@@ -157,8 +155,10 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     print(&report, true)?;
     imported.map_err(|error| {
         anyhow!(
-            "{name}: {error:#}; at least {} entries were added before that; import the file again: existing entries are not changed",
-            report.added
+            "{name}: {error:#}; at least {} {} added before that; import the file again: existing entries are not \
+             changed",
+            report.added,
+            if report.added == 1 { "entry was" } else { "entries were" }
         )
     })?;
 
@@ -167,15 +167,26 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         && trailer.entries != line_count
     {
         bail!(
-            "{name}: the last line says {} entries, but the file has {line_count}; compare it with the original",
-            trailer.entries
+            "{name}: the last line says {} {}, but the file has {line_count}; compare it with the original",
+            trailer.entries,
+            if trailer.entries == 1 {
+                "entry"
+            } else {
+                "entries"
+            }
         );
     }
     // Lines of unsubscribed people need no correction.
     let invalid = report.invalid;
     if invalid > 0 {
+        let lines = if line_count == 1 { "line" } else { "lines" };
+        let (are, them) = if invalid == 1 {
+            ("is", "it")
+        } else {
+            ("are", "them")
+        };
         bail!(
-            "{name}: {invalid} of {line_count} lines are invalid, see above; correct them and import the file again"
+            "{name}: {invalid} of {line_count} {lines} {are} invalid, see above; correct {them} and import the file again"
         );
     }
     Ok(())
@@ -254,7 +265,7 @@ fn import(
     // The channel also closes when the reader panics.
     reader
         .join()
-        .map_err(|_| anyhow!("the rest of the file was not read because of a bug in this program"))
+        .map_err(|_| anyhow!("the rest of the file was not read because of an internal error"))
 }
 
 /// Returns the addresses on a list, if there is one.

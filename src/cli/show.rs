@@ -41,7 +41,8 @@ struct ShownEntry<'a> {
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open_to_read()?;
+    let location = args.store.announce_location()?;
+    let list = location.open_to_read()?;
     let selection = Selection {
         addresses: AddressFilter::Address(args.email.clone()),
         ..Selection::default()
@@ -55,7 +56,7 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     if entries.is_empty() {
         bail!(
             "{}; nothing is stored about this address",
-            why_not_listed(&args.email)
+            why_not_listed(&args.email, &format!("the list in {location}"))
         );
     }
     let shown: Vec<_> = entries.iter().map(ShownEntry::from).collect();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    address_cell::{is_address, without_bullet},
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     column_names::{
         CONFIRMED_AT_NAME, DATE_NAMES, EMAIL_NAMES, JOINED_AT_NAMES, JOINING_PARTS, LATER_PARTS,
@@ -14,7 +15,7 @@ use super::{
     sign_up_time::is_date,
     text::{comparison_key, normalize},
 };
-use crate::waitlist::Email;
+use crate::cli::address::without_name;
 
 /// The positions of the columns that are used.
 #[derive(Debug, Default)]
@@ -53,8 +54,7 @@ impl Columns {
         ignored: &[String],
     ) -> Option<(Self, Option<CsvRow>)> {
         let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
-        let is_email = |cell: &[u8]| Email::parse(&text(cell)).is_ok();
-        if !first.iter().any(is_email) {
+        if !first.iter().any(is_address) {
             let names: Vec<_> = first.iter().map(text).collect();
             let names = ColumnNames {
                 inner_from: names.len(),
@@ -71,7 +71,7 @@ impl Columns {
         };
         let read: Vec<_> = (0..cells.len()).filter(is_read).collect();
         let is_time = |cell: &[u8]| is_date(text(cell).trim());
-        let email = *read.iter().find(|at| is_email(cells[**at]))?;
+        let email = *read.iter().find(|at| is_address(cells[**at]))?;
         let joined_at = read.iter().copied().find(|at| is_time(cells[*at]));
         let is_other = |at: &usize| *at != email && Some(*at) != joined_at;
         let others = read.into_iter().filter(is_other);
@@ -189,13 +189,25 @@ impl Columns {
         })
     }
 
-    /// Returns the address in a cell, without the `'` that `export` puts before formulas.
+    /// Returns the address in a cell, without the `'` that `export` puts before formulas, and without a bullet or a
+    /// name before it.
     pub(crate) fn address<'a>(&self, cell: &'a str) -> &'a str {
-        if self.has_escaped_formulas {
+        let cell = if self.has_escaped_formulas {
             unescape_formula(cell)
         } else {
             cell
-        }
+        };
+        let cell = if self.are_of_a_list() {
+            without_bullet(cell)
+        } else {
+            cell
+        };
+        without_name(cell)
+    }
+
+    /// Whether the file may be a list that a person wrote: it has no header row, or only one column.
+    pub(crate) fn are_of_a_list(&self) -> bool {
+        !self.has_names() || self.width == 1
     }
 
     /// Whether a text is the name of the column of addresses.

@@ -39,8 +39,8 @@ pub(crate) enum ImportError {
     #[error("{}", .0.reason)]
     MalformedHeader(MalformedRow),
     #[error(
-        "cannot find the column with the addresses; add a header row that names it \"email\", and delete the lines \
-         before it"
+        "cannot find the column with the addresses; write one address per line, or add a header row that names the \
+         column \"email\", and delete the lines before it"
     )]
     NoAddressColumn,
     #[error(

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, io};
 
 use super::{
+    address_cell::{is_address, is_comment, is_plain_address},
     column_kind::ColumnKind,
     columns::Columns,
     csv_reader::{CsvReader, CsvRow},
@@ -11,7 +12,6 @@ use super::{
     separator::{declared_separator, detect_separator, is_separator_cell},
     status_values::{Meaning, classify},
 };
-use crate::waitlist::Email;
 
 /// Number of lines in which the header row is looked for.
 const HEADER_LINES_MAX: usize = 20;
@@ -26,14 +26,15 @@ pub(crate) struct FirstRow {
     /// The number of its first line.
     pub(crate) line: u64,
     pub(crate) separator: u8,
-    /// What is skipped, if there is text before the row. The row is a header row then.
+    /// The lines that are skipped, if there is text before the row.
     pub(crate) skipped: Option<SkippedLines>,
 }
 
-/// The lines before a header row, such as a title.
+/// The lines before a header row, such as a title, or the comments before the first address.
 #[derive(Clone, Copy)]
 pub(crate) struct SkippedLines {
-    pub(crate) header_line: u64,
+    /// The line of the header row. After comments, a file may have none.
+    pub(crate) header_line: Option<u64>,
     /// The first of them that may say that the people in the file have unsubscribed.
     pub(crate) unsubscribed_line: Option<u64>,
 }
@@ -56,6 +57,7 @@ pub(crate) fn find_first_row(
     let offset_of = |line: u64| offsets.get(usize::try_from(line - 1).ok()?).copied();
     let mut first: Option<FirstRow> = None;
     let (mut address_line, mut unsubscribed_line, mut possible_header) = (None, None, None);
+    let (mut has_other_text, mut named_address) = (false, None);
     let mut next_line = 1;
     while let Some(offset) = offset_of(next_line) {
         let separator = separator_of(&beginning[offset..]);
@@ -72,7 +74,7 @@ pub(crate) fn find_first_row(
             continue;
         }
         let skipped = first.map(|_| SkippedLines {
-            header_line: line,
+            header_line: Some(line),
             unsubscribed_line,
         });
         let found = FirstRow {
@@ -83,6 +85,9 @@ pub(crate) fn find_first_row(
         };
         first = first.or(Some(found));
         let is_first = skipped.is_none();
+        let is_comment = is_comment(&row);
+        let is_first_address = !has_other_text;
+        has_other_text |= !is_comment;
         let has = |matches: fn(&str) -> bool| row.iter().any(|cell| matches(&text(cell)));
         let has_at = has(|cell| cell.contains(['@', '＠']));
         let is_unsubscribed = has(|cell| classify(ColumnKind::Other, cell) == Meaning::Unknown);
@@ -105,13 +110,24 @@ pub(crate) fn find_first_row(
                     possible_header = possible_header.or(Some(line));
                 }
             }
-            Some((_, Some(_))) if is_first => return Ok(found),
+            Some((_, Some(first_record))) if is_first_address => {
+                let skipped = skipped.map(|skipped| SkippedLines {
+                    header_line: None,
+                    ..skipped
+                });
+                let found = FirstRow { skipped, ..found };
+                if first_record.iter().any(is_plain_address) {
+                    return Ok(found);
+                }
+                // A person, or a title such as "Exported by Ann <ann@example.com>".
+                named_address = Some(found);
+            }
             _ => {}
         }
         address_line = address_line.or(has_at.then_some(line));
         unsubscribed_line = unsubscribed_line.or(is_unsubscribed.then_some(line));
     }
-    match (first, possible_header) {
+    match (named_address.or(first), possible_header) {
         (Some(first), Some(line)) if line != first.line => {
             Err(ImportError::UncertainHeader { line })
         }
@@ -134,14 +150,13 @@ pub(crate) fn is_blank(row: &CsvRow) -> bool {
 
 /// Whether the first address below a header row is in the column of addresses.
 fn names_column_of_addresses(columns: &Columns, rows_below: CsvReader<&[u8]>) -> io::Result<bool> {
-    let is_email = |cell: &[u8]| Email::parse(&text(cell)).is_ok();
     for row in rows_below.take(ROWS_BELOW_MAX) {
         if let Ok(row) = row?
-            && row.iter().any(is_email)
+            && row.iter().any(is_address)
         {
             let mut extra = row.iter().skip(columns.width());
             let has_extra = extra.any(|cell| !cell.trim_ascii().is_empty());
-            return Ok(!has_extra && is_email(row.get(columns.email)));
+            return Ok(!has_extra && is_address(row.get(columns.email)));
         }
     }
     Ok(false)

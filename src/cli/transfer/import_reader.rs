@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    address_cell::{find_problem, is_comment},
     columns::Columns,
     csv_reader::{CsvReader, CsvRow},
     encoding::check_is_text,
@@ -30,7 +31,7 @@ pub(crate) type ImportRows = Box<dyn Iterator<Item = io::Result<ImportRow>> + Se
 pub(crate) struct ImportReader {
     /// The columns of a CSV file. In a JSON lines file, each object has its own.
     pub(crate) columns: Option<Arc<Columns>>,
-    /// The lines before the header row of a CSV file, if they have text.
+    /// The lines before the first row of a CSV file, if they have text.
     pub(crate) skipped_lines: Option<SkippedLines>,
     pub(crate) records: Box<dyn Iterator<Item = io::Result<Record>> + Send>,
 }
@@ -98,12 +99,16 @@ fn read_csv(
         .into_iter()
         .map(|cells| Ok(Ok(cells)))
         .chain(rows);
-    let row_columns = Arc::clone(&columns);
+    let (row_columns, ignored) = (Arc::clone(&columns), ignored.to_owned());
     let records = rows.filter_map(move |row| match row {
         Ok(Ok(cells)) if is_trailer(&cells) => None,
+        Ok(Ok(cells)) if row_columns.are_of_a_list() && is_comment(&cells) => None,
         Ok(Ok(cells)) => Some(Ok(Record {
             line: cells.line,
-            content: Ok(RecordContent::CsvRow(Arc::clone(&row_columns), cells)),
+            content: match find_problem(&row_columns, &cells, &ignored) {
+                Some(problem) => Err(RejectReason::Malformed(problem)),
+                None => Ok(RecordContent::CsvRow(Arc::clone(&row_columns), cells)),
+            },
         })),
         Ok(Err(row)) => Some(Ok(Record {
             line: row.line,

@@ -6,6 +6,7 @@
 //! - `source`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
 //! - `separator`, `header_row`: how a CSV file separates cells, and where its header row is.
+//! - `address_cell`: finds the address in a cell, and others beside it.
 //! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
 //! - `record`: turns a record into an entry.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
@@ -15,6 +16,7 @@
 //! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
 //! - `email_hashes`, `text`: helpers.
 
+pub(super) mod address_cell;
 pub(super) mod column_kind;
 pub(super) mod column_names;
 pub(super) mod column_report;

@@ -4,7 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{column_values::UnknownValue, text::quoted, time_columns::Example};
+use super::{
+    column_values::UnknownValue, sign_up_time::DateFormat, text::quoted, time_columns::Example,
+};
+use crate::cli::time::rfc3339;
 
 /// Why nothing is imported without another option.
 #[derive(Debug, Error)]
@@ -95,19 +98,48 @@ struct AmbiguousDates<'a> {
 
 impl fmt::Display for AmbiguousDates<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = if self.example.text.contains('/') {
-            '/'
-        } else {
-            '-'
-        };
+        let text = &self.example.text;
+        let (day_first, month_first) = date_formats(text, 'Y').unwrap_or_default();
         write!(
             f,
             "column {} has dates such as {}, which may begin with the day or with the month; add --date-format \
-             '%d{separator}%m{separator}%Y' if they begin with the day, or --date-format \
-             '%m{separator}%d{separator}%Y' if they begin with the month",
+             '{day_first}' if they begin with the day{}, or --date-format '{month_first}' if they begin with the \
+             month{}",
             quoted(self.column),
-            quoted(&self.example.text)
+            quoted(text),
+            reading(text, &day_first),
+            reading(text, &month_first)
         )
+    }
+}
+
+/// Returns the formats of a date such as `11/01/2026`, with the separator that it has: with the day first, and with the
+/// month first. `year` is `Y` for four digits and `y` for two.
+fn date_formats(date: &str, year: char) -> Option<(String, String)> {
+    let separator = date.chars().find(|c| !c.is_ascii_digit())?;
+    let day_first = format!("%d{separator}%m{separator}%{year}");
+    let month_first = format!("%m{separator}%d{separator}%{year}");
+    Some((day_first, month_first))
+}
+
+/// Returns what a date means in a format: ` (2026-11-01)`. Returns nothing if it cannot be read in that format.
+fn reading(date: &str, format: &str) -> String {
+    let format: Option<DateFormat> = format.parse().ok();
+    let time = format.and_then(|format| format.parse(date));
+    time.map_or_else(String::new, |time| format!(" ({})", &rfc3339(time)[..10]))
+}
+
+/// Returns the options that can read a date whose year has two digits, with what each makes of it.
+fn advise_format(date: &str) -> String {
+    let (day_first, month_first) = date_formats(date, 'y').unwrap_or_default();
+    let options = [day_first, month_first].into_iter().filter_map(|format| {
+        let reading = reading(date, &format);
+        (!reading.is_empty()).then(|| format!("--date-format '{format}'{reading}"))
+    });
+    match &options.collect::<Vec<_>>()[..] {
+        [] => "for example with --date-format '%d.%m.%y' for 21.11.26".to_owned(),
+        [option] => format!("for example with {option}"),
+        options => format!("with {}", options.join(" or ")),
     }
 }
 
@@ -124,8 +156,9 @@ impl fmt::Display for UnreadableTimes<'_> {
         match self.date_format {
             None => write!(
                 f,
-                "no time in column {column} can be read, such as {text}; say how they are written, for example with \
-                 --date-format '%d.%m.%y' for 21.11.26; or let everybody get the current time, with --ignore {column}"
+                "no time in column {column} can be read, such as {text}; say how they are written, {}; or let \
+                 everybody get the current time, with --ignore {column}",
+                advise_format(&self.example.text)
             ),
             Some(format) => write!(
                 f,

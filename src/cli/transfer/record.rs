@@ -70,7 +70,7 @@ pub(crate) enum RejectReason {
     Unsubscribed,
     #[error("missing address")]
     MissingAddress,
-    #[error("invalid address{}: missing @", .0.as_deref().map(|word| format!(" {word:?}")).unwrap_or_default())]
+    #[error("invalid address{}: an address needs an @", .0.as_deref().map(|word| format!(" {word:?}")).unwrap_or_default())]
     MissingAt(Option<String>),
     #[error("invalid address: {0}")]
     InvalidEmail(InvalidEmail),

@@ -258,7 +258,7 @@ impl Scanner {
             is_own_export: is_own_export.unwrap_or(!self.has_foreign_objects),
             rules: self.rules,
             columns: self.report.columns,
-            header_line: self.skipped_lines.map(|it| it.header_line),
+            header_line: self.skipped_lines.and_then(|it| it.header_line),
             question,
         }
     }

@@ -10,8 +10,16 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 
 use super::{
     encoding::{BOM_MAX_BYTES, is_utf16},
+    text::escape_control,
     trailer::BYTE_ORDER_MARK,
 };
+
+/// Returns the name of a file for messages.
+pub(crate) fn display_name(path: Option<&Path>) -> String {
+    path.map_or("standard input".into(), |file| {
+        escape_control(&file.display().to_string())
+    })
+}
 
 /// Opens a file, or standard input. Input that is not a regular file, or is in UTF-16, is copied to a temporary file
 /// first, because it is read more than once. The temporary file is in UTF-8, has no name and disappears with this

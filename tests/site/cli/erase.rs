@@ -33,11 +33,23 @@ fn reports_unknown_addresses_and_erases_the_others() {
             stdout(&result),
             "ann@example.com is erased\namy@example.com is not on the list\n"
         );
-        assert!(
-            stderr(&result).contains("1 of 2 addresses not found; check the spelling"),
-            "{}",
-            stderr(&result)
+        let list = cli.location();
+        assert_eq!(
+            stderr(&result),
+            format!(
+                "landing: not on the list in {list}: 1 of 2 addresses; the others are erased; check the spelling\n"
+            )
         );
+        for args in [
+            &["erase", "amy@example.com"][..],
+            &["erase", "amy@example.com", "cyd@example.com", "--dry-run"],
+        ] {
+            let error = stderr(&cli.run(args).code(1));
+            assert!(
+                error.ends_with("; nothing was changed; check the spelling\n"),
+                "{error}"
+            );
+        }
         assert_eq!(cli.stdout(&["count"]), "2\n");
         let report = cli.json(&["erase", "cyd@example.com"]);
         assert_eq!(
@@ -112,10 +124,12 @@ fn erases_nobody_if_a_line_is_invalid() {
             assert!(error.contains("nothing was erased"), "{error}");
         }
         let result = cli.run_with_input(&["erase", "--file", "-"], "");
-        assert!(stderr(&result.code(1)).contains("the file has no addresses"));
+        assert!(stderr(&result.code(1)).contains(
+            "standard input: nothing was erased: the file has no addresses; write one address per line"
+        ));
         let error = stderr(&cli.run(&["erase", "--file", "missing.csv"]).code(1));
         assert!(
-            error.contains("missing.csv") && error.contains("No such file"),
+            error.contains("missing.csv: nothing was erased: cannot read the file: No such file"),
             "{error}"
         );
         assert_eq!(cli.stdout(&["count"]), "3\n");

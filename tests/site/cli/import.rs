@@ -19,19 +19,19 @@ fn reports_invalid_lines_by_number_and_imports_the_others() {
                     ANN@example.com,2026-11-05T08:00:00Z\n\
                     eve@example.com\n";
         let result = cli.run_with_input(&["import"], file).code(1);
-        let expected = "<stdin>:3: invalid address: missing @\n\
-                        <stdin>:4: invalid address: the part before the @ is missing or has a character it can't have\n\
-                        <stdin>:6: invalid time: not a time, or ambiguous; write it as \
+        let expected = "standard input:3: invalid address: an address needs an @\n\
+                        standard input:4: invalid address: the part before the @ is missing or has a character that is not allowed\n\
+                        standard input:6: invalid time: not a time, or ambiguous; write it as \
                         2026-11-21T08:00:00Z, or remove the column\n\
-                        <stdin>:7: its time is before e-mail existed\n\
-                        <stdin>:8: its time is in the future\n\
-                        <stdin>:10: missing address\n\
+                        standard input:7: its time is before e-mail existed\n\
+                        standard input:8: its time is in the future\n\
+                        standard input:10: missing address\n\
                         2 added, 1 already there, 6 rejected\n\
                         1 has no sign-up time; the current time was used\n";
         assert_eq!(stdout(&result), expected);
         assert_eq!(
             stderr(&result),
-            "landing: <stdin>: 6 of 9 lines are invalid, see above; correct them and import the file again\n"
+            "landing: standard input: 6 of 9 lines are invalid, see above; correct them and import the file again\n"
         );
         assert_eq!(cli.stdout(&["count"]), "2\n");
         assert!(!stderr(&result).contains("ann@"));
@@ -66,7 +66,7 @@ fn reports_invalid_utf_8_and_invalid_json_lines() {
         let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
         let result = cli.run_with_input(&["import"], csv).code(1);
         assert!(
-            stdout(&result).contains("\n<stdin>:3: invalid UTF-8; save the file as UTF-8\n"),
+            stdout(&result).contains("\nstandard input:3: invalid UTF-8; save the file as UTF-8\n"),
             "{}",
             stdout(&result)
         );
@@ -77,9 +77,9 @@ fn reports_invalid_utf_8_and_invalid_json_lines() {
             stdout(&result),
             "column \"email\": addresses\n\
              ignored: \"name\"\n\
-             <stdin>:3: invalid JSON: each line must be one object\n\
-             <stdin>:4: missing \"email\"\n\
-             <stdin>:5: invalid UTF-8; save the file as UTF-8\n\
+             standard input:3: invalid JSON: each line must be one object\n\
+             standard input:4: missing \"email\"\n\
+             standard input:5: invalid UTF-8; save the file as UTF-8\n\
              2 added, 0 already there, 3 rejected\n\
              2 have no sign-up time; the current time was used\n"
         );
@@ -93,7 +93,8 @@ fn report_is_available_as_json() {
             "list.csv",
             "email\nann@example.com\nnone\nnew@example.com\n",
         );
-        let rejected = json!([{ "line": 3, "reason": "invalid address \"none\": missing @" }]);
+        let rejected =
+            json!([{ "line": 3, "reason": "invalid address \"none\": an address needs an @" }]);
         let report = json!({
             "columns": [{ "name": "email", "use": "email" }],
             "added": 1,
@@ -166,7 +167,7 @@ fn rejects_lines_longer_than_a_megabyte() {
         ] {
             let result = cli.run_with_input(&["import", "--dry-run"], file).code(1);
             let report = stdout(&result);
-            assert!(report.contains("<stdin>:2: "), "{report}");
+            assert!(report.contains("standard input:2: "), "{report}");
             assert!(
                 report.contains("the line is longer than 1 MiB\n"),
                 "{report}"
@@ -178,7 +179,7 @@ fn rejects_lines_longer_than_a_megabyte() {
         let stderr = stderr(&result);
         assert!(
             stderr.starts_with(
-                "landing: <stdin>:1: nothing was imported: the line is longer than 1 MiB"
+                "landing: standard input:1: nothing was imported: the line is longer than 1 MiB"
             ),
             "{stderr}"
         );
@@ -199,9 +200,9 @@ fn report_quotes_no_addresses_in_disguise() {
     ];
     cli.write("list.csv", format!("email\n{}\n", cells.join("\n")));
     let expected = [2, 3, 4, 5, 6]
-        .map(|line| format!("list.csv:{line}: invalid address: missing @\n"))
+        .map(|line| format!("list.csv:{line}: invalid address: an address needs an @\n"))
         .concat()
-        + "list.csv:7: invalid address \"bob\": missing @\n";
+        + "list.csv:7: invalid address \"bob\": an address needs an @\n";
     let report = stdout(&cli.run(&["import", "list.csv"]).code(1));
     assert!(report.contains(&expected), "{report}");
     let json = stdout(&cli.run(&["import", "list.csv", "--json"]).code(1));

@@ -43,7 +43,7 @@ fn escaped_and_plain_formulas_are_the_same_person() {
             let counted = dry_run_counts(&cli, &file);
             assert_eq!(counted, "1 would be added, 0 already there, 2 rejected");
             let result = cli.run_with_input(&["import", "--dry-run"], file).success();
-            assert!(stdout(&result).contains("<stdin>:2: skipped: unsubscribed"));
+            assert!(stdout(&result).contains("standard input:2: skipped: unsubscribed"));
         }
     }
 }

@@ -39,7 +39,8 @@ fn reads_the_unicode_text_of_a_spreadsheet() {
         let result = cli.run(&["import", "file.txt"]).code(1);
         let report = stdout(&result);
         assert!(
-            report.contains("\nfile.txt:5: invalid address \"cyd\": missing @\n2 added"),
+            report
+                .contains("\nfile.txt:5: invalid address \"cyd\": an address needs an @\n2 added"),
             "{report}"
         );
         assert_eq!(
@@ -140,7 +141,7 @@ fn rejects_other_encodings_and_binary_files() {
     ] {
         let cli = without_server();
         let result = cli.run_with_input(&["import"], &*file).code(1);
-        let expected = format!("landing: <stdin>: nothing was imported: {why}\n");
+        let expected = format!("landing: standard input: nothing was imported: {why}\n");
         assert_eq!(stderr(&result), expected);
         fs::write(cli.file("file"), &file).expect("writable");
         let result = cli.run(&["import", "file"]).code(1);
@@ -161,6 +162,9 @@ fn rejects_an_address_with_a_broken_character() {
     let cli = without_server();
     let result = cli.run_with_input(&["import"], file).code(1);
     let report = stdout(&result);
-    assert!(report.contains("<stdin>:2: invalid address: "), "{report}");
+    assert!(
+        report.contains("standard input:2: invalid address: "),
+        "{report}"
+    );
     assert!(report.contains("\n1 added"), "{report}");
 }

@@ -93,7 +93,9 @@ fn rejects_an_export_that_is_cut_off_anywhere() {
         let result = cli.run_with_input(&["import", "--dry-run"], cut).code(1);
         let stderr = stderr(&result);
         assert!(
-            stderr.starts_with("landing: <stdin>: nothing was imported: this export was cut off: "),
+            stderr.starts_with(
+                "landing: standard input: nothing was imported: this export was cut off: "
+            ),
             "{cut:?}: {stderr}"
         );
     }

@@ -89,7 +89,8 @@ fn asks_whether_dates_of_a_spreadsheet_begin_with_the_day() {
             stderr.contains(
                 "spreadsheet.tsv:3: nothing was imported: column \"Timestamp\" has dates such as \
                  \"3/5/2024 14:22:11\", which may begin with the day or with the month; add --date-format \
-                 '%d/%m/%Y' if they begin with the day, or --date-format '%m/%d/%Y' if they begin with the month\n"
+                 '%d/%m/%Y' if they begin with the day (2024-05-03), or --date-format '%m/%d/%Y' if they begin with \
+                 the month (2024-03-05)\n"
             ),
             "{stderr}"
         );
@@ -194,8 +195,8 @@ fn reports_a_file_without_addresses() {
     for cli in all_stores() {
         for (file, why) in [
             (
-                "Ann <ann@email.com>\nBob <bob@email.com>\n",
-                "add a header row that names it \"email\"",
+                "Ann at example.com\nBob at example.com\n",
+                "write one address per line, or add a header row that names the column \"email\"",
             ),
             (
                 "[{\"email\":\"ann@example.com\"}]",
@@ -203,7 +204,7 @@ fn reports_a_file_without_addresses() {
             ),
             (
                 "name,phone\nAnn,123\n",
-                "add a header row that names it \"email\"",
+                "add a header row that names the column \"email\"",
             ),
             ("\u{feff}\n\n", "0 added"),
         ] {
@@ -235,8 +236,8 @@ fn unclosed_quote_rejects_only_one_line() {
             stdout(&result),
             "column \"email\": addresses\n\
              ignored: \"name\"\n\
-             <stdin>:2: unclosed quotation mark\n\
-             <stdin>:305: unclosed quotation mark\n\
+             standard input:2: unclosed quotation mark\n\
+             standard input:305: unclosed quotation mark\n\
              301 added, 0 already there, 2 rejected\n301 have no sign-up time; the current time was used\n"
         );
     }
@@ -268,7 +269,7 @@ fn json_lines_use_the_same_column_names() {
              column \"Email Address\": addresses\n\
              column \"joined_at\": sign-up times\n\
              ignored: \"score\", \"tags\"\n\
-             <stdin>:2: skipped: unsubscribed\n\
+             standard input:2: skipped: unsubscribed\n\
              2 added, 0 already there, 1 rejected\n1 has no sign-up time; the current time was used\n"
         );
         assert_eq!(cli.listed()[0], "2022-01-16T21:43:53.000Z\tann@example.com");
@@ -337,7 +338,7 @@ fn rejects_a_time_with_a_zone_name() {
             assert_eq!(
                 stdout(&result),
                 "column \"email\": addresses\ncolumn \"joined_at\": sign-up times\n\
-                 <stdin>:2: invalid time: zones in brackets are not supported; write the offset, as in \
+                 standard input:2: invalid time: zones in brackets are not supported; write the offset, as in \
                  2026-11-21T08:00:00+01:00, or remove the column\n0 would be added, 0 already there, 1 rejected\n"
             );
         }

@@ -30,7 +30,9 @@ fn first_line_may_set_the_separator() {
             report.starts_with("column \"email\": addresses\nignored: \"name"),
             "{line}: {report}"
         );
-        let expected = format!("\n<stdin>:{number}: invalid address \"bob\": missing @\n1 added");
+        let expected = format!(
+            "\nstandard input:{number}: invalid address \"bob\": an address needs an @\n1 added"
+        );
         assert!(report.contains(&expected), "{line}: {report}");
     }
 }
@@ -96,7 +98,7 @@ fn skips_lines_before_the_header_row() {
              column \"E-Mail\": addresses\n\
              column \"Datum\": sign-up times\n\
              ignored: \"Name\"\n\
-             <stdin>:{}: invalid address \"bob\": missing @\n1 added",
+             standard input:{}: invalid address \"bob\": an address needs an @\n1 added",
             line + 2
         );
         assert!(report.starts_with(&expected), "{preamble:?}: {report}");
@@ -140,8 +142,8 @@ fn asks_to_delete_lines_with_an_address_before_the_header_row() {
         assert_eq!(
             stderr(&result),
             format!(
-                "landing: <stdin>: nothing was imported: line {header} is the header row, but line {address} before it \
-                 has an @ and may be a person; move the people to the end of the file, and delete the lines before \
+                "landing: standard input: nothing was imported: line {header} is the header row, but line {address} \
+                 before it has an @ and may be a person; move the people to the end of the file, and delete the lines before \
                  the header row\n"
             )
         );
@@ -157,7 +159,7 @@ fn asks_about_a_title_that_means_unsubscribed() {
         let result = cli.run_with_input(&["import"], file).code(1);
         assert_eq!(
             stderr(&result),
-            "landing: <stdin>:2: nothing was imported: this line is above the header row, and may mean that the people \
+            "landing: standard input:2: nothing was imported: this line is above the header row, and may mean that the people \
              in the file have unsubscribed; if they have not, delete it and import the file again\n"
         );
     }
@@ -176,7 +178,7 @@ fn asks_for_the_header_row_if_it_is_not_certain() {
         let result = cli.run_with_input(&["import"], file).code(1);
         assert_eq!(
             stderr(&result),
-            "landing: <stdin>: nothing was imported: cannot find the column with the addresses; if line 2 is the \
+            "landing: standard input: nothing was imported: cannot find the column with the addresses; if line 2 is the \
              header row, delete the lines before it and name the column \"email\"; otherwise add a header row\n"
         );
     }
@@ -191,8 +193,8 @@ fn asks_for_the_header_row_if_it_is_not_certain() {
         let result = cli.run_with_input(&["import"], file).code(1);
         assert_eq!(
             stderr(&result),
-            "landing: <stdin>: nothing was imported: cannot find the column with the addresses; add a header row that \
-             names it \"email\", and delete the lines before it\n"
+            "landing: standard input: nothing was imported: cannot find the column with the addresses; write one address per \
+             line, or add a header row that names the column \"email\", and delete the lines before it\n"
         );
     }
 }

@@ -42,17 +42,25 @@ fn shows_the_first_rejected_lines_and_counts_the_others() {
     let result = cli.run_with_input(&["import", "--dry-run"], &*file).code(1);
     let report = stdout(&result);
     assert!(
-        report.contains("\n<stdin>:10002: skipped: unsubscribed"),
+        report.contains("\nstandard input:10002: skipped: unsubscribed"),
         "{}",
         report.len()
     );
-    assert!(!report.contains("\n<stdin>:10003: "), "{}", report.len());
     assert!(
-        report.contains("\n<stdin>:20012: invalid address \"bad\": missing @"),
+        !report.contains("\nstandard input:10003: "),
         "{}",
         report.len()
     );
-    assert!(!report.contains("\n<stdin>:20013: "), "{}", report.len());
+    assert!(
+        report.contains("\nstandard input:20012: invalid address \"bad\": an address needs an @"),
+        "{}",
+        report.len()
+    );
+    assert!(
+        !report.contains("\nstandard input:20013: "),
+        "{}",
+        report.len()
+    );
     let end = "\nand 15 more lines\n1 would be added, 0 already there, 20015 rejected\n";
     assert!(report.contains(end), "{}", report.len());
     assert!(stderr(&result).contains("10005 of 20016 lines are invalid"));

@@ -251,11 +251,11 @@ fn rejects_a_row_with_more_cells_than_columns() {
                 ANN@example.com,Ann,active\n";
     let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).code(1));
     assert!(
-        report.contains("<stdin>:2: more cells than in the first row"),
+        report.contains("standard input:2: more cells than in the first row"),
         "{report}"
     );
     assert!(
-        report.contains("<stdin>:6: skipped: unsubscribed"),
+        report.contains("standard input:6: skipped: unsubscribed"),
         "{report}"
     );
     assert!(
@@ -275,7 +275,7 @@ fn rejects_text_after_the_address_in_a_file_with_one_column() {
         let why = "text follows the address, but the first row has only one column; write one address per line";
         assert!(
             report.contains(&format!(
-                "\n<stdin>:{line}: {why}\n<stdin>:{}: {why}\n3 would be added, ",
+                "\nstandard input:{line}: {why}\nstandard input:{}: {why}\n3 would be added, ",
                 line + 1
             )),
             "{report}"
@@ -290,7 +290,7 @@ fn rejects_an_address_with_a_comma_in_its_domain() {
         let report = stdout(&cli.run_with_input(&["import"], line).code(1));
         assert!(
             report.contains(
-                "\n<stdin>:1: the domain has no dot, and the address ends at a separator; "
+                "\nstandard input:1: the domain has no dot, and the address ends at a separator; "
             ),
             "{line}: {report}"
         );

@@ -160,6 +160,32 @@ fn asks_when_the_day_and_the_month_cannot_be_told_apart() {
         let option = format!("add --date-format '{format}' if they begin with the day");
         assert!(question.contains(&option), "{question}");
     }
+    let example = |date: &str| question(&cli, &csv("Date", &[date]), &[]);
+    assert!(
+        example("1-2-2026 14:05").ends_with(
+            "add --date-format '%d-%m-%Y' if they begin with the day (2026-02-01), or --date-format '%m-%d-%Y' if they \
+             begin with the month (2026-01-02)"
+        ),
+        "{}",
+        example("1-2-2026 14:05")
+    );
+    for (date, expected) in [
+        (
+            "01/02/26",
+            "with --date-format '%d/%m/%y' (2026-02-01) or --date-format '%m/%d/%y' (2026-01-02)",
+        ),
+        (
+            "11-21-26",
+            "for example with --date-format '%m-%d-%y' (2026-11-21)",
+        ),
+        (
+            "soon",
+            "for example with --date-format '%d.%m.%y' for 21.11.26",
+        ),
+    ] {
+        let question = example(date);
+        assert!(question.contains(expected), "{date}: {question}");
+    }
     assert_eq!(cli.file_names(), ["site"], "no list is created");
     let options = ["--date-format", "%m/%d/%Y"];
     let (times, _) = imported(
@@ -185,8 +211,8 @@ fn asks_when_no_time_in_a_column_can_be_read() {
     let result = cli.run_with_input(&args, &*file).code(1);
     assert_eq!(
         stderr(&result),
-        "landing: <stdin>:3: nothing was imported: no time in column \"Datum\" can be read, such as \"21.11.26\"; \
-         say how they are written, for example with --date-format '%d.%m.%y' for 21.11.26; or let everybody get the \
+        "landing: standard input:3: nothing was imported: no time in column \"Datum\" can be read, such as \"21.11.26\"; \
+         say how they are written, for example with --date-format '%d.%m.%y' (2026-11-21); or let everybody get the \
          current time, with --ignore \"Datum\"\n"
     );
     let (times, report) = imported(
@@ -220,7 +246,7 @@ fn rejects_single_lines_whose_time_differs() {
     ] {
         let result = cli.run_with_input(options, csv("Datum", &values)).code(1);
         let report = stdout(&result);
-        let line = format!("\n<stdin>:3: invalid time: {reason}\n");
+        let line = format!("\nstandard input:3: invalid time: {reason}\n");
         assert!(report.contains(&line), "{report}");
     }
 }

@@ -274,8 +274,8 @@ fn report_lists_each_column_and_its_use() {
                       column \"unsubscribed_at\": skips people with a time\n\
                       column \"unsubscribe\": ignored: contains links\n\
                       ignored: \"Name\"\n\
-                      <stdin>:3: skipped: unsubscribed\n\
-                      <stdin>:4: skipped: unsubscribed\n\
+                      standard input:3: skipped: unsubscribed\n\
+                      standard input:4: skipped: unsubscribed\n\
                       1 would be added, 0 already there, 2 rejected\n";
         let result = cli.run_with_input(&["import", "--dry-run"], csv).success();
         assert_eq!(stdout(&result), report);
@@ -305,7 +305,7 @@ fn malformed_header_row_stops_the_import() {
     let result = cli.run_with_input(&["import"], csv).code(1);
     assert_eq!(
         stderr(&result),
-        "landing: <stdin>:1: nothing was imported: unclosed quotation mark\n"
+        "landing: standard input:1: nothing was imported: unclosed quotation mark\n"
     );
 }
 
@@ -342,7 +342,9 @@ fn asks_to_split_a_file_with_two_header_rows() {
     let result = cli.run_with_input(&["import"], file).code(1);
     let stderr = stderr(&result);
     assert!(
-        stderr.starts_with("landing: <stdin>:3: nothing was imported: this is a second header row"),
+        stderr.starts_with(
+            "landing: standard input:3: nothing was imported: this is a second header row"
+        ),
         "{stderr}"
     );
 }

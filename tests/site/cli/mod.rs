@@ -19,6 +19,7 @@ mod import_flags;
 mod import_formats;
 mod import_header_row;
 mod import_limits;
+mod import_lists;
 mod import_new_list;
 mod import_programs;
 mod import_status_columns;
@@ -42,6 +43,7 @@ use std::{
 };
 
 use assert_cmd::{Command, assert::Assert};
+use landing::waitlist::DatabaseUrl;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -197,6 +199,14 @@ impl TestCli {
         list.lines().rev().map(str::to_owned).collect()
     }
 
+    /// Returns how errors name the list.
+    fn location(&self) -> String {
+        match &self.database {
+            Some(url) => url.parse::<DatabaseUrl>().expect("a URL").to_string(),
+            None => self.file("data").display().to_string(),
+        }
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.sandbox.path().join(name)
     }
@@ -232,6 +242,15 @@ impl TestCli {
         names.sort();
         names
     }
+}
+
+/// Returns the addresses on a list, sorted.
+fn addresses(cli: &TestCli) -> Vec<String> {
+    let listed = cli.listed();
+    let addresses = listed.iter().filter_map(|line| line.split('\t').nth(1));
+    let mut addresses: Vec<_> = addresses.map(str::to_owned).collect();
+    addresses.sort();
+    addresses
 }
 
 /// Returns the standard output. Leaves out where `import` has created a list: the tests expect the same report whether
