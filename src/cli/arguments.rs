@@ -58,8 +58,8 @@ pub(super) fn exit_with(error: clap::Error) -> ! {
     process::exit(EXIT_USAGE)
 }
 
-/// Returns the unknown variables of the environment whose names begin like those of settings.
-pub(super) fn unknown_variables() -> Vec<String> {
+/// Returns a warning for each variable of the environment whose name begins like those of settings, but is unknown.
+pub(super) fn unknown_variable_warnings() -> Vec<String> {
     let server = command();
     let known: Vec<_> = server.get_arguments().filter_map(Arg::get_env).collect();
     let names = env::vars_os().map(|(name, _)| name);
@@ -71,6 +71,7 @@ pub(super) fn unknown_variables() -> Vec<String> {
         .filter(|name| !known.contains(&name.as_os_str()))
         .map(|name| name.display().to_string())
         .filter(|name| !OTHER_VARIABLES.contains(&name.as_str()))
+        .map(|name| format!("{name} is not a setting, and is ignored; see `landing serve --help`"))
         .collect()
 }
 

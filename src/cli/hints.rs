@@ -33,7 +33,7 @@ const COMMAND_SYNONYMS: [(&[&str], &str); 12] = [
 ];
 
 /// Names for an option, and the option of this program.
-const OPTION_SYNONYMS: [(&[&str], &str); 10] = [
+const OPTION_SYNONYMS: [(&[&str], &str); 12] = [
     (
         &["--bind", "--host", "--listen", "--port", "-p"],
         "--addr 127.0.0.1:3000",
@@ -56,6 +56,9 @@ const OPTION_SYNONYMS: [(&[&str], &str); 10] = [
         &["--campaign", "--ref", "--referrer", "--utm-source"],
         "--source SOURCE",
     ),
+    // These two are commands of other programs.
+    (&["help"], "--help"),
+    (&["version"], "--version"),
 ];
 
 /// Adds a hint to the error of a command line, if it has a word of another program.

@@ -18,6 +18,14 @@ pub(super) enum ListError {
     RejectedByServer(String),
 }
 
+/// An error of an open list, with the location of that list.
+#[derive(Debug, Error)]
+#[error("the waitlist in {location}: {error}")]
+pub(super) struct LocatedListError {
+    pub(super) location: String,
+    pub(super) error: ListError,
+}
+
 impl From<StoreError> for ListError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)

@@ -73,7 +73,8 @@ pub use terminal::log::log_panics;
 ///
 /// Without a command it serves the site, like `landing serve`. The other commands are for the owner of the list. They
 /// work the same whether or not a server is running; it never needs to be stopped for them. Every option of the
-/// server is also an environment variable; the option wins.
+/// server is also an environment variable, LANDING_ and the option's name in capitals: LANDING_SITE_ROOT is
+/// --site-root. The option wins.
 #[derive(Parser)]
 #[command(
     name = "landing",
@@ -148,6 +149,16 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
     // All files that this program writes can contain addresses.
     umask(Mode::RWXG | Mode::RWXO);
     handle_file_size_signal().context("cannot handle signals")?;
+    // The server logs them.
+    if !matches!(
+        cli.command,
+        None | Some(Commands::Serve(_) | Commands::Manual(_) | Commands::Completions(_))
+    ) {
+        for warning in arguments::unknown_variable_warnings() {
+            // A command works without it.
+            let _ = writeln!(io::stderr(), "landing: {warning}");
+        }
+    }
     match cli.command {
         Some(Commands::Serve(serve)) => serve::run(*serve),
         Some(Commands::Count(count)) => count::run(&count),

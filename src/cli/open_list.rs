@@ -35,6 +35,15 @@ const OPEN_RETRY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause between two attempts to reach a database.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
+/// The state that the thread that opens a list shares with the one that started it.
+#[derive(Default)]
+pub(super) struct OpeningState {
+    /// A signal has arrived, so the list is not needed any more.
+    pub(super) must_stop: AtomicBool,
+    /// The list was in use by another process at the last attempt, each of which takes two seconds.
+    pub(super) is_waiting: AtomicBool,
+}
+
 /// An open list for the server.
 pub(super) struct ServedList {
     pub(super) list: Arc<dyn Waitlist>,
@@ -70,7 +79,7 @@ impl StoreLocation {
             (Err(OpenListError::Sled(full)), Self::Directory(data)) if full.is_disk_full() => {
                 let copy = env::temp_dir();
                 // If there is no room for a copy either, the first error says what to do.
-                let opened = open_copy(data, &copy).map_err(|_| full)?;
+                let opened = open_copy(self, data, &copy).map_err(|_| full)?;
                 let _ = writeln!(
                     io::stderr(),
                     "landing: the disk of {self} is full; reading a copy in memory"
@@ -102,14 +111,17 @@ impl StoreLocation {
     }
 
     /// Opens the list for this process to serve, and creates it if it is missing. Waits for the process that
-    /// holds it, or for its database. Gives up when `stop` becomes true.
+    /// holds it, or for its database. Gives up when `must_stop` becomes true.
     ///
     /// # Errors
     /// [`OpenListError`].
     pub(super) fn open_to_serve(
         &self,
         runtime: &Handle,
-        stop: &AtomicBool,
+        OpeningState {
+            must_stop,
+            is_waiting,
+        }: &OpeningState,
     ) -> Result<ServedList, OpenListError> {
         if let Self::Directory(data) = self
             && data.is_file()
@@ -118,13 +130,15 @@ impl StoreLocation {
         }
         self.warn_of_other_owner();
         let started = Instant::now();
-        let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT && !stop.load(Ordering::Relaxed);
+        let may_retry =
+            || started.elapsed() < OPEN_RETRY_TIMEOUT && !must_stop.load(Ordering::Relaxed);
         let mut has_announced = false;
         let served = match self {
             Self::Directory(data) => loop {
-                match SledWaitlist::open_interruptible(stop, data) {
+                match SledWaitlist::open_interruptible(must_stop, data) {
                     // In use by a command, or by the previous server.
                     Err(SledOpenError::InUse { holder, .. }) if may_retry() => {
+                        is_waiting.store(true, Ordering::Relaxed);
                         if !std::mem::replace(&mut has_announced, true) {
                             tracing::info!("{}", waiting_message(self, holder));
                         }
@@ -197,20 +211,24 @@ impl StoreLocation {
                 let list = retry(open, may_retry, |warning| {
                     let _ = writeln!(io::stderr(), "landing: {warning}");
                 })?;
-                Ok(list.map(|list| WaitlistHandle::local(list, runtime)))
+                Ok(list.map(|list| WaitlistHandle::local(self, list, runtime)))
             }
         }
     }
 }
 
 /// Opens a copy of a list, in a private directory below `parent`.
-fn open_copy(data: &Path, parent: &Path) -> anyhow::Result<WaitlistHandle> {
+fn open_copy(
+    location: &StoreLocation,
+    data: &Path,
+    parent: &Path,
+) -> anyhow::Result<WaitlistHandle> {
     let runtime = static_runtime(runtime::Builder::new_current_thread())?;
     let copy = tempfile::Builder::new()
         .prefix("landing-")
         .tempdir_in(parent)?;
     let list = SledWaitlist::open_copy(data, copy.path())?;
-    Ok(WaitlistHandle::copy(list, runtime, Some(copy)))
+    Ok(WaitlistHandle::copy(location, list, runtime, Some(copy)))
 }
 
 /// Returns the message that the list is in use, with the process that uses it if that is known.
@@ -262,7 +280,7 @@ fn try_open_directory(
     let mut has_announced = false;
     loop {
         if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
-            return Ok(Some(WaitlistHandle::Remote(client)));
+            return Ok(Some(WaitlistHandle::remote(location, client)));
         }
         if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
             return Ok(None);
@@ -287,7 +305,7 @@ fn try_open_directory(
                     );
                 }
             }
-            opened => return Ok(Some(WaitlistHandle::local(opened?, runtime))),
+            opened => return Ok(Some(WaitlistHandle::local(location, opened?, runtime))),
         }
     }
 }

@@ -1,10 +1,7 @@
 //! `landing serve`: opens the list, and serves the site until a signal stops it.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -20,7 +17,7 @@ use tokio::{
 
 use super::{
     arguments, control, fd_limit,
-    open_list::ServedList,
+    open_list::{OpeningState, ServedList},
     serve_check,
     server_socket::ServerSocket,
     service_manager,
@@ -60,8 +57,8 @@ pub(super) fn run(
     let store = store.location()?;
     let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
     let inherited = inherited?;
-    for name in arguments::unknown_variables() {
-        tracing::warn!("{name} is not a setting, and is ignored; see `landing serve --help`");
+    for warning in arguments::unknown_variable_warnings() {
+        tracing::warn!("{warning}");
     }
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;
@@ -80,8 +77,13 @@ pub(super) fn run(
     if is_database {
         // Without waiting for a thread that resolves a host name, which nothing can stop.
         runtime.shutdown_background();
+    } else {
+        // With the runtime the list is dropped, which commits the accepted sign-ups.
+        drop(runtime);
     }
-    // Otherwise the runtime is dropped here, and with it the list, which commits the accepted sign-ups.
+    if result.is_ok() {
+        tracing::info!("stopped; every acknowledged sign-up is stored");
+    }
     result
 }
 
@@ -164,13 +166,13 @@ async fn open_unless_stopped(
     signals: &mut Signals,
 ) -> anyhow::Result<Opened> {
     let (result_sender, mut result) = oneshot::channel();
-    let stop = Arc::new(AtomicBool::new(false));
+    let opening = Arc::new(OpeningState::default());
     {
         let (store, config) = (store.clone(), config.clone());
-        let (runtime, stop) = (Handle::current(), Arc::clone(&stop));
+        let (runtime, opening) = (Handle::current(), Arc::clone(&opening));
         // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
         thread::spawn(move || {
-            result_sender.send(open(&store, &config, inherited, &runtime, &stop))
+            result_sender.send(open(&store, &config, inherited, &runtime, &opening))
         });
     }
     let mut report = interval(OPENING_LOG_INTERVAL);
@@ -180,11 +182,14 @@ async fn open_unless_stopped(
             opened = &mut result => {
                 return opened.map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))?;
             }
-            _ = report.tick() => tracing::info!("opening the waitlist in {store}"),
+            // If it waits for another process, it has said so.
+            _ = report.tick() => if !opening.is_waiting.swap(false, Ordering::Relaxed) {
+                tracing::info!("opening the waitlist in {store}");
+            },
             () = signals.next() => break,
         }
     }
-    stop.store(true, Ordering::Relaxed);
+    opening.must_stop.store(true, Ordering::Relaxed);
     if matches!(store, StoreLocation::Directory(_)) {
         tokio::select! {
             // An open list is dropped here, which closes it.
@@ -213,7 +218,7 @@ fn open(
     config: &Config,
     inherited: Option<ServerSocket>,
     runtime: &Handle,
-    stop: &AtomicBool,
+    opening: &OpeningState,
 ) -> anyhow::Result<Opened> {
     let files = SiteFiles::load(config)?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
@@ -229,7 +234,7 @@ fn open(
     {
         socket.take_address()?;
     }
-    let served = store.open_to_serve(runtime, stop)?;
+    let served = store.open_to_serve(runtime, opening)?;
     let socket = match socket {
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,

@@ -5,14 +5,23 @@ use std::sync::Once;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{control::ControlClient, list_error::ListError};
+use super::{
+    control::ControlClient,
+    list_error::{ListError, LocatedListError},
+    store_location::StoreLocation,
+};
 use crate::waitlist::{
     Compaction, CorrectOutcome, Email, JoinOutcome, Selection, Waitlist, WaitlistEntry,
     exit_on_store_panic,
 };
 
-/// An open list.
-pub(super) enum WaitlistHandle {
+/// An open list, and where it is.
+pub(super) struct WaitlistHandle {
+    location: String,
+    list: OpenList,
+}
+
+enum OpenList {
     /// Opened by this process.
     Local {
         list: Box<dyn Waitlist>,
@@ -33,68 +42,107 @@ pub(super) struct SelectedEntries {
     /// Number of selected entries.
     pub(super) count: u64,
     /// The selected entries, in order.
-    pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, ListError>>>,
+    pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, LocatedListError>>>,
 }
 
 impl WaitlistHandle {
     /// Wraps a list that this process has opened.
-    pub(super) fn local(list: impl Waitlist, runtime: &'static Runtime) -> Self {
-        Self::copy(list, runtime, None)
+    pub(super) fn local(
+        location: &StoreLocation,
+        list: impl Waitlist,
+        runtime: &'static Runtime,
+    ) -> Self {
+        Self::copy(location, list, runtime, None)
     }
 
     /// Like [`local`](Self::local), for a list in a temporary directory.
     pub(super) fn copy(
+        location: &StoreLocation,
         list: impl Waitlist,
         runtime: &'static Runtime,
         copy: Option<TempDir>,
     ) -> Self {
         static EXIT_ON_PANIC: Once = Once::new();
         EXIT_ON_PANIC.call_once(exit_on_store_panic);
-        Self::Local {
-            list: Box::new(list),
-            runtime,
-            _copy: copy,
+        Self {
+            location: location.to_string(),
+            list: OpenList::Local {
+                list: Box::new(list),
+                runtime,
+                _copy: copy,
+            },
+        }
+    }
+
+    /// Wraps the list of a running server.
+    pub(super) fn remote(location: &StoreLocation, client: ControlClient) -> Self {
+        Self {
+            location: location.to_string(),
+            list: OpenList::Remote(client),
+        }
+    }
+
+    /// Returns a function that adds the location to an error.
+    fn locate<E: Into<ListError>>(&self) -> impl Fn(E) -> LocatedListError + use<E> {
+        let location = self.location.clone();
+        move |error| LocatedListError {
+            location: location.clone(),
+            error: error.into(),
         }
     }
 
     /// Returns the number of entries.
-    pub(super) fn count(&self) -> Result<u64, ListError> {
-        match self {
-            Self::Local { list, .. } => Ok(list.count()),
-            Self::Remote(client) => client.count(),
+    pub(super) fn count(&self) -> Result<u64, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, .. } => Ok(list.count()),
+            OpenList::Remote(client) => client.count().map_err(self.locate()),
         }
     }
 
     /// Adds entries. Returns, for each, whether it is new, once all are durable.
-    pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> Result<Vec<bool>, ListError> {
-        match self {
-            Self::Local { list, runtime, .. } => {
-                let outcomes = runtime.block_on(list.join_all(entries))?;
+    pub(super) fn join_all(
+        &self,
+        entries: Vec<WaitlistEntry>,
+    ) -> Result<Vec<bool>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                let outcomes = runtime.block_on(list.join_all(entries));
+                let outcomes = outcomes.map_err(self.locate())?;
                 Ok(outcomes.iter().map(|it| *it == JoinOutcome::New).collect())
             }
-            Self::Remote(client) => client.join_all(&entries),
+            OpenList::Remote(client) => client.join_all(&entries).map_err(self.locate()),
         }
     }
 
     /// Erases addresses. Returns, for each, whether it was on the list.
-    pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
-        match self {
-            Self::Local { list, runtime, .. } => {
+    pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
                 let mut erased = Vec::with_capacity(emails.len());
                 for emails in emails.chunks(ERASE_BATCH_MAX) {
-                    erased.extend(runtime.block_on(list.erase(emails))?);
+                    erased.extend(
+                        runtime
+                            .block_on(list.erase(emails))
+                            .map_err(self.locate())?,
+                    );
                 }
                 Ok(erased)
             }
-            Self::Remote(client) => client.erase(emails),
+            OpenList::Remote(client) => client.erase(emails).map_err(self.locate()),
         }
     }
 
     /// Gives the entry of one address another address, see [`Waitlist::correct`].
-    pub(super) fn correct(&self, old: &Email, new: &Email) -> Result<CorrectOutcome, ListError> {
-        match self {
-            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.correct(old, new))?),
-            Self::Remote(client) => client.correct(old, new),
+    pub(super) fn correct(
+        &self,
+        old: &Email,
+        new: &Email,
+    ) -> Result<CorrectOutcome, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.correct(old, new))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.correct(old, new).map_err(self.locate()),
         }
     }
 
@@ -102,45 +150,54 @@ impl WaitlistHandle {
     pub(super) fn compact(
         &self,
         report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Compaction, ListError> {
-        match self {
-            Self::Local { list, .. } => Ok(list.compact(report_copied)?),
-            Self::Remote(client) => client.compact(report_copied),
+    ) -> Result<Compaction, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, .. } => list.compact(report_copied).map_err(self.locate()),
+            OpenList::Remote(client) => client.compact(report_copied).map_err(self.locate()),
         }
     }
 
     /// Returns how many entries were ever erased, see [`Waitlist::erased_count`].
-    pub(super) fn erased_count(&self) -> Result<u64, ListError> {
-        match self {
-            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.erased_count())?),
-            Self::Remote(client) => client.erased_count(),
+    pub(super) fn erased_count(&self) -> Result<u64, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                runtime.block_on(list.erased_count()).map_err(self.locate())
+            }
+            OpenList::Remote(client) => client.erased_count().map_err(self.locate()),
         }
     }
 
     /// Corrects the count, see [`Waitlist::recount`]. A running server has counted the entries when it opened the
     /// list, so there is nothing to correct.
-    pub(super) fn recount(&self) -> Result<i64, ListError> {
-        match self {
-            Self::Local { list, runtime, .. } => Ok(runtime.block_on(list.recount())?),
-            Self::Remote(_) => Ok(0),
+    pub(super) fn recount(&self) -> Result<i64, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                runtime.block_on(list.recount()).map_err(self.locate())
+            }
+            OpenList::Remote(_) => Ok(0),
         }
     }
 
     /// Returns the selected entries, as of now.
-    pub(super) fn entries(&self, selection: Selection) -> Result<SelectedEntries, ListError> {
-        match self {
-            Self::Local { list, .. } => {
-                let entries = list.entries(selection)?;
+    pub(super) fn entries(
+        &self,
+        selection: Selection,
+    ) -> Result<SelectedEntries, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, .. } => {
+                let entries = list.entries(selection).map_err(self.locate())?;
+                let locate = self.locate();
                 Ok(SelectedEntries {
                     count: entries.selected_count(),
-                    entries: Box::new(entries.map(|entry| Ok(entry?))),
+                    entries: Box::new(entries.map(move |entry| entry.map_err(&locate))),
                 })
             }
-            Self::Remote(client) => {
-                let (count, entries) = client.entries(selection)?;
+            OpenList::Remote(client) => {
+                let (count, entries) = client.entries(selection).map_err(self.locate())?;
+                let locate = self.locate();
                 Ok(SelectedEntries {
                     count,
-                    entries: Box::new(entries),
+                    entries: Box::new(entries.map(move |entry| entry.map_err(&locate))),
                 })
             }
         }

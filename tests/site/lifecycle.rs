@@ -73,6 +73,16 @@ fn reports_missing_files_and_files_of_another_build() {
     );
     let other = run(&sandbox);
     assert!(other.contains("belong to another build"), "{other}");
+
+    fs::remove_dir_all(sandbox.path().join("site/pkg")).expect("removable");
+    let not_the_site = run(&sandbox);
+    assert!(
+        not_the_site.contains(
+            "site is not the directory of the site's files: it has no directory pkg; name the directory `site` of \
+             this program's build with --site-root"
+        ),
+        "{not_the_site}"
+    );
 }
 
 #[test]
@@ -154,6 +164,12 @@ fn sigterm_and_sigint_finish_open_requests_and_exit_0() {
         let response = std::io::read_to_string(half).expect("a response");
         assert!(response.starts_with("HTTP/1.1 201"), "{signal}: {response}");
         assert_eq!(server.wait_for_exit(), Some(0), "{signal}");
+        let log = server.log();
+        let last = log.last().expect("a line");
+        assert!(
+            last.ends_with("stopped; every acknowledged sign-up is stored"),
+            "{signal}: {last}"
+        );
         assert_eq!(sandbox.serve().count(), 1, "{signal}");
     }
 }

@@ -71,7 +71,7 @@ fn rejects_another_user() {
                 let why = if mode == 0o700 || cli.server.is_some() {
                     "Permission denied (os error 13); run the command as the user that the server runs as"
                 } else {
-                    "belongs to user 0; run the command as that user"
+                    "belongs to user 0; run the command as that user\n"
                 };
                 assert!(stderr.contains(why), "{stderr}");
             }
@@ -157,6 +157,21 @@ fn server_waits_for_a_command() {
 }
 
 #[test]
+fn server_that_waits_for_the_list_does_not_claim_to_open_it() {
+    let cli = without_server().with_three_people();
+    let lock = lock_list(&cli);
+    thread::scope(|scope| {
+        let server = scope.spawn(|| cli.sandbox.serve());
+        // The server reports a slow start every 5 seconds.
+        thread::sleep(Duration::from_secs(6));
+        drop(lock);
+        let log = server.join().expect("no panic").startup_log.join("\n");
+        assert_eq!(log.matches("waiting up to 15 s for").count(), 1, "{log}");
+        assert!(!log.contains("opening the waitlist"), "{log}");
+    });
+}
+
+#[test]
 fn creates_no_list_in_another_users_directory() {
     let cli = without_server();
     if !rustix::process::geteuid().is_root() {
@@ -170,7 +185,9 @@ fn creates_no_list_in_another_users_directory() {
             .code(1),
     );
     assert!(
-        stderr.contains("data belongs to user 65534; run the command as that user"),
+        stderr.contains("data belongs to user 65534; run the command as that user")
+            && stderr.contains("systemd-run")
+            && stderr.contains("docs/owner.md"),
         "{stderr}"
     );
     assert_eq!(fs::read_dir(cli.file("data")).expect("readable").count(), 0);

@@ -107,6 +107,8 @@ fn words_of_other_programs_get_a_hint() {
         (&["export", "--out", "list.csv"], "`--output FILE`"),
         (&["count", "--db", "data"], "`--store STORE`"),
         (&["list", "--utm-source", "hn"], "`--source SOURCE`"),
+        (&["help"], "`--help`"),
+        (&["version"], "`--version`"),
         (&["exprot"], "'export'"),
         (&["list", "--limt", "2"], "'--limit'"),
     ] {
@@ -114,6 +116,68 @@ fn words_of_other_programs_get_a_hint() {
         assert!(error.contains(hint), "{args:?}: {error}");
         assert_eq!(error.matches("tip:").count(), 1, "{args:?}: {error}");
     }
+}
+
+#[test]
+fn numbers_and_periods_say_what_is_valid() {
+    let cli = without_server();
+    let error = stderr(&cli.run(&["list", "--limit", "ten"]).code(2));
+    assert!(error.contains(": write a whole number\n"), "{error}");
+    let period = ["count", "--since", "2026-11-03", "--until", "2026-11-02"];
+    assert_eq!(
+        stderr(&cli.run(&period).code(1)),
+        "landing: --since 2026-11-03T00:00:00.000Z is not before --until 2026-11-02T00:00:00.000Z; choose an earlier \
+         --since or a later --until\n"
+    );
+}
+
+#[test]
+fn usage_of_erase_shows_its_file() {
+    let cli = without_server();
+    for usage in [
+        cli.stdout(&["erase", "--help"]),
+        stderr(&cli.run(&["erase"]).code(2)),
+    ] {
+        assert!(
+            usage.contains("landing erase [OPTIONS] <EMAIL>..."),
+            "{usage}"
+        );
+        assert!(
+            usage.contains("landing erase [OPTIONS] --file <FILE>"),
+            "{usage}"
+        );
+    }
+}
+
+#[test]
+fn manual_and_help_say_how_variables_are_named() {
+    let cli = without_server();
+    for text in [cli.stdout(&["manual"]), cli.stdout(&["--help"])] {
+        let words: Vec<_> = text.split_whitespace().collect();
+        let text = words.join(" ").replace('\\', "").replace("*(Aq", "'");
+        assert!(
+            text.contains(
+                "LANDING_ and the option's name in capitals: LANDING_SITE_ROOT is --site-root"
+            ),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn commands_warn_of_variables_that_are_no_setting() {
+    let cli = without_server().with_three_people();
+    let mut command = cli.command();
+    command.envs([
+        ("LANDING_STOER", "elsewhere"),
+        ("LANDING_ORIGIN", "https://bob.example"),
+    ]);
+    let result = command.arg("count").assert().success();
+    assert_eq!(stdout(&result), "3\n");
+    assert_eq!(
+        stderr(&result),
+        "landing: LANDING_STOER is not a setting, and is ignored; see `landing serve --help`\n"
+    );
 }
 
 #[test]
@@ -126,9 +190,9 @@ fn rejects_locations_of_other_programs_and_an_unexpanded_home_directory() {
         ("sqlite:foo.db", "unknown kind of store"),
         ("mysql://root@localhost/list", "unknown kind of store"),
         ("postgres:list", "unknown kind of store"),
-        ("sled:", "the directory is missing"),
+        ("sled:", "no directory is named; write sled:DIR"),
         // A variable of a script that is not set must not select the default list.
-        ("", "the directory is missing"),
+        ("", "no directory is named"),
     ] {
         let result = cli.landing().args(["import", "--store", store]).output();
         let result = result.expect("the program starts");
