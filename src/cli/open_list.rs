@@ -294,7 +294,13 @@ fn try_open_directory(
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unreadable(error)),
             _ => {}
         }
-        match SledWaitlist::open(data) {
+        // Like a list in a database, an older one is updated by the server only.
+        let opened = if create {
+            SledWaitlist::open(data)
+        } else {
+            SledWaitlist::open_without_update(data)
+        };
+        match opened {
             // In use by another command, or by a server that is starting or stopping.
             Err(SledOpenError::InUse { holder, .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {
                 if !std::mem::replace(&mut has_announced, true) {

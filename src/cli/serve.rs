@@ -199,7 +199,7 @@ async fn open_unless_stopped(
             () = signals.next() => {}
         }
     }
-    bail!("stopped by a signal while opening the waitlist in {store}; the list is unchanged")
+    bail!("stopped by a signal while opening the waitlist in {store}; nobody on it is lost")
 }
 
 /// Interval of the log line that reports a slow start.

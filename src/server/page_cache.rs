@@ -33,12 +33,17 @@ pub(super) const JOINED_PARAMETER: &str = "joined";
 
 /// The link to the landing page, on the not-found page.
 const HOME: &str = "/";
+/// Stands for that link where a visitor's source is inserted.
+const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
 
 /// The current landing page, and the not-found page.
 #[derive(Debug)]
 pub(super) struct PageCache {
     landing: RwLock<Arc<CachedLanding>>,
     not_found: Resource,
+    /// The not-found page around its links to the landing page. Rendering or compressing it for each request would let a
+    /// flood of URLs take all of the processor.
+    not_found_parts: Vec<String>,
 }
 
 /// The landing page with one count.
@@ -66,10 +71,13 @@ impl PageCache {
             let not_found =
                 EncodedBody::compress(document::not_found_page(page.clone(), HOME), compression);
             let not_found = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found);
+            let not_found_parts = document::not_found_page(page.clone(), HOME_PLACEHOLDER);
+            let not_found_parts = not_found_parts.split(HOME_PLACEHOLDER);
             let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Self {
                 landing: RwLock::new(Arc::new(landing)),
                 not_found,
+                not_found_parts: not_found_parts.map(str::to_owned).collect(),
             }
         })
     }
@@ -157,11 +165,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
 /// Renders the landing page with the reply to a form that was sent without JavaScript.
 pub(super) fn render_with_reply(page: Page, reply: FormResult) -> Resource {
     let reply = Some(reply);
-    compress_once(document::landing_page(Page { reply, ..page }))
-}
-
-/// Compresses a page for a single response.
-fn compress_once(html: String) -> Resource {
+    let html = document::landing_page(Page { reply, ..page });
     let body = EncodedBody::compress(html, Compression::Fast);
     Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
 }
@@ -188,8 +192,10 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
             // The links to the landing page keep the source of the visitor.
             Some(parameter) => {
                 let home = format!("{HOME}?{parameter}");
-                let html = document::not_found_page(state.current_page(), &home);
-                compress_once(html).respond(StatusCode::NOT_FOUND, headers)
+                let html = state.page_cache.not_found_parts.join(&home);
+                let body = EncodedBody::identity(html.into());
+                let page = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body);
+                page.respond(StatusCode::NOT_FOUND, headers)
             }
         },
     }

@@ -69,7 +69,10 @@ impl ColumnReport {
             add(&name, Purpose::JoinedAt, None, preferred);
         }
         if let Some(name) = columns.source_name() {
-            add(&name, Purpose::Source, None, None);
+            let mut status = columns.status_columns();
+            let status = status.find(|(other, _)| *other == name);
+            let values = status.map(|(_, column)| ColumnValues::new(column));
+            add(&name, Purpose::Source, values, None);
         }
         if let Some(name) = columns.confirmed_at_name() {
             add(&name, Purpose::ConfirmedAt, None, None);
@@ -155,7 +158,8 @@ impl ColumnReport {
         }
         self.columns.retain(|column| {
             let values = column.values.as_ref();
-            values.is_none_or(|values| values.kind.is_decisive() || values.has_known())
+            column.purpose == Purpose::Source
+                || values.is_none_or(|values| values.kind.is_decisive() || values.has_known())
         });
         for column in &mut self.columns {
             column.date_order = rules.times.order(&column.name);

@@ -169,9 +169,11 @@ impl Columns {
         };
         let source = find_other(&SOURCE_NAMES);
         let confirmed_at = find_other(&[CONFIRMED_AT_NAME]);
+        // Anybody can sign up with a source such as "unsubscribed", so it means nothing in an export.
+        let is_export = bare_names == EXPORT_COLUMNS.map(normalize);
         status_columns.retain(|it| {
-            let others = [Some(email), source, confirmed_at];
-            let is_used = others.contains(&Some(it.at)) || joined_at.contains(&it.at);
+            let used = [Some(email), confirmed_at, source.filter(|_| is_export)];
+            let is_used = used.contains(&Some(it.at)) || joined_at.contains(&it.at);
             it.kind.is_decisive() || !is_used
         });
         Some(Self {

@@ -37,6 +37,9 @@ pub(crate) struct ImportReport {
     pub(crate) without_time: u64,
     /// The number of implausible times, which only an intact export can have.
     pub(crate) implausible_times: u64,
+    /// The number of times of confirmations that cannot be read, and were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unreadable_confirmations: u64,
 }
 
 #[derive(Serialize)]
@@ -137,6 +140,18 @@ impl ImportReport {
                 out,
                 "{count} {have} an implausible time (before 1971 or in the future), kept because the export is \
                  intact"
+            )?;
+        }
+        if self.unreadable_confirmations > 0 {
+            let (count, have) = (
+                self.unreadable_confirmations,
+                have(self.unreadable_confirmations),
+            );
+            let was = if is_dry_run { "would be" } else { "was" };
+            writeln!(
+                out,
+                "{count} {have} a confirmation time that cannot be read; it {was} left out; choose --date-format to \
+                 keep it"
             )?;
         }
         Ok(())

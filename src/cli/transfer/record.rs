@@ -33,7 +33,7 @@ pub(crate) enum RecordContent {
     CsvRow(Arc<Columns>, CsvRow),
 }
 
-/// The text of a time, and the name of its column.
+/// The text of a sign-up time, and the name of its column.
 pub(crate) struct JoinedAt<'a> {
     pub(crate) column: Cow<'a, str>,
     pub(crate) text: &'a str,
@@ -60,6 +60,8 @@ pub(crate) struct ParsedEntry {
     pub(crate) has_time: bool,
     /// Whether the time is plausible. An implausible time is accepted from an intact export only.
     pub(crate) is_time_plausible: bool,
+    /// Whether the record has a time of a confirmation that cannot be read. It is left out.
+    pub(crate) is_confirmation_unreadable: bool,
 }
 
 /// Why a record is not imported.
@@ -222,29 +224,28 @@ impl RecordContent {
     }
 
     /// Returns the source, if the record has a valid one.
-    fn source(&self) -> Result<Option<Source>, RejectReason> {
-        let text = match self {
-            Self::Exported(exported) => exported.source.as_str(),
-            Self::Object(columns, _) => self.optional_cell(columns.source)?,
-            Self::CsvRow(columns, _) => self.optional_cell(columns.source)?,
+    fn source(&self) -> Option<Source> {
+        let text = match (self, self.columns()) {
+            (Self::Exported(exported), _) => Cow::Borrowed(exported.source.as_str()),
+            (_, columns) => self.cell_lossy(columns?.source?),
         };
-        Ok(Source::parse(unescape_formula(text)).ok())
+        Source::parse(unescape_formula(&text)).ok()
     }
 
-    /// Returns the time of the confirmation, and the name of its column, if the record has one.
-    fn confirmed_at(&self) -> Result<Option<JoinedAt<'_>>, RejectReason> {
-        let text = match self {
-            Self::Exported(exported) => exported.confirmed_at.as_str(),
-            Self::Object(columns, _) => self.optional_cell(columns.confirmed_at)?,
-            Self::CsvRow(columns, _) => self.optional_cell(columns.confirmed_at)?,
+    /// Returns the text of the time of the confirmation, and the name of its column, if the record has one.
+    pub(crate) fn confirmed_at(&self) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
+        let (column, text) = match (self, self.columns()) {
+            (Self::Exported(exported), _) => (
+                Cow::Borrowed(EXPORT_COLUMNS[3]),
+                Cow::Borrowed(exported.confirmed_at.as_str()),
+            ),
+            (_, columns) => {
+                let columns = columns?;
+                let text = self.cell_lossy(columns.confirmed_at?);
+                (columns.confirmed_at_name()?, text)
+            }
         };
-        let column = Cow::Borrowed(EXPORT_COLUMNS[3]);
-        Ok((!means_no_time(text)).then_some(JoinedAt { column, text }))
-    }
-
-    /// Returns the cell in a column that a file need not have.
-    fn optional_cell(&self, column: Option<usize>) -> Result<&str, RejectReason> {
-        column.map_or(Ok(""), |at| self.cell(at))
+        (!means_no_time(&text)).then_some((column, text))
     }
 
     /// Whether a separator may have been typed in place of a dot: `ann@example,com`. Only a file without a header row
@@ -268,9 +269,14 @@ impl RecordContent {
             Self::Object(columns, _) => self.parse_row(columns, rules, now),
             Self::CsvRow(columns, _) => self.parse_row(columns, rules, now),
         }?;
-        parsed.entry.source = self.source()?;
-        if let Some(JoinedAt { column, text }) = self.confirmed_at()? {
-            parsed.entry.confirmed_at = Some(rules.times.parse(&column, text)?);
+        parsed.entry.source = self.source();
+        if let Some((column, text)) = self.confirmed_at() {
+            let sign_up_time = self.joined_at().ok().flatten().map(|it| it.column);
+            let time = rules
+                .times
+                .parse_like(&column, sign_up_time.as_deref(), &text);
+            parsed.is_confirmation_unreadable = time.is_err();
+            parsed.entry.confirmed_at = time.ok();
         }
         Ok(parsed)
     }
@@ -345,5 +351,6 @@ fn parse_entry(
         entry: WaitlistEntry::new(email, joined_at),
         has_time,
         is_time_plausible: time_problem.is_none(),
+        is_confirmation_unreadable: false,
     })
 }

@@ -72,6 +72,7 @@ struct Scanner {
     sample: SubscribedSample,
     second_header: Option<u64>,
     times: TimeColumns,
+    confirmations: TimeColumns,
     /// Columns that are read only for their statuses: their positions in this map, and whether all their values are
     /// dates. If no other column has sign-up times, they may hold them.
     date_columns: HashMap<String, (usize, bool)>,
@@ -97,6 +98,7 @@ pub(crate) fn scan(
         sample: SubscribedSample::default(),
         second_header: None,
         times: TimeColumns::default(),
+        confirmations: TimeColumns::default(),
         date_columns: HashMap::new(),
         has_foreign_objects: false,
     };
@@ -107,7 +109,9 @@ pub(crate) fn scan(
     if is_export && header.is_none() {
         scanner.report.add_export(EXPORT_COLUMNS);
     }
-    let is_read = |columns: &Columns| columns.has_status_columns() || columns.has_joined_at();
+    let is_read = |columns: &Columns| {
+        columns.has_status_columns() || columns.has_joined_at() || columns.confirmed_at.is_some()
+    };
     if !is_export && header.is_none_or(is_read) {
         for record in reader.records {
             let Record { line, content } = record?;
@@ -187,6 +191,10 @@ impl Scanner {
         if content.extra_cells().next().is_some() {
             return;
         }
+        if let Some((column, text)) = content.confirmed_at() {
+            self.confirmations
+                .record(&self.rules.times, &column, line, &text);
+        }
         match (content.joined_at(), content.columns()) {
             (Ok(Some(JoinedAt { column, text })), _) => {
                 self.times.record(&self.rules.times, &column, line, text);
@@ -232,6 +240,7 @@ impl Scanner {
     /// `is_own_export` is `None` if the file has no header row.
     fn finish(mut self, is_own_export: Option<bool>) -> Scan {
         self.times.finish(&mut self.rules.times);
+        self.confirmations.finish(&mut self.rules.times);
         let unknown = self.report.finish(&mut self.rules);
         let question = if let Some(name) = self.missing_columns.first() {
             Some(Question::MissingColumn(name.clone()))

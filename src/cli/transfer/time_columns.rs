@@ -42,6 +42,17 @@ impl TimeFormats {
         self.orders.get(column).copied()
     }
 
+    /// Parses a time of a column. If the order of its dates is unknown, they are read like those of the column `like`.
+    pub(crate) fn parse_like(
+        &self,
+        column: &str,
+        like: Option<&str>,
+        text: &str,
+    ) -> Result<SystemTime, RejectReason> {
+        let is_known = self.orders.contains_key(column);
+        self.parse(like.filter(|_| !is_known).unwrap_or(column), text)
+    }
+
     /// Parses a time of a column.
     pub(crate) fn parse(&self, column: &str, text: &str) -> Result<SystemTime, RejectReason> {
         if let Some(format) = &self.date_format {

@@ -153,6 +153,7 @@ pub(super) fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
             store.display()
         )));
     }
+    check_files(store)?;
     remove_leftovers(store)?;
     check_room(store)?;
     let directory = copy_dir(store);
@@ -164,6 +165,20 @@ pub(super) fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
         io::Error::new(error.kind(), text)
     })?;
     Ok(directory)
+}
+
+/// Fails if a file in the store belongs to another program. The exchange would move it away.
+fn check_files(store: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(store)? {
+        let name = entry?.file_name();
+        if !is_store_file(&name.to_string_lossy()) {
+            return Err(io::Error::other(format!(
+                "{} belongs to another program; move it away",
+                store.join(name).display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Fails if the disk has no room for a copy of the store.

@@ -11,7 +11,7 @@ use std::{
 use rustix::fs::statvfs;
 use thiserror::Error;
 
-use super::record::FORMAT_VERSION;
+use super::{migration::OLD_FORMAT_VERSION, record::FORMAT_VERSION};
 
 /// An error while opening a list. Its text is written for the owner.
 #[derive(Debug, Error)]
@@ -60,7 +60,7 @@ pub enum SledOpenError {
         reason: UnusableReason,
     },
     /// The process was asked to stop.
-    #[error("stopped by a signal while opening the waitlist; the list is unchanged")]
+    #[error("stopped by a signal while opening the waitlist; nobody on it is lost")]
     Interrupted,
 }
 
@@ -121,7 +121,7 @@ fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
     // These say themselves what to do.
     if matches!(
         reason,
-        UnusableReason::Format(_) | UnusableReason::Mark { .. }
+        UnusableReason::Format(_) | UnusableReason::OldFormat | UnusableReason::Mark { .. }
     ) {
         return String::new();
     }
@@ -158,6 +158,12 @@ pub enum UnusableReason {
         format_name(*.0)
     )]
     Format(Option<u64>),
+    /// The list has the format before this one.
+    #[error(
+        "it has format {OLD_FORMAT_VERSION}, and this program uses format {FORMAT_VERSION}; start the server with this \
+         program once, which updates the list"
+    )]
+    OldFormat,
     /// The high-water mark cannot be read.
     #[error(
         "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \

@@ -75,7 +75,11 @@ pub(super) fn convert(
 
 /// Puts the new store in the place of the old one.
 pub(super) fn finish(store: &Path) -> Result<(), OpenFailure> {
-    compaction::exchange_directories(store).map_err(not_updated)?;
+    compaction::exchange_directories(store).map_err(|error| {
+        // If this fails too, the next start removes the new store.
+        let _ = compaction::remove_leftovers(store);
+        not_updated(error)
+    })?;
     let name = store.parent().unwrap_or(store).display();
     print_stderr(&format!(
         "updated the waitlist in {name} to format {FORMAT_VERSION}; earlier versions of this program cannot read it"

@@ -116,12 +116,13 @@ impl SledWaitlist {
     /// Like [`open`](Self::open).
     pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
         let copy = open::copy_store(data, directory)?;
-        let mut list = Self::open(directory)?;
+        let mut list = Self::open_without_update(directory)?;
         list._copy = Some(copy);
         Ok(list)
     }
 
-    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
+    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). Updates a list of the
+    /// format before this one.
     ///
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
@@ -135,6 +136,18 @@ impl SledWaitlist {
     /// # Errors
     /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
     pub fn open_interruptible(stop: &AtomicBool, data: &Path) -> Result<Self, SledOpenError> {
+        Self::open_with(stop, data, true)
+    }
+
+    /// Like [`open`](Self::open), but rejects a list of an earlier format instead of updating it.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open).
+    pub fn open_without_update(data: &Path) -> Result<Self, SledOpenError> {
+        Self::open_with(&AtomicBool::new(false), data, false)
+    }
+
+    fn open_with(stop: &AtomicBool, data: &Path, may_update: bool) -> Result<Self, SledOpenError> {
         let open::OpenedStore {
             database,
             records,
@@ -144,7 +157,7 @@ impl SledWaitlist {
             log_path,
             locks,
             store,
-        } = open::open(data, stop)?;
+        } = open::open(data, stop, may_update)?;
         let (publish, count) = watch::channel(contents.counts.entries);
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),

@@ -67,8 +67,13 @@ pub(super) fn legacy_backup(data: &Path) -> Option<PathBuf> {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up.
-pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOpenError> {
+/// true before anything is written, it gives up. A list of the old format is updated if `may_update`, and rejected
+/// otherwise.
+pub(super) fn open(
+    data: &Path,
+    stop: &AtomicBool,
+    may_update: bool,
+) -> Result<OpenedStore, SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
@@ -103,7 +108,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
         let log = File::open(&log_path).map_err(to_open_error)?;
         lock_log(&log, data)?;
         compaction::remove_incomplete_copy(&store);
-        match check_scratch_copy(data, &store, &log, stop)? {
+        match check_scratch_copy(data, &store, &log, stop, may_update)? {
             Some(contents) => break (log, contents),
             None => migration::finish(&store)
                 .map_err(|failure| failure.into_open_error(data, &store))?,
@@ -186,6 +191,7 @@ fn check_scratch_copy(
     store: &Path,
     log: &File,
     stop: &AtomicBool,
+    may_update: bool,
 ) -> Result<Option<Contents>, SledOpenError> {
     let to_open_error = io_error(data);
     drop_from_page_cache(log).map_err(to_open_error)?;
@@ -202,6 +208,7 @@ fn check_scratch_copy(
             high_water_mark.map_err(|error| UnusableReason::Mark { path: mark, error })?;
         match format {
             Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
+            Format::Old if !may_update => Err(UnusableReason::OldFormat.into()),
             Format::Old => migration::convert(&original, &records, progress).map(|()| None),
         }
     };

@@ -190,17 +190,105 @@ fn reads_the_sources_of_other_programs() {
     assert!(sources.eq(["product-hunt", "", ""]), "{exported}");
 }
 
+/// Nobody is lost because of a confirmation, which most programs do not even have.
 #[test]
-fn rejects_an_invalid_time_of_a_confirmation() {
+fn unreadable_time_of_a_confirmation_is_left_out() {
     let cli = without_server();
-    let file = "email,joined_at,source,confirmed_at\nann@example.com,2026-11-01,hn,soon\n";
-    let result = cli.run_with_input(&["import"], file).code(1);
+    let file = b"email,source,joined_at,confirmed_at\n\
+                 ann@example.com,M\xfcller,2026-11-01,soon\n\
+                 bob@example.com,hn,2026-11-01,2026-11-02\n\
+                 eve@example.com,hn,2026-11-01,\xfc\n";
+    let result = cli.run_with_input(&["import"], file).success();
+    let report = stdout(&result);
+    assert!(report.contains("3 added"), "{report}");
+    let note = "2 have a confirmation time that cannot be read; it was left out";
+    assert!(report.contains(note), "{report}");
+    let exported = cli.stdout(&["export"]);
+    let confirmed = exported
+        .lines()
+        .filter(|row| row.ends_with(",2026-11-02T00:00:00.000Z"));
+    assert_eq!(confirmed.count(), 1, "{exported}");
     assert!(
-        stdout(&result).contains(":2: invalid time"),
-        "{}",
-        stdout(&result)
+        exported.contains("ann@example.com,2026-11-01T00:00:00.000Z,,\n"),
+        "{exported}"
     );
-    assert_eq!(cli.stdout(&["export"]).lines().count(), 2);
+}
+
+/// Excel has saved the export with the dates of the United States.
+#[test]
+fn confirmations_are_read_in_the_order_of_the_sign_up_times() {
+    for (file, confirmed_at) in [
+        (
+            "email,joined_at,source,confirmed_at\n\
+             ann@example.com,1/2/2026 8:00,hn,1/3/2026 8:00\n\
+             bob@example.com,2/13/2026 8:00,hn,\n",
+            "2026-01-03T08:00:00.000Z",
+        ),
+        (
+            "email,joined_at,confirmed_at\n\
+             ann@example.com,2026-01-02,3/1/2026\n\
+             bob@example.com,2026-02-13,13/2/2026\n",
+            "2026-01-03T00:00:00.000Z",
+        ),
+    ] {
+        let cli = without_server();
+        let report = stdout(&cli.run_with_input(&["import", "--changed"], file).success());
+        assert!(
+            report.contains("2 added, 0 already there, 0 rejected"),
+            "{report}"
+        );
+        let exported = cli.stdout(&["export"]);
+        let ann = exported.lines().nth(1).unwrap_or_default();
+        assert!(ann.ends_with(confirmed_at), "{exported}");
+    }
+}
+
+/// A column of that name of another program may say who has left.
+#[test]
+fn asks_about_unsubscribed_people_in_a_column_of_sources() {
+    for file in [
+        "email,joined_at,source\nann@example.com,2026-11-01,unsubscribed\nbob@example.com,2026-11-01,hn\n",
+        "email,utm_source\nann@example.com,Do not contact\nbob@example.com,hn\n",
+        "{\"email\":\"ann@example.com\",\"source\":\"unsubscribed\",\"x\":1}\n\
+         {\"email\":\"bob@example.com\",\"source\":\"hn\",\"x\":1}\n",
+    ] {
+        let cli = without_server();
+        let result = cli.run_with_input(&["import"], file).code(1);
+        let error = stderr(&result);
+        assert!(error.contains("people have unsubscribed"), "{error}");
+        assert!(!cli.file("data").exists());
+        let name = if file.contains("utm_source") {
+            "utm_source=Do not contact"
+        } else {
+            "source=unsubscribed"
+        };
+        let result = cli.run_with_input(&["import", "--skip", name], file);
+        let report = stdout(&result.success());
+        assert!(
+            report.contains("1 added, 0 already there, 1 rejected"),
+            "{file}: {report}"
+        );
+    }
+}
+
+/// Anybody can sign up with such a link.
+#[test]
+fn export_with_a_misleading_source_round_trips() {
+    for is_json in [false, true] {
+        let cli = without_server();
+        let file = export_with_sources(is_json).replace("hn", "unsubscribed");
+        let rows = file.rsplit_once(if is_json { "{\"entries" } else { "# 3" });
+        let rows = rows.expect("a last line").0;
+        let hash = sha256(rows);
+        let file = if is_json {
+            format!("{rows}{{\"entries\":3,\"sha256\":\"{hash}\"}}\n")
+        } else {
+            format!("{rows}# 3 entries,sha256:{hash}\n")
+        };
+        cli.run_with_input(&["import"], &*file).success();
+        let format = if is_json { "jsonl" } else { "csv" };
+        assert_eq!(cli.stdout(&["export", "--format", format]), file);
+    }
 }
 
 #[test]

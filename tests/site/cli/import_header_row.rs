@@ -213,6 +213,7 @@ fn lines_before_the_header_of_an_export_change_it() {
         stdout(&result),
         "header row: line 2; the lines before it are skipped\n\
          column \"email\": addresses\ncolumn \"joined_at\": sign-up times\n\
+         column \"source\": sources\ncolumn \"confirmed_at\": times of confirmations\n\
          0 added, 3 already there, 0 rejected\n"
     );
 }

@@ -144,6 +144,7 @@ fn migration_on_a_failing_disk_keeps_the_old_list() {
             "{fault}: {stderr}"
         );
         if fault.starts_with("renameat2") {
+            assert!(!data.join("waitlist.compact").exists(), "{fault}");
             let advice = "updating it to format 3 failed: ";
             assert!(stderr.contains(advice), "{fault}: {stderr}");
         }
@@ -156,29 +157,74 @@ fn migration_on_a_failing_disk_keeps_the_old_list() {
 fn migration_is_reported() {
     let occupied = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addr = occupied.local_addr().expect("a bound socket").to_string();
-    let serve = [
-        "serve",
-        "--site-root",
-        "site",
-        "--log",
-        "json",
-        "--addr",
-        &addr,
-    ];
-    for args in [&["count"][..], &serve] {
+    let serve = ["serve", "--site-root", "site", "--addr", &addr];
+    for format in ["human", "json"] {
         let sandbox = Sandbox::new();
         write_old_list(&sandbox.path().join("data"), &[]);
-        let output = landing(sandbox.path()).args(args).output();
+        let mut start = landing(sandbox.path());
+        let output = start.args(serve).args(["--log", format]).output();
         let stderr = output.expect("the program runs").stderr;
         let stderr = String::from_utf8_lossy(&stderr);
         let mut lines = stderr.lines();
-        let line = lines
-            .find(|line| line.contains("to format 3"))
-            .expect(&stderr);
+        let line = lines.find(|line| line.contains("to format 3"));
+        let line = line.expect(&stderr);
         let warning = "earlier versions of this program cannot read it";
         assert!(line.contains(warning), "{line}");
-        assert_eq!(line.starts_with('{'), args.len() > 1, "{line}");
+        assert_eq!(line.starts_with('{'), format == "json", "{line}");
     }
+}
+
+/// A command must not make it impossible to go back to the version before this one, least of all with `--dry-run`.
+#[test]
+fn commands_leave_the_format_to_the_server() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.path().join("data");
+    write_old_list(&data, &[Some(("ann@example.com".into(), 7))]);
+    let before = contents(&data.join("waitlist"));
+    fs::write(
+        sandbox.path().join("people.csv"),
+        "email\neve@example.com\n",
+    )
+    .expect("writable");
+    for args in [
+        "count",
+        "check",
+        "compact",
+        "export",
+        "show ann@example.com",
+        "erase --dry-run ann@example.com",
+        "erase ann@example.com",
+        "import --dry-run people.csv",
+        "import people.csv",
+    ] {
+        let output = landing(sandbox.path()).args(args.split(' ')).output();
+        let output = output.expect("the program runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args}: {stderr}");
+        let advice = "it has format 2, and this program uses format 3; start the server with this program once, which \
+                      updates the list; nothing was changed";
+        assert!(stderr.contains(advice), "{args}: {stderr}");
+        assert_eq!(contents(&data.join("waitlist")), before, "{args}");
+    }
+    assert_eq!(sandbox.serve().count(), 1);
+}
+
+/// The file would otherwise leave its directory, and the old list would stay beside the new one.
+#[test]
+fn migration_rejects_a_store_with_a_file_of_another_program() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.path().join("data");
+    write_old_list(&data, &[Some(("ann@example.com".into(), 7))]);
+    let note = data.join("waitlist/README");
+    fs::write(&note, "mine").expect("writable");
+    let start = sandbox.command().output().expect("the program runs");
+    let stderr = String::from_utf8_lossy(&start.stderr);
+    let advice = "README belongs to another program; move it away";
+    assert!(stderr.contains(advice), "{stderr}");
+    assert_eq!(fs::read(&note).expect("readable"), b"mine");
+    assert!(!data.join("waitlist.compact").exists());
+    fs::remove_file(&note).expect("permitted");
+    assert_eq!(sandbox.serve().count(), 1);
 }
 
 /// The high-water mark is ahead of the list, as after one file was restored from an older backup.
