@@ -65,25 +65,36 @@ impl HighWaterMark {
         Ok(())
     }
 
-    /// Returns the recorded progress, which the list has at least reached. A torn number counts as 0. So do the erasures
-    /// in the mark of an earlier version, which did not count them.
+    /// Returns the recorded progress, which the list has at least reached. A damaged number counts as 0. So do the
+    /// erasures in the mark of an earlier version, which did not count them.
     pub(super) fn read(&self) -> io::Result<Progress> {
-        let number = |at: usize| -> io::Result<u64> {
+        let [end, erased] = self.numbers()?;
+        Ok(Progress {
+            end: end.unwrap_or(0),
+            erased: erased.unwrap_or(0),
+        })
+    }
+
+    /// Returns whether a number is damaged, so that the mark does not reveal what the list has lost.
+    pub(super) fn is_damaged(&self) -> io::Result<bool> {
+        Ok(self.numbers()?.contains(&None))
+    }
+
+    /// Returns the numbers. A damaged one is `None`.
+    fn numbers(&self) -> io::Result<[Option<u64>; 2]> {
+        let number = |at: usize| -> io::Result<Option<u64>> {
             let mut bytes = [0; NUMBER_BYTES];
             match self.file.read_exact_at(&mut bytes, at as u64) {
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(Some(0)),
                 Err(error) => Err(error),
                 Ok(()) => {
                     let number = u128::from_be_bytes(bytes);
                     let (number, complement) = ((number >> 64) as u64, number as u64);
-                    Ok(if number == !complement { number } else { 0 })
+                    Ok((number == !complement).then_some(number))
                 }
             }
         };
-        Ok(Progress {
-            end: number(0)?,
-            erased: number(NUMBER_BYTES)?,
-        })
+        Ok([number(0)?, number(NUMBER_BYTES)?])
     }
 
     /// Returns whether the file still has what this process wrote last. A file that cannot be read counts as unchanged,

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    super::exit::print_stderr,
     compaction,
     contents::Contents,
     database::{self, Format},
@@ -202,10 +203,20 @@ fn check_scratch_copy(
     let mark = high_water_mark::path(store);
     let read = move || {
         let (_database, records, format) = database::open_any_format(&directory)?;
-        let high_water_mark =
-            HighWaterMark::open(&directory).and_then(|high_water_mark| high_water_mark.read());
-        let progress =
-            high_water_mark.map_err(|error| UnusableReason::Mark { path: mark, error })?;
+        let high_water_mark = HighWaterMark::open(&directory).and_then(|high_water_mark| {
+            Ok((high_water_mark.read()?, high_water_mark.is_damaged()?))
+        });
+        let (progress, is_damaged) = high_water_mark.map_err(|error| UnusableReason::Mark {
+            path: mark.clone(),
+            error,
+        })?;
+        if is_damaged {
+            print_stderr(&format!(
+                "{} was damaged, and is written again: it could not reveal whether the end of the list is missing; \
+                 compare the count with your last backup",
+                mark.display()
+            ));
+        }
         match format {
             Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
             Format::Old if !may_update => Err(UnusableReason::OldFormat.into()),

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::strace::landing_with_fault;
-use crate::process::{Sandbox, ServerProcess, landing, landing_after, wait_for_exit};
+use crate::process::{Sandbox, ServerProcess, landing, landing_after, wait_for_exit, write_locked};
 
 /// Starts a server and signs up 20 people.
 fn serve_with_entries() -> (Sandbox, ServerProcess) {
@@ -280,4 +280,22 @@ fn copy_of_a_served_directory_is_complete_or_rejected() {
         }
         is_over.store(true, Ordering::SeqCst);
     });
+}
+
+/// Without its mark, the program cannot know whether the log has lost its end.
+#[test]
+fn damaged_mark_is_reported_once() {
+    let (sandbox, server) = serve_with_entries();
+    drop(server);
+    let mark = sandbox.path().join("data/waitlist/mark");
+    let mut bytes = fs::read(&mark).expect("readable");
+    bytes[7] ^= 1;
+    write_locked(&mark, &bytes);
+    for is_damaged in [true, false] {
+        let output = run_landing(&sandbox, &["count"]);
+        assert_eq!(output.stdout, b"20\n");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let warning = "data/waitlist/mark was damaged, and is written again";
+        assert_eq!(stderr.contains(warning), is_damaged, "{stderr}");
+    }
 }
