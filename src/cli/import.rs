@@ -252,11 +252,13 @@ fn import(
                     entry,
                     has_time,
                     is_time_plausible,
+                    is_source_invalid,
                     is_confirmation_unreadable,
                 }) => {
                     entries.push(entry);
                     report.without_time += u64::from(!has_time);
                     report.implausible_times += u64::from(!is_time_plausible);
+                    report.invalid_sources += u64::from(is_source_invalid);
                     report.unreadable_confirmations += u64::from(is_confirmation_unreadable);
                 }
                 Err(reason) => report.reject(line, reason),

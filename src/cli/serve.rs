@@ -97,6 +97,7 @@ async fn serve_until_stopped(
         served: ServedList { list, outage },
         state,
         socket,
+        is_new,
     } = open_unless_stopped(&store, &config, inherited, &mut signals).await?;
     let _watchdog = service_manager::start_watchdog(Arc::clone(&list));
     if let Some(outage) = outage {
@@ -124,7 +125,12 @@ async fn serve_until_stopped(
     if is_inherited {
         tracing::info!("using the socket of the service manager; --addr is ignored");
     }
-    tracing::info!("serving on http://{addr}, the waitlist in {store}");
+    let list = if is_new {
+        "a new and empty waitlist"
+    } else {
+        "the waitlist"
+    };
+    tracing::info!("serving on http://{addr}, {list} in {store}");
     service_manager::notify(NotifyState::Ready);
     serve(listener, state, async || {
         signals.next().await;
@@ -210,6 +216,8 @@ struct Opened {
     served: ServedList,
     state: AppState,
     socket: ServerSocket,
+    /// Whether the list was created.
+    is_new: bool,
 }
 
 /// Opens the list, after the checks that are cheap: a failed start must leave no new list behind.
@@ -227,10 +235,10 @@ fn open(
         Err(error) if error.is_address_in_use() && has_list(store) => None,
         socket => Some(socket?),
     };
+    let is_new = matches!(store, StoreLocation::Directory(_)) && !has_list(store);
     // Only before a list is created: otherwise visitors are not to wait until it is open.
     if let Some(socket) = &socket
-        && matches!(store, StoreLocation::Directory(_))
-        && !has_list(store)
+        && is_new
     {
         socket.take_address()?;
     }
@@ -244,6 +252,7 @@ fn open(
         served,
         state,
         socket,
+        is_new,
     })
 }
 

@@ -14,7 +14,7 @@ const SOURCES_SHOWN: usize = 20;
 /// Counts the people of each source.
 #[derive(Default)]
 pub(super) struct SourceCounts {
-    /// At most [`SOURCES_MAX`], those that came first.
+    /// The first [`SOURCES_MAX`] different sources.
     counted: HashMap<Source, u64>,
     /// People with one of the other sources.
     other: u64,

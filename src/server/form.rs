@@ -58,7 +58,7 @@ struct FormFailure {
     typed: String,
 }
 
-/// Reads the form and signs its sender up. Returns the parameter of the page that was posted.
+/// Reads the form and signs its sender up. Returns the source parameter of the page with the form.
 async fn process_form(
     state: &AppState,
     request: Request,

@@ -33,7 +33,7 @@ pub(super) const JOINED_PARAMETER: &str = "joined";
 
 /// The link to the landing page, on the not-found page.
 const HOME: &str = "/";
-/// Stands for that link where a visitor's source is inserted.
+/// Is replaced by a link with the source of a visitor.
 const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
 
 /// The current landing page, and the not-found page.
@@ -41,7 +41,7 @@ const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
 pub(super) struct PageCache {
     landing: RwLock<Arc<CachedLanding>>,
     not_found: Resource,
-    /// The not-found page around its links to the landing page. Rendering or compressing it for each request would let a
+    /// The not-found page, split at its links to the landing page. Rendering or compressing it for each request would let a
     /// flood of URLs take all of the processor.
     not_found_parts: Vec<String>,
 }

@@ -36,7 +36,7 @@ pub(super) enum Request {
     JoinAll(Vec<WaitlistEntry>, ReplySender<Vec<JoinOutcome>>),
     Erase(AddressSearch, ReplySender<Vec<bool>>),
     Correct(Correction, ReplySender<CorrectOutcome>),
-    /// At most as many facts as entries fit into a batch.
+    /// At most one batch of facts. A fact counts like an entry.
     Record(Vec<NewFact>, ReplySender<Vec<bool>>),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
@@ -46,7 +46,7 @@ pub(super) enum Request {
 pub(super) struct AddressSearch {
     /// The addresses, see [`Email::key`].
     pub(super) keys: Vec<String>,
-    /// The records that have the entries of the addresses, or facts about them.
+    /// The first numbers of the records that have the entries of the addresses, or facts about them.
     pub(super) records: Vec<u64>,
     /// The number of these entries and facts.
     pub(super) item_count: u64,

@@ -17,8 +17,7 @@ pub struct Source(Box<str>);
 pub struct InvalidSource;
 
 impl Source {
-    /// Normalizes a text, as visitors and owners write it: without the white space around it, in lower case, with `-` in
-    /// place of the white space between words, and cut after 64 bytes.
+    /// Trims a text, converts it to lower case, joins its words with `-`, and truncates the result to 64 bytes.
     ///
     /// # Errors
     /// [`InvalidSource`] if the text is empty or has other characters.

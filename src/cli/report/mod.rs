@@ -49,7 +49,7 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Name of the product, in the title
-    #[arg(long, value_name = "NAME", default_value = copy::PRODUCT)]
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT)]
     product: String,
     #[command(flatten)]
     store: StoreArgs,

@@ -8,6 +8,7 @@ use super::{
     column_use::{self, ColumnUse},
     record::RejectReason,
 };
+use crate::waitlist::InvalidSource;
 
 /// Maximum number of rejected lines that are listed: of unsubscribed people, and of others.
 const REJECTED_SHOWN_MAX: u64 = 10_000;
@@ -37,6 +38,9 @@ pub(crate) struct ImportReport {
     pub(crate) without_time: u64,
     /// The number of implausible times, which only an intact export can have.
     pub(crate) implausible_times: u64,
+    /// The number of sources that are invalid, and were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) invalid_sources: u64,
     /// The number of times of confirmations that cannot be read, and were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) unreadable_confirmations: u64,
@@ -140,6 +144,14 @@ impl ImportReport {
                 out,
                 "{count} {have} an implausible time (before 1971 or in the future), kept because the export is \
                  intact"
+            )?;
+        }
+        if self.invalid_sources > 0 {
+            let (count, have) = (self.invalid_sources, have(self.invalid_sources));
+            let was = if is_dry_run { "would be" } else { "was" };
+            writeln!(
+                out,
+                "{count} {have} an invalid source; it {was} left out; {InvalidSource}"
             )?;
         }
         if self.unreadable_confirmations > 0 {

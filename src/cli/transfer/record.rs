@@ -60,7 +60,9 @@ pub(crate) struct ParsedEntry {
     pub(crate) has_time: bool,
     /// Whether the time is plausible. An implausible time is accepted from an intact export only.
     pub(crate) is_time_plausible: bool,
-    /// Whether the record has a time of a confirmation that cannot be read. It is left out.
+    /// Whether the record has a source with other characters than a source may have. The entry then has none.
+    pub(crate) is_source_invalid: bool,
+    /// Whether the record has a time of a confirmation that cannot be read. The entry then has none.
     pub(crate) is_confirmation_unreadable: bool,
 }
 
@@ -112,7 +114,7 @@ impl RecordContent {
         }
     }
 
-    /// Returns the columns that an entry as `export` writes it has.
+    /// Returns the names of the columns of an exported entry that are not empty, and none for another record.
     pub(crate) fn exported_columns(&self) -> impl Iterator<Item = &'static str> {
         let is_empty = match self {
             Self::Exported(exported) => [
@@ -223,13 +225,14 @@ impl RecordContent {
         Ok(None)
     }
 
-    /// Returns the source, if the record has a valid one.
-    fn source(&self) -> Option<Source> {
-        let text = match (self, self.columns()) {
+    /// Returns the text of the source, which may be empty or invalid.
+    fn source_text(&self) -> Cow<'_, str> {
+        let column = self.columns().and_then(|columns| columns.source);
+        match (self, column) {
             (Self::Exported(exported), _) => Cow::Borrowed(exported.source.as_str()),
-            (_, columns) => self.cell_lossy(columns?.source?),
-        };
-        Source::parse(unescape_formula(&text)).ok()
+            (_, Some(at)) => self.cell_lossy(at),
+            (_, None) => Cow::Borrowed(""),
+        }
     }
 
     /// Returns the text of the time of the confirmation, and the name of its column, if the record has one.
@@ -269,7 +272,9 @@ impl RecordContent {
             Self::Object(columns, _) => self.parse_row(columns, rules, now),
             Self::CsvRow(columns, _) => self.parse_row(columns, rules, now),
         }?;
-        parsed.entry.source = self.source();
+        let source = self.source_text();
+        parsed.entry.source = Source::parse(unescape_formula(&source)).ok();
+        parsed.is_source_invalid = parsed.entry.source.is_none() && !source.trim().is_empty();
         if let Some((column, text)) = self.confirmed_at() {
             let sign_up_time = self.joined_at().ok().flatten().map(|it| it.column);
             let time = rules
@@ -351,6 +356,7 @@ fn parse_entry(
         entry: WaitlistEntry::new(email, joined_at),
         has_time,
         is_time_plausible: time_problem.is_none(),
+        is_source_invalid: false,
         is_confirmation_unreadable: false,
     })
 }

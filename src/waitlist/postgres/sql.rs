@@ -88,7 +88,7 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
 /// Returns the number of rows of the count.
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
 
-/// Returns [`JOIN`] with another part.
+/// Builds [`JOIN`] with an additional part of its `WITH` clause.
 macro_rules! join_statement {
     ($part:literal) => {
         concat!(
@@ -131,9 +131,9 @@ pub(super) const JOIN_WITH_FACTS: &str = join_statement!(
     ),"
 );
 
-/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Late or twice: it does
-/// nothing if the sign-up was erased, because the epoch of slot $6 is no longer $7, or if the fact is recorded already.
-/// Like [`JOIN`], it updates the slot, and divides by zero if it has another epoch.
+/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does nothing,
+/// because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero like [`JOIN`],
+/// and is rolled back.
 pub(super) const RECORD: &str = "
     WITH recorded AS (
         INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
@@ -201,8 +201,7 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Returns a statement that rewrites a table, without the rows that were erased or updated. The table is locked until it
-/// is done.
+/// Returns a statement that rewrites a table without its dead row versions. The table is locked until it is done.
 pub(super) fn compact(table: &str) -> String {
     format!("VACUUM (FULL, VERBOSE) {table}")
 }

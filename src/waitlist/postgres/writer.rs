@@ -88,7 +88,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Returns the epoch of the list, which every erasure changes.
+    /// Returns the epoch of the list, which every erasure, correction and recount raises.
     pub(super) fn epoch(&self) -> i64 {
         self.epoch
     }

@@ -175,7 +175,7 @@ impl Committer {
     }
 
     pub(super) fn write_tail(&self) {
-        // A record without items would be taken for damage.
+        // An empty list has no record, and `open_in_place` relies on that.
         if self.tail.end() > self.tail.first() {
             or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
         }

@@ -46,7 +46,7 @@ pub(super) fn entries(
     Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))
 }
 
-/// What a list has, without its addresses.
+/// The order of the selected entries, and all facts.
 struct Index {
     /// The times and numbers of the selected entries.
     order: Vec<(u64, u64)>,

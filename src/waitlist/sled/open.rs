@@ -212,8 +212,8 @@ fn check_scratch_copy(
         })?;
         if is_damaged {
             print_stderr(&format!(
-                "{} was damaged, and is written again: it could not reveal whether the end of the list is missing; \
-                 compare the count with your last backup",
+                "{} is damaged, so missing sign-ups or erasures cannot be detected this time; compare the count with \
+                 your last backup",
                 mark.display()
             ));
         }

@@ -65,6 +65,24 @@ impl<'a> Rewrite<'a> {
         self.item_count += 1;
         Some(changed)
     }
+
+    /// Returns what takes the place of each record that changes, in the same order. A record may become several.
+    fn change_records(&mut self, records: impl Iterator<Item = (IVec, IVec)>) -> Vec<Vec<Record>> {
+        let mut changed = Vec::new();
+        for (key, bytes) in records {
+            // Damaged records were rejected when the list was opened.
+            let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
+            let count_before = self.item_count;
+            let items: Vec<_> = (first..)
+                .zip(items)
+                .map(|(number, item)| self.change(number, item).unwrap_or(item))
+                .collect();
+            if self.item_count > count_before {
+                changed.push(Record::split(first, items.into_iter()));
+            }
+        }
+        changed
+    }
 }
 
 impl Committer {
@@ -142,15 +160,16 @@ impl Committer {
             .filter_map(|key| or_exit(self.records.get(key)).map(|bytes| (IVec::from(&key), bytes)))
             .collect();
         let later = self.records.range(first_unsearched..).map(or_exit);
-        self.rewrite_records(earlier.into_iter().chain(later), &mut rewrite);
+        let mut changed = rewrite.change_records(earlier.into_iter().chain(later));
         let is_erasure = rewrite.replacement.is_none();
         if rewrite.entry_count < rewrite.sought.len()
             || is_erasure && rewrite.item_count < search.item_count
         {
             // A correction has divided a record since it was searched.
-            let all = self.records.iter().map(or_exit);
-            self.rewrite_records(all, &mut rewrite);
+            rewrite = Rewrite::new(rewrite.sought, rewrite.replacement);
+            changed = rewrite.change_records(self.records.iter().map(or_exit));
         }
+        self.write_records(changed);
         if is_erasure {
             let entries = rewrite.entry_count as u64;
             self.counts.entries -= entries;
@@ -159,26 +178,10 @@ impl Committer {
         }
     }
 
-    /// Rewrites those of the records that change, the last one first. So a crash leaves no fact without its entry.
-    fn rewrite_records(
-        &mut self,
-        records: impl Iterator<Item = (IVec, IVec)>,
-        rewrite: &mut Rewrite<'_>,
-    ) {
-        let mut changed = Vec::new();
-        for (key, bytes) in records {
-            // Damaged records were rejected when the list was opened.
-            let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
-            let count_before = rewrite.item_count;
-            let items: Vec<_> = (first..)
-                .zip(items)
-                .map(|(number, item)| rewrite.change(number, item).unwrap_or(item))
-                .collect();
-            if rewrite.item_count > count_before {
-                changed.push(Record::split(first, items.into_iter()));
-            }
-        }
-        let mut unsynced = 0;
+    /// Replaces records, the last one first: facts before their entry. So a crash in between leaves no fact without its
+    /// entry.
+    fn write_records(&mut self, changed: Vec<Vec<Record>>) {
+        let mut rewritten = 0;
         for replacements in changed.into_iter().rev() {
             match &replacements[..] {
                 [record] => drop(or_exit(self.records.insert(record.key(), record.bytes()))),
@@ -196,8 +199,8 @@ impl Committer {
             {
                 self.tail = tail;
             }
-            unsynced += 1;
-            if unsynced % REWRITES_PER_SYNC_MAX == 0 {
+            rewritten += 1;
+            if rewritten % REWRITES_PER_SYNC_MAX == 0 {
                 self.sync();
             }
         }

@@ -184,6 +184,10 @@ fn reads_the_sources_of_other_programs() {
     let result = stdout(&cli.run_with_input(&["import"], file).success());
     assert!(result.contains("column \"Source\": sources\n"), "{result}");
     assert!(result.contains("3 added"), "{result}");
+    assert!(
+        result.contains("1 has an invalid source; it was left out"),
+        "{result}"
+    );
     let exported = cli.stdout(&["export"]);
     let sources = exported.lines().skip(1).take(3);
     let sources = sources.map(|row| row.split(',').nth(2).unwrap_or_default());

@@ -295,7 +295,7 @@ fn damaged_mark_is_reported_once() {
         let output = run_landing(&sandbox, &["count"]);
         assert_eq!(output.stdout, b"20\n");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let warning = "data/waitlist/mark was damaged, and is written again";
+        let warning = "data/waitlist/mark is damaged";
         assert_eq!(stderr.contains(warning), is_damaged, "{stderr}");
     }
 }
