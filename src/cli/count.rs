@@ -23,6 +23,7 @@ pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
     } else {
         list.entries(selection)?.count
     };
+    args.selection.note_empty_source(count);
     args.output
         .print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

@@ -13,7 +13,7 @@ use super::{
     address::{parse_listed_address, parse_new_address, why_not_listed},
     store_location::StoreArgs,
     terminal::output::OutputArgs,
-    transfer::{email_hashes::EmailHashes, error::ImportError, import_reader, source},
+    transfer::{email_hashes::EmailHashes, error::ImportError, import_reader, input_file},
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{Email, Selection};
@@ -51,7 +51,7 @@ pub(super) struct EraseArgs {
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let mut emails = args.emails.clone();
     if let Some(file) = &args.file {
-        let name = source::display_name(Some(&**file).filter(|file| *file != "-"));
+        let name = input_file::display_name(Some(&**file).filter(|file| *file != "-"));
         let read = read_addresses(args).with_context(|| format!("{name}: nothing was erased"))?;
         emails.extend(read);
     }
@@ -112,7 +112,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
 /// Reads the addresses of `--file`.
 fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
     let path = args.file.as_deref().filter(|file| *file != "-");
-    let reader = import_reader::open(source::open(path).map_err(ImportError::from)?, &[])?;
+    let reader = import_reader::open(input_file::open(path).map_err(ImportError::from)?, &[])?;
     let mut emails = Vec::new();
     for record in reader.records {
         let record = record?;

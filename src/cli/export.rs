@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::bail;
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -57,9 +58,12 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None if args.report.json => ExportFormat::Jsonl,
         None => ExportFormat::Csv,
     });
-    let selection = args.selection.selection()?;
+    if file.is_none() && args.report.json && format == ExportFormat::Csv {
+        bail!("--json prints JSON lines, and --format csv asks for CSV; leave one of them out");
+    }
     let list = args.store.announce_location()?.open_to_read()?;
-    let entries = list.entries(selection)?;
+    let entries = list.entries(args.selection.selection()?)?;
+    args.selection.note_empty_source(entries.count);
     let bar = entry_progress(entries.count, "writing");
     let Some(file) = file else {
         // On a terminal, the bar would be drawn between the entries.

@@ -22,10 +22,9 @@ use super::{
         import_progress::ImportProgress,
         import_reader::{self, ImportRow, ImportRows},
         import_report::ImportReport,
-        record::ParsedEntry,
+        input_file::{display_name, open},
         scan::{Scan, scan},
         sign_up_time::DateFormat,
-        source::{display_name, open},
         status_options::StatusOptions,
         trailer::{Trailer, verify_trailer},
     },
@@ -245,26 +244,17 @@ fn import(
         }
     });
     for batch in batches {
-        let mut entries = Vec::new();
+        let (mut entries, mut warnings) = (Vec::new(), Vec::new());
         for ImportRow { line, result } in batch.map_err(ImportError::from)? {
             match result {
-                Ok(ParsedEntry {
-                    entry,
-                    has_time,
-                    is_time_plausible,
-                    is_source_invalid,
-                    is_confirmation_unreadable,
-                }) => {
-                    entries.push(entry);
-                    report.without_time += u64::from(!has_time);
-                    report.implausible_times += u64::from(!is_time_plausible);
-                    report.invalid_sources += u64::from(is_source_invalid);
-                    report.unreadable_confirmations += u64::from(is_confirmation_unreadable);
+                Ok(parsed) => {
+                    entries.push(parsed.entry);
+                    warnings.push(parsed.warnings);
                 }
                 Err(reason) => report.reject(line, reason),
             }
         }
-        report.add_joined(&join(entries)?);
+        report.add_joined(&join(entries)?, &warnings);
     }
     // The channel also closes when the reader panics.
     reader

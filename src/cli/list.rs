@@ -9,6 +9,7 @@ use super::{
     store_location::StoreArgs,
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
     time::rfc3339,
+    waitlist_handle::SelectedEntries,
 };
 use crate::{
     config::number,
@@ -47,7 +48,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         ..args.selection.selection()?
     };
     let list = args.store.announce_location()?.open_to_read()?;
-    let entries = list.entries(selection)?.entries;
+    let SelectedEntries { entries, count } = list.entries(selection)?;
+    args.selection.note_empty_source(count);
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let is_terminal = is_terminal();
     print_to_stdout(move |out| {

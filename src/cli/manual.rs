@@ -30,8 +30,13 @@ pub(super) fn print_manual(ManualArgs { output }: &ManualArgs) -> anyhow::Result
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   landing completions bash > ~/.local/share/bash-completion/completions/landing
+
+  mkdir -p ~/.zfunc    # and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit
   landing completions zsh > ~/.zfunc/_landing
+
+  mkdir -p ~/.config/fish/completions
   landing completions fish > ~/.config/fish/completions/landing.fish")]
 pub(super) struct CompletionsArgs {
     shell: Shell,

@@ -1,6 +1,9 @@
 //! The options that select entries: `--since`, `--until`, `--domain` and `--source`.
 
-use std::time::SystemTime;
+use std::{
+    io::{self, Write},
+    time::SystemTime,
+};
 
 use anyhow::bail;
 
@@ -57,5 +60,18 @@ impl SelectionArgs {
             source: source.clone(),
             newest_first: false,
         })
+    }
+
+    /// Prints a note if nobody was selected by the source, because it may be misspelt.
+    pub(super) fn note_empty_source(&self, count: u64) {
+        if count == 0
+            && let Some(source) = &self.source
+        {
+            // A command works without it.
+            let _ = writeln!(
+                io::stderr(),
+                "landing: nobody selected came from {source}; `landing stats --by source` lists the sources"
+            );
+        }
     }
 }

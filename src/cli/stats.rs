@@ -42,6 +42,7 @@ enum ChartKind {
     Day,
     Week,
     Month,
+    Year,
     Source,
 }
 
@@ -94,6 +95,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         Some(ChartKind::Day) => Interval::Day,
         Some(ChartKind::Week) => Interval::Week,
         Some(ChartKind::Month) => Interval::Month,
+        Some(ChartKind::Year) => Interval::Year,
         Some(ChartKind::Source) | None => days.interval_for(BARS_MAX, first_day, last_day),
     };
     let statistics = Statistics {

@@ -122,12 +122,12 @@ pub(super) struct Row<'a> {
     pub(super) count: u64,
     /// The count and the share.
     pub(super) text: String,
-    /// Whether this is not a source of its own. It is drawn in grey.
-    pub(super) is_rest: bool,
+    /// Whether the row is one source. Several, and people without one, are drawn in grey.
+    pub(super) is_source: bool,
 }
 
 /// Draws a bar below the label and the text of each row.
-pub(super) fn row_chart(name: &ChartName<'_>, rows: &[Row<'_>]) -> SVG {
+pub(super) fn bar_chart(name: &ChartName<'_>, rows: &[Row<'_>]) -> SVG {
     let highest = rows.iter().map(|row| row.count).max();
     let highest = highest.unwrap_or(0).max(1);
     let mut chart = chart(name, rows.len() as f64 * SOURCE_ROW_HEIGHT);
@@ -137,7 +137,7 @@ pub(super) fn row_chart(name: &ChartName<'_>, rows: &[Row<'_>]) -> SVG {
         let label = Text::new(cut(row.label)).set("class", "name");
         let text = Text::new(row.text.as_str()).set("class", "end");
         let bar = Rectangle::new()
-            .set("class", if row.is_rest { "bar rest" } else { "bar" })
+            .set("class", if row.is_source { "bar" } else { "bar rest" })
             .set("y", y + 21.0)
             .set("height", 8)
             .set("width", percent(row.count as f64 / highest as f64));

@@ -40,25 +40,25 @@ use crate::copy;
 #[command(after_help = "\
 Example: landing report -o report.html
 
-The page is one file that loads nothing else. It contains counts and the names of sources, but no addresses. Without \
---output, --json prints these counts instead of the page.")]
+The page is one file that loads nothing else. It contains counts and the names of sources, but no addresses. With --json, \
+these counts are written instead of the page.")]
 pub(super) struct ReportArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// File to write, instead of standard output. It appears under this name once it is complete
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    file: Option<PathBuf>,
     /// Name of the product, in the title
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT)]
     product: String,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    report: OutputArgs,
+    output: OutputArgs,
 }
 
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
-    let file = args.output.as_deref();
+    let file = args.file.as_deref();
     let file = file.filter(|file| !is_stdout_name(file));
     let selection = args.selection.selection()?;
     let mut data = ReportData::new(&selection, SystemTime::now());
@@ -71,33 +71,31 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     let counts = data.finish();
-    let page = render_page(&args.product, &selection, &counts);
+    let report = if args.output.json {
+        serde_json::to_string(&counts)? + "\n"
+    } else {
+        render_page(&args.product, &selection, &counts)
+    };
     let Some(file) = file else {
-        return print_all_to_stdout(|out| {
-            if !args.report.json {
-                return out.write_all(page.as_bytes());
-            }
-            serde_json::to_writer(&mut *out, &counts)?;
-            writeln!(out)
-        });
+        return print_all_to_stdout(|out| out.write_all(report.as_bytes()));
     };
     let name = file.display().to_string();
-    write_file(file, page.as_bytes()).map_err(|error| match error {
+    write_file(file, report.as_bytes()).map_err(|error| match error {
         DestinationError::Io(error) => write_error(&name, error),
         foreign => foreign.into(),
     })?;
     let json = json!({ "entries": counts.total, "file": name });
-    args.report.print(&json, |out| {
+    args.output.print(&json, |out| {
         writeln!(out, "{} entries in {name}", counts.total)
     })
 }
 
-fn write_file(file: &Path, page: &[u8]) -> Result<(), DestinationError> {
+fn write_file(file: &Path, report: &[u8]) -> Result<(), DestinationError> {
     match Destination::find(file)? {
         Destination::File(target) => Ok(write_atomically(&target, |mut out| {
-            out.write_all(page)?;
+            out.write_all(report)?;
             out.flush()
         })?),
-        Destination::Stream(stream) => Ok(stream.open()?.write_all(page)?),
+        Destination::Stream(stream) => Ok(stream.open()?.write_all(report)?),
     }
 }

@@ -3,7 +3,7 @@
 use svg::node::element::SVG;
 
 use super::{
-    charts::{ChartName, Row, column_chart, heat_map, line_chart, row_chart},
+    charts::{ChartName, Row, bar_chart, column_chart, heat_map, line_chart},
     data::ReportCounts,
     format::{group_digits, long_date, long_time, people, sign_ups},
 };
@@ -132,7 +132,7 @@ fn sources(counts: &ReportCounts) -> Section {
             label: bar.label,
             count: bar.count,
             text,
-            is_rest: !bar.is_source,
+            is_source: bar.is_source,
         }
     });
     let summary = match (ranking.distinct() as u64, ranking.other_sources) {
@@ -151,7 +151,7 @@ fn sources(counts: &ReportCounts) -> Section {
         id: "sources",
         heading: "Sources".into(),
         summary,
-        chart: row_chart(
+        chart: bar_chart(
             &ChartName {
                 label: "Bar chart: people from each source",
                 summary_id: "sources-summary",

@@ -38,12 +38,12 @@ pub(super) fn is_plain_address(cell: &[u8]) -> bool {
 /// Whether a row is a comment of a list that a person wrote. A row with an @ may name somebody, so it counts as
 /// text.
 pub(super) fn is_comment(row: &CsvRow) -> bool {
-    row.get(0).trim_ascii_start().starts_with(b"#") && at_count(row, |_| true) == 0
+    row.get(0).trim_ascii_start().starts_with(b"#") && count_at_signs(row, |_| true) == 0
 }
 
 /// Returns why somebody in a row would be lost: it has other addresses than the one that is imported. In a file with a
 /// header row only the column of addresses counts, because the report names the others as ignored.
-pub(super) fn find_problem(
+pub(super) fn lost_addresses_problem(
     columns: &Columns,
     row: &CsvRow,
     ignored: &[String],
@@ -56,7 +56,7 @@ pub(super) fn find_problem(
     };
     let is_read = |at: usize| at == columns.email || is_list && !is_ignored(at);
     // Nearly all rows.
-    let count = at_count(row, is_read);
+    let count = count_at_signs(row, is_read);
     if count == 0 || count == 1 && !is_list {
         return None;
     }
@@ -76,7 +76,7 @@ pub(super) fn find_problem(
 }
 
 /// Returns how many @ the selected cells of a row have.
-fn at_count(row: &CsvRow, is_selected: impl Fn(usize) -> bool) -> usize {
+fn count_at_signs(row: &CsvRow, is_selected: impl Fn(usize) -> bool) -> usize {
     let cells = row.iter().enumerate().filter(|(at, _)| is_selected(*at));
     cells
         .map(|(_, cell)| cell.iter().filter(|byte| **byte == b'@').count())

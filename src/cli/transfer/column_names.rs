@@ -74,6 +74,6 @@ pub(super) const OTHER_TIME_PARTS: [&str; 9] = [
 ];
 
 /// Names of columns that say where people came from, by preference.
-pub(super) const SOURCE_NAMES: [&str; 2] = ["source", "utmsource"];
+pub(super) const SOURCE_NAMES: [&str; 3] = ["source", "utmsource", "quelle"];
 /// Name of the column with the times at which people confirmed their addresses.
 pub(super) const CONFIRMED_AT_NAME: &str = "confirmedat";

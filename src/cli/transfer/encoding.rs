@@ -30,7 +30,7 @@ pub(crate) fn is_utf16(beginning: &[u8]) -> bool {
     !beginning.starts_with(UTF_32_LE_BOM) && UTF_16_BOMS.iter().any(|it| beginning.starts_with(it))
 }
 
-/// Rejects a file that is not text in UTF-8. `source` has decoded UTF-16 with a byte order mark.
+/// Rejects a file that is not text in UTF-8. `input_file` has decoded UTF-16 with a byte order mark.
 ///
 /// # Errors
 /// [`ImportError::Archive`], [`ImportError::Compressed`] and [`ImportError::NullBytes`].

@@ -57,7 +57,7 @@ pub(crate) fn find_first_row(
     let offset_of = |line: u64| offsets.get(usize::try_from(line - 1).ok()?).copied();
     let mut first: Option<FirstRow> = None;
     let (mut address_line, mut unsubscribed_line, mut possible_header) = (None, None, None);
-    let (mut has_other_text, mut named_address) = (false, None);
+    let (mut has_text, mut named_address) = (false, None);
     let mut next_line = 1;
     while let Some(offset) = offset_of(next_line) {
         let separator = separator_of(&beginning[offset..]);
@@ -86,8 +86,8 @@ pub(crate) fn find_first_row(
         first = first.or(Some(found));
         let is_first = skipped.is_none();
         let is_comment = is_comment(&row);
-        let is_first_address = !has_other_text;
-        has_other_text |= !is_comment;
+        let is_first_text = !has_text;
+        has_text |= !is_comment;
         let has = |matches: fn(&str) -> bool| row.iter().any(|cell| matches(&text(cell)));
         let has_at = has(|cell| cell.contains(['@', '＠']));
         let is_unsubscribed = has(|cell| classify(ColumnKind::Other, cell) == Meaning::Unknown);
@@ -110,7 +110,7 @@ pub(crate) fn find_first_row(
                     possible_header = possible_header.or(Some(line));
                 }
             }
-            Some((_, Some(first_record))) if is_first_address => {
+            Some((_, Some(first_record))) if is_first_text => {
                 let skipped = skipped.map(|skipped| SkippedLines {
                     header_line: None,
                     ..skipped

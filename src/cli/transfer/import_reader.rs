@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    address_cell::{find_problem, is_comment},
+    address_cell::{is_comment, lost_addresses_problem},
     columns::Columns,
     csv_reader::{CsvReader, CsvRow},
     encoding::check_is_text,
@@ -105,7 +105,7 @@ fn read_csv(
         Ok(Ok(cells)) if row_columns.are_of_a_list() && is_comment(&cells) => None,
         Ok(Ok(cells)) => Some(Ok(Record {
             line: cells.line,
-            content: match find_problem(&row_columns, &cells, &ignored) {
+            content: match lost_addresses_problem(&row_columns, &cells, &ignored) {
                 Some(problem) => Err(RejectReason::Malformed(problem)),
                 None => Ok(RecordContent::CsvRow(Arc::clone(&row_columns), cells)),
             },

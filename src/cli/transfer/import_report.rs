@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     column_use::{self, ColumnUse},
-    record::RejectReason,
+    record::{EntryWarning, RejectReason},
 };
 use crate::waitlist::InvalidSource;
 
@@ -34,16 +34,16 @@ pub(crate) struct ImportReport {
     unsubscribed: u64,
     #[serde(skip)]
     pub(crate) invalid: u64,
-    /// The number of accepted lines without a sign-up time.
-    pub(crate) without_time: u64,
+    /// The number of added entries without a sign-up time.
+    without_time: u64,
     /// The number of implausible times, which only an intact export can have.
-    pub(crate) implausible_times: u64,
+    implausible_times: u64,
     /// The number of sources that are invalid, and were left out.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) invalid_sources: u64,
+    invalid_sources: u64,
     /// The number of times of confirmations that cannot be read, and were left out.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) unreadable_confirmations: u64,
+    unreadable_confirmations: u64,
 }
 
 #[derive(Serialize)]
@@ -81,11 +81,23 @@ impl ImportReport {
         }
     }
 
-    /// Counts entries that were added, or would be: of each, whether it is new.
-    pub(crate) fn add_joined(&mut self, joined: &[bool]) {
-        let added = joined.iter().filter(|is_new| **is_new).count();
-        self.added += added as u64;
-        self.already_listed += (joined.len() - added) as u64;
+    /// Counts entries that were added, or would be: of each, whether it is new, and its warnings.
+    pub(crate) fn add_joined(&mut self, joined: &[bool], warnings: &[Vec<EntryWarning>]) {
+        for (is_new, warnings) in joined.iter().zip(warnings) {
+            if !is_new {
+                self.already_listed += 1;
+                continue;
+            }
+            self.added += 1;
+            for warning in warnings {
+                *match warning {
+                    EntryWarning::NoTime => &mut self.without_time,
+                    EntryWarning::ImplausibleTime => &mut self.implausible_times,
+                    EntryWarning::InvalidSource => &mut self.invalid_sources,
+                    EntryWarning::UnreadableConfirmation => &mut self.unreadable_confirmations,
+                } += 1;
+            }
+        }
     }
 
     fn rejected_count(&self) -> u64 {
@@ -129,42 +141,31 @@ impl ImportReport {
             out,
             "{added} {would}added{to}, {already} already there, {rejected} rejected"
         )?;
-        let have = |count| if count == 1 { "has" } else { "have" };
-        if self.without_time > 0 {
-            let (count, have) = (self.without_time, have(self.without_time));
-            let was = if is_dry_run { "would be" } else { "was" };
-            writeln!(
-                out,
-                "{count} {have} no sign-up time; the current time {was} used"
-            )?;
-        }
-        if self.implausible_times > 0 {
-            let (count, have) = (self.implausible_times, have(self.implausible_times));
-            writeln!(
-                out,
-                "{count} {have} an implausible time (before 1971 or in the future), kept because the export is \
-                 intact"
-            )?;
-        }
-        if self.invalid_sources > 0 {
-            let (count, have) = (self.invalid_sources, have(self.invalid_sources));
-            let was = if is_dry_run { "would be" } else { "was" };
-            writeln!(
-                out,
-                "{count} {have} an invalid source; it {was} left out; {InvalidSource}"
-            )?;
-        }
-        if self.unreadable_confirmations > 0 {
-            let (count, have) = (
+        let was = if is_dry_run { "would be" } else { "was" };
+        for (count, note) in [
+            (
+                self.without_time,
+                format!("no sign-up time; the current time {was} used"),
+            ),
+            (
+                self.implausible_times,
+                "an implausible time (before 1971 or in the future), kept because the export is intact".into(),
+            ),
+            (
+                self.invalid_sources,
+                format!("an invalid source; it {was} left out; {InvalidSource}"),
+            ),
+            (
                 self.unreadable_confirmations,
-                have(self.unreadable_confirmations),
-            );
-            let was = if is_dry_run { "would be" } else { "was" };
-            writeln!(
-                out,
-                "{count} {have} a confirmation time that cannot be read; it {was} left out; choose --date-format to \
-                 keep it"
-            )?;
+                format!(
+                    "a confirmation time that cannot be read; it {was} left out; choose --date-format to keep it"
+                ),
+            ),
+        ] {
+            if count > 0 {
+                let have = if count == 1 { "has" } else { "have" };
+                writeln!(out, "{count} {have} {note}")?;
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! `import` reads a file twice: a scan finds the people who have unsubscribed and the questions for the owner, then
 //! the entries are added.
 //!
-//! - `source`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
+//! - `input_file`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
 //! - `separator`, `header_row`: how a CSV file separates cells, and where its header row is.
 //! - `address_cell`: finds the address in a cell, and others beside it.
@@ -33,6 +33,7 @@ pub(super) mod header_row;
 pub(super) mod import_progress;
 pub(super) mod import_reader;
 pub(super) mod import_report;
+pub(super) mod input_file;
 pub(super) mod json_lines;
 pub(super) mod line_reader;
 pub(super) mod partial_file;
@@ -42,7 +43,6 @@ pub(super) mod rules;
 pub(super) mod scan;
 pub(super) mod separator;
 pub(super) mod sign_up_time;
-pub(super) mod source;
 pub(super) mod status_options;
 pub(super) mod status_values;
 pub(super) mod status_words;

@@ -56,14 +56,20 @@ pub(crate) struct ExportedEntry {
 /// An entry that a record describes.
 pub(crate) struct ParsedEntry {
     pub(crate) entry: WaitlistEntry,
-    /// Whether the record has a sign-up time. Otherwise the entry has the current time.
-    pub(crate) has_time: bool,
-    /// Whether the time is plausible. An implausible time is accepted from an intact export only.
-    pub(crate) is_time_plausible: bool,
-    /// Whether the record has a source with other characters than a source may have. The entry then has none.
-    pub(crate) is_source_invalid: bool,
-    /// Whether the record has a time of a confirmation that cannot be read. The entry then has none.
-    pub(crate) is_confirmation_unreadable: bool,
+    pub(crate) warnings: Vec<EntryWarning>,
+}
+
+/// How an entry differs from what its record says, or should say.
+#[derive(Clone, Copy)]
+pub(crate) enum EntryWarning {
+    /// The record has no sign-up time, so the entry has the current time.
+    NoTime,
+    /// The sign-up time is implausible. This is accepted from an intact export only.
+    ImplausibleTime,
+    /// The source has other characters than a source may have, so the entry has none.
+    InvalidSource,
+    /// The time of the confirmation cannot be read, so the entry has none.
+    UnreadableConfirmation,
 }
 
 /// Why a record is not imported.
@@ -274,13 +280,17 @@ impl RecordContent {
         }?;
         let source = self.source_text();
         parsed.entry.source = Source::parse(unescape_formula(&source)).ok();
-        parsed.is_source_invalid = parsed.entry.source.is_none() && !source.trim().is_empty();
+        if parsed.entry.source.is_none() && !source.trim().is_empty() {
+            parsed.warnings.push(EntryWarning::InvalidSource);
+        }
         if let Some((column, text)) = self.confirmed_at() {
             let sign_up_time = self.joined_at().ok().flatten().map(|it| it.column);
             let time = rules
                 .times
                 .parse_like(&column, sign_up_time.as_deref(), &text);
-            parsed.is_confirmation_unreadable = time.is_err();
+            if time.is_err() {
+                parsed.warnings.push(EntryWarning::UnreadableConfirmation);
+            }
             parsed.entry.confirmed_at = time.ok();
         }
         Ok(parsed)
@@ -341,22 +351,22 @@ fn parse_entry(
     if rules.is_unsubscribed(&email) {
         return Err(RejectReason::Unsubscribed);
     }
-    let has_time = joined_at.is_some();
-    let joined_at = match joined_at {
-        Some(JoinedAt { column, text }) => rules.times.parse(&column, text)?,
-        None => now,
+    let mut warnings = Vec::new();
+    let joined_at = if let Some(JoinedAt { column, text }) = joined_at {
+        let time = rules.times.parse(&column, text)?;
+        if let Some(problem) = time_problem(time) {
+            if !rules.is_intact {
+                return Err(RejectReason::Malformed(problem));
+            }
+            warnings.push(EntryWarning::ImplausibleTime);
+        }
+        time
+    } else {
+        warnings.push(EntryWarning::NoTime);
+        now
     };
-    let time_problem = time_problem(joined_at).filter(|_| has_time);
-    if let Some(problem) = time_problem
-        && !rules.is_intact
-    {
-        return Err(RejectReason::Malformed(problem));
-    }
     Ok(ParsedEntry {
         entry: WaitlistEntry::new(email, joined_at),
-        has_time,
-        is_time_plausible: time_problem.is_none(),
-        is_source_invalid: false,
-        is_confirmation_unreadable: false,
+        warnings,
     })
 }

@@ -36,8 +36,8 @@ fn imports_an_intact_export_with_implausible_times() {
         "2100-01-01T00:00:00.000Z",
         "9999-12-30T22:00:00.999Z",
     ];
-    for cli in all_stores() {
-        for (is_json, format) in [(false, "csv"), (true, "jsonl")] {
+    for (is_json, format) in [(false, "csv"), (true, "jsonl")] {
+        for cli in all_stores() {
             let file = export(&times, is_json);
             let args = ["import", "--dry-run"];
             let result = cli.run_with_input(&args, &*file).success();

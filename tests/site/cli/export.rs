@@ -190,6 +190,8 @@ fn infers_the_format_from_the_file_name_or_json_flag() {
             assert!(cli.read(args[1]).starts_with(first), "{args:?}");
         }
         assert!(cli.stdout(&["export", "--json"]).starts_with('{'));
+        let error = stderr(&cli.run(&["export", "--json", "--format", "csv"]).code(1));
+        assert!(error.contains("leave one of them out"), "{error}");
     }
 }
 

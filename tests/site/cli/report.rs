@@ -234,6 +234,10 @@ fn writes_a_private_file_when_it_is_complete() {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
+        cli.json(&["report", "-o", "numbers.json"]);
+        let numbers: serde_json::Value =
+            serde_json::from_str(&cli.read("numbers.json")).expect("JSON");
+        assert_eq!(numbers["sign_ups"], cli.json(&["report"])["sign_ups"]);
         let written = cli.json(&["report", "-o", "report.html"]);
         assert_eq!(
             written,

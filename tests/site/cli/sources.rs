@@ -13,7 +13,7 @@ use super::{
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns Ann without a source, and Bob from `hn`, who has confirmed the address.
+/// Returns Ann without a source, and Bob from `hn` with a confirmed address.
 fn two_people() -> [WaitlistEntry; 2] {
     let [ann, bob] = ["ann", "bob"].map(|name| joined_ago(name, DAY));
     let time = |millis| UNIX_EPOCH + Duration::from_millis(millis);
@@ -86,7 +86,10 @@ fn selects_by_source() {
     for cli in all_stores_with(&two_people()) {
         for (source, count) in [("hn", 1), (" HN ", 1), ("h", 0)] {
             let selected = ["--source", source];
-            let stdout = |command| cli.stdout(&[&[command][..], &selected].concat());
+            let stdout = |command| {
+                let output = cli.run(&[&[command][..], &selected].concat()).success();
+                super::stdout(&output)
+            };
             assert_eq!(stdout("count"), format!("{count}\n"));
             assert_eq!(stdout("list").lines().count(), count);
             let exported = stdout("export");
@@ -96,6 +99,12 @@ fn selects_by_source() {
                 "{exported}"
             );
             assert!(!exported.contains("ann@example.com"), "{exported}");
+            for command in ["count", "list", "export"] {
+                // The source may be misspelt.
+                let message = stderr(&cli.run(&[command, "--source", source]).success());
+                let is_noted = message.contains("`landing stats --by source` lists the sources");
+                assert_eq!(is_noted, count == 0, "{command}: {message}");
+            }
             let stats = cli.json(&[&["stats"][..], &selected].concat());
             assert_eq!(
                 (&stats["total"], &stats["no_source"]),
@@ -225,6 +234,11 @@ fn stats_chart_the_chosen_interval() {
     assert!(
         per == "day" && (101..=102).contains(&days) && sum == 5,
         "{days}"
+    );
+    let (per, years, sum) = bars("year", &[]);
+    assert!(
+        per == "year" && (1..=2).contains(&years) && sum == 5,
+        "{years}"
     );
     let (per, weeks, sum) = bars("week", &[]);
     assert!(
