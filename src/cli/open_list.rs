@@ -190,6 +190,18 @@ impl StoreLocation {
         }
     }
 
+    /// Returns the privileges in its database that a server needs and does not have.
+    ///
+    /// # Errors
+    /// [`OpenListError`].
+    pub(super) fn missing_privileges(&self) -> Result<Vec<String>, OpenListError> {
+        let Self::Database(url) = self else {
+            return Ok(Vec::new());
+        };
+        let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
+        Ok(PostgresWaitlist::missing_privileges(url, runtime.handle())?)
+    }
+
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
         match self {
             Self::Directory(data) => try_open_directory(self, data, create),

@@ -143,16 +143,24 @@ fn no_access(path: &Path, error: &io::Error) -> anyhow::Error {
     )
 }
 
-/// Connects to a database and looks for the list.
+/// Connects to a database, looks for the list, and checks the privileges of the user in the URL.
 fn check_database(store: &StoreLocation) -> anyhow::Result<ListState> {
-    match store.open_existing() {
+    let state = match store.open_existing() {
         Ok(Some(_)) => Ok(ListState::Found),
         Ok(None) => Ok(ListState::Missing),
         Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
             Ok(ListState::Outdated)
         }
         Err(error) => Err(error).context("cannot use the waitlist"),
+    }?;
+    let missing = store.missing_privileges()?;
+    if !missing.is_empty() {
+        bail!(
+            "the user of {store} lacks privileges: {}; grant them, or start the server as the user who owns the tables",
+            missing.join(", ")
+        );
     }
+    Ok(state)
 }
 
 /// Checks whether the address is free. Returns what to print.
@@ -172,6 +180,9 @@ fn check_address(
         Err(error) if error.is_address_in_use() && may_be_ours => Ok(format!(
             "{addr}, in use; stop the running server before the new one starts"
         )),
+        Err(error) if error.is_address_in_use() => {
+            bail!("{error}; if systemd holds it for a socket, check with --addr 127.0.0.1:0")
+        }
         Err(error) => Err(error.into()),
     }
 }

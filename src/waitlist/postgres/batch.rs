@@ -103,7 +103,7 @@ impl Batch {
                 Request::JoinAll(entries, _) => entries,
                 Request::Erase(..)
                 | Request::Correct(..)
-                | Request::Record(..)
+                | Request::AddFacts(..)
                 | Request::Ready(_) => &[],
             };
             sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
@@ -124,7 +124,7 @@ impl Batch {
         }
         let first_positions: Vec<_> = first_positions.into_values().collect();
         let facts = requests.iter().filter_map(|request| match request {
-            Request::Record(facts, _) => Some(facts),
+            Request::AddFacts(facts, _) => Some(facts),
             _ => None,
         });
         let facts = facts.flatten().map(PendingFact::from).collect();
@@ -189,7 +189,7 @@ impl Batch {
                 return Ok(has_inserted);
             }
         }
-        self.record(writer).await?;
+        self.add_facts(writer).await?;
         self.erase(writer).await?;
         self.correct(writer).await?;
         Ok(has_inserted)
@@ -354,7 +354,7 @@ impl Batch {
                 Request::Correct(_, reply) => {
                     let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
                 }
-                Request::Record(requested, reply) => {
+                Request::AddFacts(requested, reply) => {
                     let facts = facts.by_ref().take(requested.len());
                     let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
                 }

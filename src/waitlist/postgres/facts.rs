@@ -43,7 +43,7 @@ impl PendingFact {
 
 impl Batch {
     /// Records the facts. A repeated attempt keeps their ids.
-    pub(super) async fn record(&mut self, writer: &mut Writer) -> Result<(), Failure> {
+    pub(super) async fn add_facts(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let keys = self.facts.iter().filter(|fact| fact.outcome.is_none());
         let keys: BTreeSet<_> = keys.map(|fact| fact.key.as_bytes()).collect();
         if keys.is_empty() {
@@ -68,7 +68,7 @@ impl Batch {
         let recorded = if facts.is_empty() {
             Ok(())
         } else {
-            match writer.record(&facts).await {
+            match writer.add_facts(&facts).await {
                 // A trigger or a constraint of the owner rejects a fact.
                 Err(Failure::RowRejected(reason)) => Err(StoreError::Database(Arc::from(reason))),
                 recorded => Ok(recorded?),

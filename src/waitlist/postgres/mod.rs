@@ -5,6 +5,7 @@
 //! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
 //! - `sql`: the statements. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
+//! - `privileges`: finds the privileges that are missing.
 //! - `committer`, `batch`, `changes`, `facts`, `writer`: commit sign-ups, erasures, corrections and facts in
 //!   batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
@@ -27,6 +28,7 @@ mod migrations;
 mod notices;
 mod open;
 mod open_error;
+mod privileges;
 mod recount;
 mod schema;
 mod sql;
@@ -93,6 +95,18 @@ impl PostgresWaitlist {
     /// [`PostgresOpenError`] says what was found and what to do.
     pub fn open_or_create(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
         Self::open_list(url, runtime, true)
+    }
+
+    /// Returns the privileges that a server with this URL needs and does not have, such as `INSERT on waitlist_facts`.
+    /// `runtime` must have threads of its own. This blocks, like [`open`](Self::open).
+    ///
+    /// # Errors
+    /// [`PostgresOpenError`], if the database cannot be asked.
+    pub fn missing_privileges(
+        url: &DatabaseUrl,
+        runtime: &Handle,
+    ) -> Result<Vec<String>, PostgresOpenError> {
+        runtime.block_on(privileges::find_missing(url))
     }
 
     fn open_list(
@@ -202,9 +216,9 @@ impl Waitlist for PostgresWaitlist {
         self.fail_fast_in_outage(|queue| queue.correct(Correction { old, new }))
     }
 
-    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         let facts = NewFact::not_searched(facts);
-        self.fail_fast_in_outage(|queue| queue.record(facts))
+        self.fail_fast_in_outage(|queue| queue.add_facts(facts))
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {

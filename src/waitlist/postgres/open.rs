@@ -50,8 +50,8 @@ pub(super) async fn open(
     let (list_schema, mut format) = match find(&mut connection, database).await? {
         Some(found) => found,
         None if create_missing => {
-            let schema = schema_for_new_list(&mut connection, database).await?;
-            (schema, None)
+            let name = schema_for_new_list(&mut connection, database).await?;
+            (Schema::new(&name), None)
         }
         None => return Err(no_list(database)),
     };
@@ -104,17 +104,16 @@ async fn find(
     Ok(Some((schema, format)))
 }
 
-/// Returns the schema in which to create a list.
-async fn schema_for_new_list(
+/// Returns the name of the schema in which to create a list.
+pub(super) async fn schema_for_new_list(
     connection: &mut Connection,
     database: &str,
-) -> Result<Schema, PostgresOpenError> {
+) -> Result<String, PostgresOpenError> {
     let current = with_open_timeout(database, schema::current_schema(connection.client())).await?;
-    let current = current.ok_or_else(|| PostgresOpenError::Rejected {
+    current.ok_or_else(|| PostgresOpenError::Rejected {
         database: database.to_owned(),
         reason: "the search_path has no schema that exists".into(),
-    })?;
-    Ok(Schema::new(&current))
+    })
 }
 
 fn check_format(format: Option<i64>, database: &str) -> Result<(), PostgresOpenError> {
@@ -232,7 +231,7 @@ async fn keeps_sessions(first: &Client, second: &mut Client) -> Result<bool, Err
 }
 
 /// Runs a few statements with a timeout.
-async fn with_open_timeout<T>(
+pub(super) async fn with_open_timeout<T>(
     database: &str,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, PostgresOpenError> {

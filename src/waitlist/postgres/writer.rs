@@ -117,21 +117,21 @@ impl Writer {
         });
         let facts: Vec<_> = facts.collect();
         if facts.is_empty() {
-            return self.change_in_epoch(sql::JOIN, &params).await;
+            return self.insert_in_epoch(sql::JOIN, &params).await;
         }
         let entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
         let ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
         let (kinds, times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
         let facts: [&(dyn ToSql + Sync); 4] = [&entries, &ids, &kinds, &times];
         let params = [&params[..], &facts[..]].concat();
-        self.change_in_epoch(sql::JOIN_WITH_FACTS, &params).await
+        self.insert_in_epoch(sql::JOIN_WITH_FACTS, &params).await
     }
 
     /// Records facts about sign-ups. Those that were erased are left out.
     ///
     /// # Errors
     /// Like [`join`](Self::join).
-    pub(super) async fn record(&mut self, facts: &[IdentifiedFact<'_>]) -> Result<(), Failure> {
+    pub(super) async fn add_facts(&mut self, facts: &[IdentifiedFact<'_>]) -> Result<(), Failure> {
         let keys: Vec<_> = facts.iter().map(|fact| fact.key).collect();
         let entries: Vec<_> = facts.iter().map(|fact| fact.entry).collect();
         let ids: Vec<_> = facts.iter().map(|fact| fact.id).collect();
@@ -140,11 +140,13 @@ impl Writer {
         let (slot, epoch) = (self.slot, self.epoch);
         let params: [&(dyn ToSql + Sync); 7] =
             [&keys, &entries, &ids, &kinds, &times, &slot, &epoch];
-        self.change_in_epoch(sql::RECORD, &params).await.map(drop)
+        self.insert_in_epoch(sql::ADD_FACTS, &params)
+            .await
+            .map(drop)
     }
 
     /// Runs a statement that takes effect only in the current epoch. Returns the ids of the rows that it adds.
-    async fn change_in_epoch(
+    async fn insert_in_epoch(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
@@ -194,7 +196,8 @@ impl Writer {
         ids: &[Uuid],
     ) -> Result<Vec<Uuid>, Failure> {
         let slot = self.slot;
-        self.change_epoch(sql::ERASE, &[&keys, &ids, &slot]).await
+        self.change_and_raise_epochs(sql::ERASE, &[&keys, &ids, &slot])
+            .await
     }
 
     /// Gives the sign-up with this key and id another address. Returns whether there was one.
@@ -208,12 +211,12 @@ impl Writer {
     ) -> Result<bool, Failure> {
         let slot = self.slot;
         let params: [&(dyn ToSql + Sync); 5] = [&new_key, &new, &old_key, &id, &slot];
-        let corrected = self.change_epoch(sql::CORRECT, &params).await?;
+        let corrected = self.change_and_raise_epochs(sql::CORRECT, &params).await?;
         Ok(!corrected.is_empty())
     }
 
     /// Runs a statement that raises the epochs of all slots. Returns the ids of the sign-ups that it changed.
-    async fn change_epoch(
+    async fn change_and_raise_epochs(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],

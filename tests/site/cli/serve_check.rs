@@ -118,6 +118,43 @@ fn empty_database_stays_empty() {
 }
 
 #[test]
+fn reports_missing_privileges_in_a_database() {
+    let cli = without_server();
+    let owner = SHARED_SERVER.create_database();
+    let (_, name) = owner.rsplit_once('/').expect("a name");
+    let sql = |statement: &str| SHARED_SERVER.sql(name, statement);
+    sql(&format!("CREATE USER {name} PASSWORD 'secret'"));
+    let user = owner.replace("owner:secret-of-the-tests", &format!("{name}:secret"));
+    let error = |url: &str| {
+        let mut command = check(&cli, &free_addr());
+        failure(command.env("DATABASE_URL", url))
+    };
+    sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+    let message = error(&user);
+    assert!(message.contains("CREATE on the schema public"), "{message}");
+    assert!(!message.contains("secret"), "{message}");
+    cli.run_with_input(&["import", "--store", &owner], "email\nann@example.com\n")
+        .success();
+    sql(&format!(
+        "GRANT SELECT ON waitlist_migrations, waitlist_count, waitlist_entries TO {name};
+         GRANT INSERT, UPDATE ON waitlist_entries TO {name}"
+    ));
+    let message = error(&user);
+    let missing = "lacks privileges: DELETE on waitlist_entries, SELECT on waitlist_facts, \
+                   INSERT on waitlist_facts, UPDATE on waitlist_count; grant them";
+    assert!(message.contains(missing), "{message}");
+    sql("DELETE FROM waitlist_migrations WHERE version = 3");
+    let message = error(&user);
+    assert!(
+        message.contains("ownership of waitlist_entries"),
+        "{message}"
+    );
+    let mut command = check(&cli, &free_addr());
+    let printed = success(command.env("DATABASE_URL", &owner));
+    assert!(printed.contains("in an older format"), "{printed}");
+}
+
+#[test]
 fn reports_missing_files_an_occupied_address_and_a_file_as_directory() {
     let cli = without_server();
     cli.write("notes", "");
@@ -126,6 +163,7 @@ fn reports_missing_files_an_occupied_address_and_a_file_as_directory() {
     let in_use = listener.local_addr().expect("a bound socket").to_string();
     let error = failure(&mut check(&cli, &in_use));
     assert!(error.contains("Address already in use"), "{error}");
+    assert!(error.contains("--addr 127.0.0.1:0"), "{error}");
     for store in ["notes", "notes/data"] {
         let error = failure(check(&cli, &free_addr()).args(["--store", store]));
         let notes = cli.file("notes").display().to_string();
