@@ -104,6 +104,7 @@ conformance: setup ## run the conformance suite against your database: STORE=pos
 	@case "$(STORE)" in postgres*://*) ;; *) echo 'no database: run make conformance STORE=postgres://…' >&2; exit 2 ;; esac
 	.ci/setup postgres
 	CONFORMANCE_STORE="$(STORE)" cargo test --test site -- store::conformance::postgres \
+		store::corrections::postgres store::facts::postgres \
 		concurrent_joins_across_instances_are_new_and_counted_once
 
 MINUTES ?= 20

@@ -37,7 +37,7 @@ pub(super) enum Request {
     Erase(AddressSearch, ReplySender<Vec<bool>>),
     Correct(Correction, ReplySender<CorrectOutcome>),
     /// At most one batch of facts. A fact counts like an entry.
-    Record(Vec<NewFact>, ReplySender<Vec<bool>>),
+    AddFacts(Vec<NewFact>, ReplySender<Vec<bool>>),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
@@ -102,7 +102,7 @@ impl Request {
             Self::JoinAll(_, reply) => reply.is_closed(),
             Self::Erase(_, reply) => reply.is_closed(),
             Self::Correct(_, reply) => reply.is_closed(),
-            Self::Record(_, reply) => reply.is_closed(),
+            Self::AddFacts(_, reply) => reply.is_closed(),
             Self::Ready(reply) => reply.is_closed(),
         }
     }
@@ -114,7 +114,7 @@ impl Request {
             Self::JoinAll(_, reply) => drop(reply.send(Err(error))),
             Self::Erase(_, reply) => drop(reply.send(Err(error))),
             Self::Correct(_, reply) => drop(reply.send(Err(error))),
-            Self::Record(_, reply) => drop(reply.send(Err(error))),
+            Self::AddFacts(_, reply) => drop(reply.send(Err(error))),
             Self::Ready(reply) => drop(reply.send(Err(error))),
         }
     }
@@ -125,7 +125,7 @@ impl Request {
         match self {
             Self::Join(..) => 1,
             Self::JoinAll(entries, _) => entries.len(),
-            Self::Record(facts, _) => facts.len(),
+            Self::AddFacts(facts, _) => facts.len(),
             Self::Erase(..) | Self::Correct(..) => max_entries,
             Self::Ready(_) => 0,
         }
@@ -177,9 +177,9 @@ impl Queue {
         Box::pin(self.enqueue_batches(entries, Request::JoinAll))
     }
 
-    /// See [`super::Waitlist::record`].
-    pub(super) fn record(&self, facts: Vec<NewFact>) -> StoreFuture<'_, Vec<bool>> {
-        Box::pin(self.enqueue_batches(facts, Request::Record))
+    /// See [`super::Waitlist::add_facts`].
+    pub(super) fn add_facts(&self, facts: Vec<NewFact>) -> StoreFuture<'_, Vec<bool>> {
+        Box::pin(self.enqueue_batches(facts, Request::AddFacts))
     }
 
     /// See [`super::Waitlist::erase`].

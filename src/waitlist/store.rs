@@ -88,7 +88,7 @@ pub trait Waitlist: Send + Sync + 'static {
     ///
     /// # Errors
     /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
-    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
     /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups
     /// continue. Reports the number of entries that are copied. It blocks on the disk, so call it from a thread that

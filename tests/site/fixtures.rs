@@ -75,7 +75,7 @@ where
         immediate(Err(StoreError::Stopped))
     }
 
-    fn record(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         immediate(Err(StoreError::Stopped))
     }
 

@@ -1,4 +1,4 @@
-//! Lists in the format before this one, as its version of the program wrote them.
+//! Lists in the previous format, as its version of the program wrote them.
 
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
 

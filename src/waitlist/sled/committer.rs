@@ -103,7 +103,9 @@ impl Committer {
                     has_corrected |= outcome == CorrectOutcome::Corrected;
                     PendingReply::Correct(outcome, reply)
                 }
-                Request::Record(facts, reply) => PendingReply::Record(self.record(&facts), reply),
+                Request::AddFacts(facts, reply) => {
+                    PendingReply::AddFacts(self.add_facts(&facts), reply)
+                }
                 Request::Ready(reply) => PendingReply::Ready(reply),
             });
         }
@@ -205,7 +207,7 @@ enum PendingReply {
     JoinAll(Vec<JoinOutcome>, ReplySender<Vec<JoinOutcome>>),
     Erase(Vec<bool>, ReplySender<Vec<bool>>),
     Correct(CorrectOutcome, ReplySender<CorrectOutcome>),
-    Record(Vec<bool>, ReplySender<Vec<bool>>),
+    AddFacts(Vec<bool>, ReplySender<Vec<bool>>),
     Ready(ReplySender<()>),
 }
 
@@ -217,7 +219,7 @@ impl PendingReply {
             Self::JoinAll(joined, reply) => drop(reply.send(Ok(joined))),
             Self::Erase(erased, reply) => drop(reply.send(Ok(erased))),
             Self::Correct(outcome, reply) => drop(reply.send(Ok(outcome))),
-            Self::Record(recorded, reply) => drop(reply.send(Ok(recorded))),
+            Self::AddFacts(recorded, reply) => drop(reply.send(Ok(recorded))),
             Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }

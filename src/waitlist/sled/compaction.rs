@@ -25,7 +25,7 @@ use super::{
     files::{FileState, create_private_dir, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark, Progress},
     overwrite_monitor::OverwriteMonitor,
-    record,
+    record::{self, RecordItem},
     scratch_copy::LOG_FILE,
 };
 
@@ -117,13 +117,15 @@ pub(super) fn copy(
         HighWaterMark::create(&directory)?;
         database::create(&directory)?;
         let (database, records) = database::open(&directory)?;
-        let mut next_report = 0;
+        let (mut copied, mut next_report) = (0, 0);
         for found in snapshot.records.range(..record::key(snapshot.end)) {
             let (key, bytes) = found?;
-            let (first, _) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
-            if first >= next_report {
-                report_copied(first);
-                next_report = first + REPORT_INTERVAL_ENTRIES;
+            let (_, items) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
+            let entries = items.iter().filter(|it| matches!(it, RecordItem::Entry(_)));
+            copied += entries.count() as u64;
+            if copied >= next_report {
+                report_copied(copied);
+                next_report = copied + REPORT_INTERVAL_ENTRIES;
             }
             records.insert(key, bytes)?;
         }

@@ -52,12 +52,9 @@ impl Contents {
         for found in records {
             let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
             let next = contents.tail.end();
-            let (first, items) = parse(&key, &bytes).ok_or(UnusableReason::DamagedEntries(next))?;
+            let (first, items) = parse(&key, &bytes).ok_or(UnusableReason::DamagedItems(next))?;
             if first != next {
-                return Err(UnusableReason::MissingEntries {
-                    from: next,
-                    to: first,
-                });
+                return Err(UnusableReason::MissingItems(next..first));
             }
             for item in &items {
                 contents.add(item);
@@ -66,10 +63,7 @@ impl Contents {
         }
         let Progress { end, erased } = contents.progress();
         if end < minimum.end {
-            return Err(UnusableReason::MissingEntries {
-                from: end,
-                to: minimum.end,
-            });
+            return Err(UnusableReason::MissingItems(end..minimum.end));
         }
         if erased < minimum.erased {
             return Err(UnusableReason::MissingErasures(minimum.erased - erased));

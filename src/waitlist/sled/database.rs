@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, thread::sleep, time::Instant};
 use super::{
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
-    migration::OLD_FORMAT_VERSION,
+    migration::PREVIOUS_FORMAT_VERSION,
     record::FORMAT_VERSION,
 };
 
@@ -30,20 +30,22 @@ pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Format {
     Current,
-    /// [`OLD_FORMAT_VERSION`].
-    Old,
+    /// [`PREVIOUS_FORMAT_VERSION`].
+    Previous,
 }
 
 /// Opens a database, and its tree with the records. sled writes to the directory when it opens it.
 pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenFailure> {
-    match open_any_format(directory)? {
+    match open_supported(directory)? {
         (database, records, Format::Current) => Ok((database, records)),
-        (_, _, Format::Old) => Err(UnusableReason::Format(Some(OLD_FORMAT_VERSION)).into()),
+        (_, _, Format::Previous) => {
+            Err(UnusableReason::Format(Some(PREVIOUS_FORMAT_VERSION)).into())
+        }
     }
 }
 
-/// Like [`open`], but also opens a database of the old format.
-pub(super) fn open_any_format(
+/// Like [`open`], but also opens a database of the previous format.
+pub(super) fn open_supported(
     directory: &Path,
 ) -> Result<(::sled::Db, ::sled::Tree, Format), OpenFailure> {
     remove_half_written_snapshots(directory)?;
@@ -66,7 +68,7 @@ pub(super) fn open_any_format(
     };
     let format = match version {
         Some(FORMAT_VERSION) => Format::Current,
-        Some(OLD_FORMAT_VERSION) => Format::Old,
+        Some(PREVIOUS_FORMAT_VERSION) => Format::Previous,
         unknown => return Err(UnusableReason::Format(unknown).into()),
     };
     let records = database.open_tree(RECORDS_TREE)?;

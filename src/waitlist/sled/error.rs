@@ -5,13 +5,14 @@
 
 use std::{
     io,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::statvfs;
 use thiserror::Error;
 
-use super::{migration::OLD_FORMAT_VERSION, record::FORMAT_VERSION};
+use super::{migration::PREVIOUS_FORMAT_VERSION, record::FORMAT_VERSION};
 
 /// An error while opening a list. Its text is written for the owner.
 #[derive(Debug, Error)]
@@ -118,15 +119,23 @@ fn process_name(id: Option<u32>) -> String {
 }
 
 fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
-    // These say themselves what to do.
-    if matches!(
-        reason,
-        UnusableReason::Format(_) | UnusableReason::OldFormat | UnusableReason::Mark { .. }
-    ) {
-        return String::new();
-    }
+    let first = match reason {
+        // These say themselves what to do.
+        UnusableReason::Format(_)
+        | UnusableReason::PreviousFormat
+        | UnusableReason::Mark { .. } => {
+            return String::new();
+        }
+        UnusableReason::NotUpdated(_) => {
+            return "; start again once this is repaired, or run the version that wrote it"
+                .to_owned();
+        }
+        // The machine may only have been busy.
+        UnusableReason::Timeout(_) => "start again; if it still takes too long, ",
+        _ => "",
+    };
     format!(
-        "; restore the data directory {} from a backup, or import an export into a new one, named with --store",
+        "; {first}restore the data directory {} from a backup, or import an export into a new one, named with --store",
         store.parent().unwrap_or(Path::new(".")).display()
     )
 }
@@ -158,12 +167,17 @@ pub enum UnusableReason {
         format_name(*.0)
     )]
     Format(Option<u64>),
-    /// The list has the format before this one.
+    /// The list has the previous format.
     #[error(
-        "it has format {OLD_FORMAT_VERSION}, and this program uses format {FORMAT_VERSION}; start the server with this \
+        "it has format {PREVIOUS_FORMAT_VERSION}, and this program uses format {FORMAT_VERSION}; start the server with this \
          program once, which updates the list"
     )]
-    OldFormat,
+    PreviousFormat,
+    /// The list has the previous format, and could not be updated.
+    #[error(
+        "it has format {PREVIOUS_FORMAT_VERSION}, and updating it to format {FORMAT_VERSION} failed: {0}"
+    )]
+    NotUpdated(io::Error),
     /// The high-water mark cannot be read.
     #[error(
         "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \
@@ -176,17 +190,12 @@ pub enum UnusableReason {
         /// The cause.
         error: io::Error,
     },
-    /// The entries from this number on are damaged.
-    #[error("the entries from number {0} on are damaged")]
-    DamagedEntries(u64),
-    /// Entries are missing.
-    #[error("the entries from number {from} to {to} are missing")]
-    MissingEntries {
-        /// The number of the first missing entry.
-        from: u64,
-        /// The number after the last missing entry.
-        to: u64,
-    },
+    /// The items from this number on are damaged.
+    #[error("the items of its log from number {0} on are damaged (sign-ups and facts about them)")]
+    DamagedItems(u64),
+    /// Items are missing.
+    #[error("the items {} to {} of its log are missing (sign-ups and facts about them)", .0.start, .0.end - 1)]
+    MissingItems(Range<u64>),
     /// This number of erasures is missing.
     #[error("{0} erasures are missing: erased people would reappear")]
     MissingErasures(u64),

@@ -1,10 +1,9 @@
-//! Migration: rewrites a list of the format before this one.
+//! Migration: rewrites a list of the previous format.
 //!
 //! The new store is made beside the old one, as for a compaction, and the two are exchanged in one step. A crash at any
 //! moment leaves the old list or the new one, whole. The old one is removed once the new one is open.
 
 use std::{
-    io,
     path::Path,
     time::{Duration, Instant},
 };
@@ -14,19 +13,19 @@ use super::{
     compaction,
     contents::Contents,
     database,
-    error::OpenFailure,
+    error::{OpenFailure, UnusableReason},
     files::sync_tree,
     high_water_mark::{HighWaterMark, Progress},
     record::{self, FORMAT_VERSION, Record, RecordItem, StoredEntry},
 };
 
 /// Version of the format that can be migrated. It has no sources and no facts.
-pub(super) const OLD_FORMAT_VERSION: u64 = 2;
+pub(super) const PREVIOUS_FORMAT_VERSION: u64 = 2;
 
 /// Pause between two reports of the progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rewrites the records of a store of the old format, beside the store. Nothing in the store is changed.
+/// Rewrites the records of a store of the previous format, beside the store. Nothing in the store is changed.
 ///
 /// # Errors
 /// If the store is damaged, is a link, or has no room beside it.
@@ -38,7 +37,7 @@ pub(super) fn convert(
     let contents = Contents::read(old_records, minimum, parse)?;
     let end = contents.progress().end;
     let name = store.parent().unwrap_or(store).display();
-    let directory = compaction::create_copy_dir(store).map_err(not_updated)?;
+    let directory = compaction::create_copy_dir(store).map_err(UnusableReason::NotUpdated)?;
     HighWaterMark::create(&directory)?;
     database::create(&directory)?;
     let (database, records) = database::open(&directory)?;
@@ -57,8 +56,8 @@ pub(super) fn convert(
         if last_report.elapsed() > REPORT_INTERVAL {
             last_report = Instant::now();
             print_stderr(&format!(
-                "updating the waitlist in {name} to format {FORMAT_VERSION}: {} of {end} entries",
-                record.end()
+                "updating the waitlist in {name} to format {FORMAT_VERSION}: {} %",
+                record.end() * 100 / end.max(1)
             ));
         }
     }
@@ -74,11 +73,14 @@ pub(super) fn convert(
 }
 
 /// Puts the new store in the place of the old one.
-pub(super) fn finish(store: &Path) -> Result<(), OpenFailure> {
+///
+/// # Errors
+/// If the directories cannot be exchanged. Then the old store is unchanged.
+pub(super) fn finish(store: &Path) -> Result<(), UnusableReason> {
     compaction::exchange_directories(store).map_err(|error| {
         // If this fails too, the next start removes the new store.
         let _ = compaction::remove_leftovers(store);
-        not_updated(error)
+        UnusableReason::NotUpdated(error)
     })?;
     let name = store.parent().unwrap_or(store).display();
     print_stderr(&format!(
@@ -87,16 +89,7 @@ pub(super) fn finish(store: &Path) -> Result<(), OpenFailure> {
     Ok(())
 }
 
-/// Adds what failed, and what else the owner can do.
-fn not_updated(error: io::Error) -> io::Error {
-    let text = format!(
-        "it has format {OLD_FORMAT_VERSION}, and updating it to format {FORMAT_VERSION} failed: {error}; or export it \
-         with the version of the program that wrote it"
-    );
-    io::Error::new(error.kind(), text)
-}
-
-/// Parses a record of the old format. An entry is the length of the address (one byte), the time (big-endian) and the
+/// Parses a record of the previous format. An entry is the length of the address (one byte), the time (big-endian) and the
 /// address. An erased entry is only the byte 0.
 fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);

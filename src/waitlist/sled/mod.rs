@@ -6,7 +6,7 @@
 //! - `record`: the stored format.
 //! - `committer`: the thread that writes. `rewrite`: its erasures and corrections.
 //! - `compaction`: copies the store without its erased addresses, and puts the copy in its place.
-//! - `migration`: rewrites a list of the format before this one, in the same way.
+//! - `migration`: rewrites a list of the previous format, in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
@@ -285,7 +285,7 @@ impl Waitlist for SledWaitlist {
         })
     }
 
-    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         let mut facts = NewFact::not_searched(facts);
         Box::pin(async move {
             let facts = self.search(move |records, end| {
@@ -296,7 +296,7 @@ impl Waitlist for SledWaitlist {
                 }
                 Ok(facts)
             });
-            self.queue.record(facts.await?).await
+            self.queue.add_facts(facts.await?).await
         })
     }
 

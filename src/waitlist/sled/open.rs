@@ -68,7 +68,7 @@ pub(super) fn legacy_backup(data: &Path) -> Option<PathBuf> {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up. A list of the old format is updated if `may_update`, and rejected
+/// true before anything is written, it gives up. A list of the previous format is updated if `may_update`, and rejected
 /// otherwise.
 pub(super) fn open(
     data: &Path,
@@ -111,8 +111,7 @@ pub(super) fn open(
         compaction::remove_incomplete_copy(&store);
         match check_scratch_copy(data, &store, &log, stop, may_update)? {
             Some(contents) => break (log, contents),
-            None => migration::finish(&store)
-                .map_err(|failure| failure.into_open_error(data, &store))?,
+            None => migration::finish(&store).map_err(|reason| rejected(data, &store, reason))?,
         }
     };
 
@@ -185,7 +184,7 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
     Ok(sync_tree(directory)?)
 }
 
-/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the old format, prepares
+/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the previous format, prepares
 /// its migration, and returns `None`.
 fn check_scratch_copy(
     data: &Path,
@@ -202,7 +201,7 @@ fn check_scratch_copy(
     // The owner's file, not that of the copy.
     let mark = high_water_mark::path(store);
     let read = move || {
-        let (_database, records, format) = database::open_any_format(&directory)?;
+        let (_database, records, format) = database::open_supported(&directory)?;
         let high_water_mark = HighWaterMark::open(&directory).and_then(|high_water_mark| {
             Ok((high_water_mark.read()?, high_water_mark.is_damaged()?))
         });
@@ -219,18 +218,22 @@ fn check_scratch_copy(
         }
         match format {
             Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
-            Format::Old if !may_update => Err(UnusableReason::OldFormat.into()),
-            Format::Old => migration::convert(&original, &records, progress).map(|()| None),
+            Format::Previous if !may_update => Err(UnusableReason::PreviousFormat.into()),
+            Format::Previous => migration::convert(&original, &records, progress).map(|()| None),
         }
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
-        OpenFailure::Unusable(reason) => SledOpenError::Rejected {
-            store: store.to_owned(),
-            reason,
-            legacy_backup: legacy_backup(data),
-        },
+        OpenFailure::Unusable(reason) => rejected(data, store, reason),
         failure => failure.into_open_error(data, store),
     })
+}
+
+fn rejected(data: &Path, store: &Path, reason: UnusableReason) -> SledOpenError {
+    SledOpenError::Rejected {
+        store: store.to_owned(),
+        reason,
+        legacy_backup: legacy_backup(data),
+    }
 }
 
 /// Opens a store whose copy is intact.

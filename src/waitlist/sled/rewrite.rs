@@ -112,7 +112,7 @@ impl Committer {
     }
 
     /// Appends facts. Returns for each whether its address is on the list.
-    pub(super) fn record(&mut self, facts: &[NewFact]) -> Vec<bool> {
+    pub(super) fn add_facts(&mut self, facts: &[NewFact]) -> Vec<bool> {
         self.write_tail();
         let record = |NewFact { key, fact, entry }: &NewFact| {
             if !self.keys.contains(key) {

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{recording::contents, strace::with_fault};
+use super::{store_files::contents, strace::with_fault};
 use crate::{
     old_format::write_old_list,
     process::{Sandbox, ServerProcess, landing, signal, wait_for_exit},
@@ -87,7 +87,7 @@ fn start_killed_at_any_step_loses_nothing() {
     }
 }
 
-/// The calls that rewrite a list of the format before this one, and how often one thread makes each at most.
+/// The calls that rewrite a list of the previous format, and how often one thread makes each at most.
 const MIGRATION_CALLS: [(&str, u32); 7] = [
     ("mkdir", 6),
     ("pwrite64", 10),

@@ -15,8 +15,9 @@ use tokio::runtime::Runtime;
 
 use super::{
     acknowledged_in, env_number, listed_keys,
-    recording::{DISK_FAILURES, REJECTED_CHANGES, contents, restore},
+    recording::{DISK_FAILURES, REJECTED_CHANGES},
     sign_up,
+    store_files::{contents, restore},
     strace::with_fault,
 };
 use crate::{

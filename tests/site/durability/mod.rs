@@ -19,6 +19,7 @@ mod io_errors;
 mod kill;
 mod power_cut;
 mod recording;
+mod store_files;
 pub(crate) mod strace;
 mod watchdog;
 

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     sign_up,
+    store_files::{Files, contents, restore},
     strace::{self, Call, Operation},
 };
 use crate::{
@@ -352,33 +353,6 @@ const AHEAD: u64 = u64::MAX / 2;
 fn set_mark(store: &Path, numbers: [u64; 2]) {
     let numbers = numbers.map(|number| [number.to_be_bytes(), (!number).to_be_bytes()]);
     fs::write(store.join("mark"), numbers.as_flattened().as_flattened()).expect("writable");
-}
-
-/// The files of a store, by name.
-pub(super) type Files = BTreeMap<String, Vec<u8>>;
-
-pub(super) fn contents(store: &Path) -> Files {
-    fs::read_dir(store)
-        .expect("readable")
-        .map(|entry| entry.expect("readable").path())
-        .filter(|path| path.is_file())
-        .map(|path| {
-            let name = path.file_name().expect("a name").to_string_lossy();
-            (name.into_owned(), fs::read(&path).expect("readable"))
-        })
-        .collect()
-}
-
-/// Restores the files of a store, and removes files that were added.
-pub(super) fn restore(store: &Path, files: &Files) {
-    for name in contents(store).keys() {
-        if !files.contains_key(name) {
-            fs::remove_file(store.join(name)).expect("permitted");
-        }
-    }
-    for (name, bytes) in files {
-        write_locked(&store.join(name), bytes);
-    }
 }
 
 /// Returns an address. The addresses have many lengths, and each tenth repeats an earlier one in another

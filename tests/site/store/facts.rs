@@ -108,8 +108,8 @@ async fn records_facts_about_listed_people_only(fixture: impl StoreFixture) {
         confirmed("ann@EXAMPLE.com", 5),
         confirmed("eve@example.com", 6),
     ];
-    assert_eq!(list.record(facts).await, Ok(vec![true, false]));
-    assert_eq!(list.record(vec![]).await, Ok(vec![]));
+    assert_eq!(list.add_facts(facts).await, Ok(vec![true, false]));
+    assert_eq!(list.add_facts(vec![]).await, Ok(vec![]));
     let expected = [
         WaitlistEntry {
             confirmed_at: Some(time(5)),
@@ -131,11 +131,11 @@ async fn last_fact_of_a_kind_counts(fixture: impl StoreFixture) {
         confirmed("ann@example.com", 9),
         confirmed("ann@example.com", 7),
     ];
-    assert_eq!(list.record(facts).await, Ok(vec![true, true]));
+    assert_eq!(list.add_facts(facts).await, Ok(vec![true, true]));
     let confirmed_at = |list: &dyn Waitlist| entries(list)[0].confirmed_at;
     assert_eq!(confirmed_at(&*list), Some(time(7)));
     let facts = vec![confirmed("ann@example.com", 8)];
-    assert_eq!(list.record(facts).await, Ok(vec![true]));
+    assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
     assert_eq!(confirmed_at(&*list), Some(time(8)));
     drop(list);
     assert_eq!(confirmed_at(&*fixture.open()), Some(time(8)));
@@ -165,10 +165,10 @@ async fn erasure_removes_source_and_facts(fixture: impl StoreFixture) {
         .collect();
     list.join(ann.clone()).await.expect("a response");
     let facts = vec![confirmed("ann@example.com", 5)];
-    list.record(facts.clone()).await.expect("a response");
+    list.add_facts(facts.clone()).await.expect("a response");
     // Later facts are in other records than the entry.
     list.join_all(others.clone()).await.expect("a response");
-    list.record(facts).await.expect("a response");
+    list.add_facts(facts).await.expect("a response");
     assert!(erase(&*list, "ANN@example.com").await);
     assert_eq!((list.count(), entries(&*list)), (100, others.clone()));
     let again = entry("ann@example.com", 1);
@@ -185,7 +185,7 @@ async fn correction_keeps_source_and_facts(fixture: impl StoreFixture) {
     let ann = from("hn", entry("ann@example.com", 1));
     list.join(ann.clone()).await.expect("a response");
     let facts = vec![confirmed("ann@example.com", 5)];
-    list.record(facts).await.expect("a response");
+    list.add_facts(facts).await.expect("a response");
     let new = email("Ann.Other@example.com");
     let corrected = list.correct(&email("ann@example.com"), &new).await;
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
@@ -195,7 +195,7 @@ async fn correction_keeps_source_and_facts(fixture: impl StoreFixture) {
         ..ann
     }];
     assert_eq!(entries(&*list), expected);
-    let recorded = list.record(vec![confirmed("ann@example.com", 6)]).await;
+    let recorded = list.add_facts(vec![confirmed("ann@example.com", 6)]).await;
     assert_eq!(recorded, Ok(vec![false]));
     assert!(erase(&*list, new.as_typed()).await);
     assert_eq!((list.count(), entries(&*list)), (0, vec![]));
@@ -211,7 +211,7 @@ async fn records_many_facts(fixture: impl StoreFixture) {
         .expect("a response");
     // More facts than fit into one batch.
     let fact = |number: u64| confirmed(&format!("{number}@example.com"), number);
-    let recorded = list.record((300..900).map(fact).collect()).await;
+    let recorded = list.add_facts((300..900).map(fact).collect()).await;
     let expected = (300..900).map(|number| number < 600);
     assert_eq!(recorded, Ok(expected.collect()));
     let is_right = |(number, entry): (u64, WaitlistEntry)| {

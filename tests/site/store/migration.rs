@@ -1,4 +1,4 @@
-//! A list of the format before this one is rewritten at its first start.
+//! A list of the previous format is rewritten at its first start.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -71,7 +71,7 @@ async fn damaged_list_is_rejected_and_unchanged() {
     let error = SledWaitlist::open(directory.path()).expect_err("it is damaged");
     let error = error.to_string();
     assert!(
-        error.contains("from number 500 to 900 are missing"),
+        error.contains("the items 500 to 899 of its log are missing"),
         "{error}"
     );
     assert!(error.contains("nothing was changed"), "{error}");

@@ -25,6 +25,7 @@ macro_rules! conformance_tests {
 }
 
 mod conformance;
+mod corrections;
 mod corruption;
 mod facts;
 mod migration;

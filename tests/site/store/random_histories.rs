@@ -243,8 +243,13 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                         (email, Fact::ConfirmedAt(time(at)))
                     })
                     .collect();
-                let recorded = state.runtime.block_on(state.list().record(facts.clone()));
-                assert_eq!(recorded, state.runtime.block_on(state.model.record(facts)));
+                let recorded = state
+                    .runtime
+                    .block_on(state.list().add_facts(facts.clone()));
+                assert_eq!(
+                    recorded,
+                    state.runtime.block_on(state.model.add_facts(facts))
+                );
             }
             Event::Compact => {
                 state.list().compact(&mut |_| {}).expect("compacted");

@@ -77,7 +77,7 @@ impl Waitlist for ReferenceModel {
         })
     }
 
-    fn record(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         self.change(|entries| {
             let mut record = |(email, fact): (Email, Fact)| {
                 let entry = entries

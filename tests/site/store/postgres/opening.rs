@@ -95,7 +95,7 @@ async fn serves_an_existing_list_without_create_rights() {
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let (ann, eve) = (email("ann@example.com"), email("eve@example.com"));
     let fact = (ann.clone(), Fact::ConfirmedAt(UNIX_EPOCH));
-    assert_eq!(list.record(vec![fact]).await, Ok(vec![true]));
+    assert_eq!(list.add_facts(vec![fact]).await, Ok(vec![true]));
     let corrected = list.correct(&ann, &eve).await;
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
     let listed = entries(&list);

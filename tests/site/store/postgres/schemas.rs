@@ -83,7 +83,9 @@ async fn older_instances_keep_working_on_a_migrated_list() {
         let at = UNIX_EPOCH + Duration::from_secs(5);
         (email(&format!("{name}@example.com")), Fact::ConfirmedAt(at))
     };
-    let recorded = list.record(vec![confirmed("ann"), confirmed("bob")]).await;
+    let recorded = list
+        .add_facts(vec![confirmed("ann"), confirmed("bob")])
+        .await;
     assert_eq!(recorded, Ok(vec![true, true]));
     // An older instance corrects one person, and erases the other.
     database.sql(

@@ -181,7 +181,7 @@ async fn reports_missing_entries_by_number() {
         records.remove(second).expect("writable");
     });
     let message = message.await;
-    assert!(message.contains("the entries from number 3"), "{message}");
+    assert!(message.contains("the items 3 to "), "{message}");
     assert!(message.contains("are missing"), "{message}");
 }
 
@@ -195,7 +195,7 @@ async fn reports_damaged_entries_by_number() {
     });
     let message = message.await;
     assert!(
-        message.contains("the entries from number 0 on are damaged"),
+        message.contains("the items of its log from number 0 on are damaged"),
         "{message}"
     );
 }
