@@ -1,8 +1,8 @@
 //! The command line of the program.
 //!
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions. They
-//! share:
+//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions.
+//! They share:
 //!
 //! - `arguments`: parses the command line and the environment.
 //! - `store_location`: `--store`, the location of the list.

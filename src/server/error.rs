@@ -87,8 +87,8 @@ impl RequestError {
         }
     }
 
-    /// Returns the message for a client of the API: the fault and the remedy, without internal details. A visitor on the
-    /// page reads a text of `copy/islands.rs` instead.
+    /// Returns the message for a client of the API: the fault and the remedy, without internal details. A visitor on
+    /// the page reads a text of `copy/islands.rs` instead.
     fn public_message(&self) -> String {
         match self {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),

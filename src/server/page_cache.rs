@@ -41,8 +41,8 @@ const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
 pub(super) struct PageCache {
     landing: RwLock<Arc<CachedLanding>>,
     not_found: Resource,
-    /// The not-found page, split at its links to the landing page. Rendering or compressing it for each request would let a
-    /// flood of URLs take all of the processor.
+    /// The not-found page, split at its links to the landing page. Rendering or compressing it for each request would
+    /// let a flood of URLs take all of the processor.
     not_found_parts: Vec<String>,
 }
 

@@ -29,8 +29,8 @@ impl WaitlistEntry {
     }
 }
 
-/// Something that became known about an entry, such as a confirmation. An import may bring it together with the entry. Of
-/// several facts of a kind, the one that was recorded last counts.
+/// Something that became known about an entry, such as a confirmation. An import may bring it together with the entry.
+/// Of several facts of a kind, the one that was recorded last counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fact {
     /// The person confirmed the address at this time.

@@ -68,8 +68,8 @@ pub trait Waitlist: Send + Sync + 'static {
         })
     }
 
-    /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether it
-    /// was listed. Once the future resolves, the removal is durable. It waits for space in the queue.
+    /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether
+    /// it was listed. Once the future resolves, the removal is durable. It waits for space in the queue.
     ///
     /// # Errors
     /// Like [`join`](Self::join).
@@ -82,9 +82,9 @@ pub trait Waitlist: Send + Sync + 'static {
     /// Like [`join`](Self::join).
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome>;
 
-    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is on
-    /// the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It waits
-    /// for space in the queue.
+    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
+    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
+    /// waits for space in the queue.
     ///
     /// # Errors
     /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.

@@ -254,9 +254,9 @@ pub(crate) fn signal(process: u32, name: &str) {
     assert!(kill.expect("kill runs").success());
 }
 
-/// Writes a file of a list that this process opens afterwards. Another thread may start a program at the same time, which
-/// holds a copy of the open file for a moment. If it closes that copy after the list was opened, the list takes it for
-/// another program's write. So the file is locked, and opening the list waits until the copy is closed too.
+/// Writes a file of a list that this process opens afterwards. Another thread may start a program at the same time,
+/// which holds a copy of the open file for a moment. If it closes that copy after the list was opened, the list takes
+/// it for another program's write. So the file is locked, and opening the list waits until the copy is closed too.
 pub(crate) fn write_locked(path: &Path, bytes: &[u8]) {
     let mut file = File::create(path).expect("writable");
     file.lock().expect("an unlocked file");

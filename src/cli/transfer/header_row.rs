@@ -42,8 +42,8 @@ pub(crate) struct SkippedLines {
 /// Finds the header row of a file by its beginning, or the first row of a file without a header row.
 ///
 /// Lines before the header row are skipped only if that loses nobody: neither they nor the header row have an `@`, and
-/// the first address below the header row is in the column that it names. Without such a row, returns the first row with text, which
-/// may be malformed or have no address.
+/// the first address below the header row is in the column that it names. Without such a row, returns the first row
+/// with text, which may be malformed or have no address.
 ///
 /// # Errors
 /// [`ImportError::AddressBeforeHeader`] and [`ImportError::UncertainHeader`].

@@ -81,8 +81,8 @@ impl ConnectionLimit {
         }
     }
 
-    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty. At the total limit, waits
-    /// until a connection is closed.
+    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty. At the total limit,
+    /// waits until a connection is closed.
     pub(super) async fn accept_queued(
         &self,
         listener: &TcpListener,

@@ -111,8 +111,8 @@ impl Connector {
         Err(failures.into_failure())
     }
 
-    /// Returns the positions of the hosts in the order in which they are tried. It begins with a random host, unless the URL sets the
-    /// order.
+    /// Returns the positions of the hosts in the order in which they are tried. It begins with a random host, unless
+    /// the URL sets the order.
     fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let count = self.url.targets.len();
         let first = if self.url.is_ordered {

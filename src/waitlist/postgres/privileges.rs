@@ -11,8 +11,8 @@ use super::{
     url::DatabaseUrl,
 };
 
-/// Returns the missing privileges, such as `INSERT on waitlist_facts`. A server that creates or updates the tables needs
-/// others than one that finds them.
+/// Returns the missing privileges, such as `INSERT on waitlist_facts`. A server that creates or updates the tables
+/// needs others than one that finds them.
 pub(super) async fn find_missing(url: &DatabaseUrl) -> Result<Vec<String>, PostgresOpenError> {
     let database = &url.to_string();
     let connector = Connector::new(url, Arc::new(OnceLock::new()), 1);

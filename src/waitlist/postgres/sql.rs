@@ -29,10 +29,10 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// Returns the settings of each connection.
 ///
-/// An acknowledged sign-up must be durable. `synchronous_commit = off` would lose it at the next crash, and `local` when
-/// the standby takes over. The statement always sets it, because otherwise a session follows changes of the server's
-/// setting. Warnings are enabled because the server warns about a commit that did not wait for its standby, see
-/// [`super::connector`].
+/// An acknowledged sign-up must be durable. `synchronous_commit = off` would lose it at the next crash, and `local`
+/// when the standby takes over. The statement always sets it, because otherwise a session follows changes of the
+/// server's setting. Warnings are enabled because the server warns about a commit that did not wait for its standby,
+/// see [`super::connector`].
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
@@ -146,8 +146,8 @@ macro_rules! join_statement {
 /// another epoch, the statement divides by zero (22012), which rolls it back.
 pub(super) const JOIN: &str = join_statement!("");
 
-/// Like [`JOIN`], and records facts about the new entries: $8 are the ids of the entries, $9 those of the facts, $10 their
-/// kinds and $11 their times.
+/// Like [`JOIN`], and records facts about the new entries: $8 are the ids of the entries, $9 those of the facts, $10
+/// their kinds and $11 their times.
 pub(super) const JOIN_WITH_FACTS: &str = join_statement!(
     "recorded AS (
         INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
@@ -158,9 +158,9 @@ pub(super) const JOIN_WITH_FACTS: &str = join_statement!(
     ),"
 );
 
-/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does nothing,
-/// because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero like [`JOIN`],
-/// and is rolled back.
+/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does
+/// nothing, because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero
+/// like [`JOIN`], and is rolled back.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
         INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
@@ -186,8 +186,8 @@ pub(super) const CONFIRMED: &str = "confirmed";
 pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person who
-/// has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
+/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person
+/// who has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
 pub(super) const ERASE: &str = "
     WITH gone AS (
         DELETE FROM {schema}.waitlist_entries
@@ -299,8 +299,8 @@ pub(super) fn selected_count(filter: &AddressFilter) -> String {
     format!("SELECT count(*) FROM {{schema}}.waitlist_entries AS entry WHERE {condition}")
 }
 
-/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3, and
-/// with source $4 unless it is NULL. The last column is the time of the confirmation, or NULL.
+/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
+/// and with source $4 unless it is NULL. The last column is the time of the confirmation, or NULL.
 pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
     let condition = condition(filter);
     let order = if newest_first { "DESC" } else { "ASC" };

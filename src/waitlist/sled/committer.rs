@@ -30,9 +30,9 @@ use super::{
 
 /// Maximum number of entries that share a sync.
 ///
-/// With the longest addresses and sources, and a fact for each, this many entries are 44 KiB. Together with what sled rewrites for them, they are less
-/// than a segment of its log (512 KiB). At most one segment may begin between two syncs: after a power cut with
-/// several unsynced segments, `open()` hung forever.
+/// With the longest addresses and sources, and a fact for each, this many entries are 44 KiB. Together with what sled
+/// rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may begin between two
+/// syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
 /// Owns every write.
@@ -145,8 +145,8 @@ impl Committer {
         }
     }
 
-    /// Adds an entry and its facts to the last record, unless its address is on the list. All of them are in one record,
-    /// so that a crash leaves all of them or none.
+    /// Adds an entry and its facts to the last record, unless its address is on the list. All of them are in one
+    /// record, so that a crash leaves all of them or none.
     fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         if !self.keys.insert(&entry.email.key()) {
             return JoinOutcome::AlreadyListed;

@@ -224,8 +224,8 @@ impl Committer {
         }
     }
 
-    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the new
-    /// files are free of old addresses: an address that was erased since it was copied is not.
+    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the
+    /// new files are free of old addresses: an address that was erased since it was copied is not.
     fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
         let CompactedCopy {
             directory,

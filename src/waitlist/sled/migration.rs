@@ -89,8 +89,8 @@ pub(super) fn finish(store: &Path) -> Result<(), UnusableReason> {
     Ok(())
 }
 
-/// Parses a record of the previous format. An entry is the length of the address (one byte), the time (big-endian) and the
-/// address. An erased entry is only the byte 0.
+/// Parses a record of the previous format. An entry is the length of the address (one byte), the time (big-endian) and
+/// the address. An erased entry is only the byte 0.
 fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);
     let mut items = Vec::new();

@@ -109,8 +109,8 @@ impl SledWaitlist {
         open::legacy_backup(data)
     }
 
-    /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory` too.
-    /// A full disk of `data` does not prevent this. Entries that are added to the copy do not reach the list.
+    /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory`
+    /// too. A full disk of `data` does not prevent this. Entries that are added to the copy do not reach the list.
     ///
     /// # Errors
     /// Like [`open`](Self::open).
@@ -121,8 +121,8 @@ impl SledWaitlist {
         Ok(list)
     }
 
-    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). Updates a list of the
-    /// format before this one.
+    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). Updates a list
+    /// of the previous format.
     ///
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
@@ -246,8 +246,8 @@ impl SledWaitlist {
             .await
     }
 
-    /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes. Returns
-    /// `None` if the record is damaged.
+    /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes.
+    /// Returns `None` if the record is damaged.
     pub fn rewrite_record(bytes: &[u8]) -> Option<Vec<u8>> {
         let (first, items) = record::parse(&record::key(0), bytes)?;
         Some(record::Record::from_items(first, &items).bytes().to_vec())

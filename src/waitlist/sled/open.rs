@@ -184,8 +184,8 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
     Ok(sync_tree(directory)?)
 }
 
-/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the previous format, prepares
-/// its migration, and returns `None`.
+/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the previous format,
+/// prepares its migration, and returns `None`.
 fn check_scratch_copy(
     data: &Path,
     store: &Path,

@@ -1,9 +1,9 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, or a fact about an earlier entry. Items are numbered in the order of arrival, from 0. A number is
-//! never used again: an erased item leaves an empty one. So the numbers reveal when items between two records are
-//! missing. A fact never changes the item of its entry. It is appended like a sign-up, and so it is as fast, and as safe
-//! after a power cut. The count is not stored, because a stored count could contradict the records.
+//! An item is an entry, or a fact about an earlier entry. Items are numbered in the order of arrival, from 0. A number
+//! is never used again: an erased item leaves an empty one. So the numbers reveal when items between two records are
+//! missing. A fact never changes the item of its entry. It is appended like a sign-up, and so it is as fast, and as
+//! safe after a power cut. The count is not stored, because a stored count could contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
 //! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,
@@ -162,8 +162,8 @@ impl Record {
 
     /// Adds an item.
     ///
-    /// - An entry: the length of the address (one byte), the length of the source (one byte), the time (big-endian), the
-    ///   address and the source.
+    /// - An entry: the length of the address (one byte), the length of the source (one byte), the time (big-endian),
+    ///   the address and the source.
     /// - A fact: the byte 255, its kind (one byte), the number of the entry (big-endian) and the time (big-endian).
     /// - An erased entry: the byte 0. An erased fact: the bytes 255 and 0.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
