@@ -63,6 +63,8 @@ fn build_islands(out_dir: &Path) {
     let is_watching = is_debug && env::var_os(ISLANDS_DIR).is_some();
     let mut hasher = DefaultHasher::new();
     is_watching.hash(&mut hasher);
+    // This script writes their table.
+    hash_path(Path::new("build.rs"), &mut hasher);
     // Entry by entry: for the whole folder, cargo would scan node_modules at each build.
     for entry in sorted_entries(Path::new("islands")) {
         if !entry.ends_with("node_modules") {
@@ -97,7 +99,7 @@ fn build_islands(out_dir: &Path) {
 }
 
 /// Returns the Rust source of a table of the scripts: name, content, gzip, brotli.
-/// `src/server/assets.rs` includes it.
+/// `src/server/assets.rs` includes it. Its paths are relative to it, so that the repository can be moved.
 fn island_table(assets: &Path) -> String {
     let mut rows = String::new();
     let mut boot_script = String::new();
@@ -116,7 +118,7 @@ fn island_table(assets: &Path) -> String {
         let include = |suffix: &str| {
             format!(
                 "include_bytes!({:?})",
-                format!("{}{suffix}", path.display())
+                format!("islands/assets/{name}{suffix}")
             )
         };
         rows += &format!(

@@ -20,6 +20,14 @@ async fn pages_inline_their_css_and_load_no_style_sheet() {
     }
 }
 
+/// A build in a folder that is moved afterwards continues to work.
+#[test]
+fn generated_code_names_no_absolute_path() {
+    let table = include_str!(concat!(env!("OUT_DIR"), "/islands.rs"));
+    assert!(table.contains("include_bytes!(\"islands/assets/boot-"));
+    assert!(!table.contains(env!("OUT_DIR")), "{table}");
+}
+
 #[tokio::test]
 async fn islands_list_all_their_modules_and_each_one_exists() {
     let site = TestSite::start().await;
