@@ -20,6 +20,7 @@ mod failed_start;
 mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
+mod import_cycles;
 #[cfg(target_os = "linux")]
 mod instances;
 mod lifecycle;

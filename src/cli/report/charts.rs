@@ -12,7 +12,7 @@ use super::format::{group_digits, shorten};
 /// Height of the plot of a column or line chart, in pixels.
 const PLOT_HEIGHT: f64 = 180.0;
 /// Space above a plot, for half a line of text, in pixels.
-const TOP: f64 = 8.0;
+const PLOT_TOP: f64 = 8.0;
 /// Space below a plot, for the labels, in pixels.
 const LABELS_HEIGHT: f64 = 26.0;
 /// Distance between the axis and the text beside it, in pixels.
@@ -172,9 +172,9 @@ fn chart(name: &ChartName<'_>, height: f64) -> SVG {
 
 /// Returns a chart with lines across and their values, and with the labels of some of the slots.
 fn frame(name: &ChartName<'_>, top: u64, slots: usize, labels: &[String]) -> SVG {
-    let mut chart = chart(name, TOP + PLOT_HEIGHT + LABELS_HEIGHT);
+    let mut chart = chart(name, PLOT_TOP + PLOT_HEIGHT + LABELS_HEIGHT);
     for value in (0..=top).step_by(tick_step(top) as usize) {
-        let y = TOP + PLOT_HEIGHT - plot_height(value, top);
+        let y = PLOT_TOP + PLOT_HEIGHT - plot_height(value, top);
         let line = Line::new()
             .set("class", if value == 0 { "axis" } else { "grid" })
             .set("x2", "100%")
@@ -192,7 +192,7 @@ fn frame(name: &ChartName<'_>, top: u64, slots: usize, labels: &[String]) -> SVG
         };
         let label = Text::new(labels[at].as_str())
             .set("x", percent(x))
-            .set("y", TOP + PLOT_HEIGHT + LABELS_HEIGHT - TEXT_GAP)
+            .set("y", PLOT_TOP + PLOT_HEIGHT + LABELS_HEIGHT - TEXT_GAP)
             .set("text-anchor", anchor);
         chart = chart.add(if is_wide {
             label.set("class", "wide")
@@ -218,7 +218,7 @@ fn labelled_slots(slots: usize) -> Vec<(usize, bool)> {
 /// Returns the area of the bars, in which a slot is one unit wide.
 fn plot(slots: usize) -> SVG {
     let mut svg = SVG::new()
-        .set("y", TOP)
+        .set("y", PLOT_TOP)
         .set("width", "100%")
         .set("height", PLOT_HEIGHT)
         .set("viewBox", format!("0 0 {slots} {PLOT_HEIGHT}"))

@@ -1,5 +1,8 @@
 //! The names by which `import` recognizes the columns of addresses and of sign-up times.
 
+/// The columns of an export. Version 0.1 wrote the first two.
+pub(crate) const EXPORT_COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
+
 /// Names of address columns, as [`normalize`](super::text::normalize) returns them. Like `JOINED_AT_NAMES`, they cover
 /// the files of `export`, Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by
 /// hand. The first name is that of `export`; it also matches as a part of a longer name.

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     column_kind::StatusColumn,
+    column_names::EXPORT_COLUMNS,
     column_use::{ColumnUse, Purpose},
     column_values::{ColumnValues, EmptyValues, UnknownValue},
     columns::Columns,
     error::ImportError,
-    record::EXPORT_COLUMNS,
     rules::ImportRules,
     status_values::Meaning,
     text::quoted,

@@ -6,12 +6,11 @@ use super::{
     address_cell::{is_address, without_bullet},
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     column_names::{
-        CONFIRMED_AT_NAME, DATE_NAMES, EMAIL_NAMES, JOINED_AT_NAMES, JOINING_PARTS, LATER_PARTS,
-        OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
+        CONFIRMED_AT_NAME, DATE_NAMES, EMAIL_NAMES, EXPORT_COLUMNS, JOINED_AT_NAMES, JOINING_PARTS,
+        LATER_PARTS, OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
     },
     csv_reader::CsvRow,
     export_format::unescape_formula,
-    record::EXPORT_COLUMNS,
     sign_up_time::is_date,
     text::{comparison_key, normalize},
 };

@@ -13,12 +13,12 @@ const BATCH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The progress of an import. Another thread reads it when the program is interrupted.
 #[derive(Default)]
 pub(crate) struct ImportProgress {
-    state: Mutex<State>,
+    state: Mutex<ProgressState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ProgressState {
     /// The number of new entries that the list has acknowledged.
     added: usize,
     /// The number of entries that are being added.
@@ -76,12 +76,12 @@ impl ImportProgress {
         describe(state.added, state.in_flight)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ProgressState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Like [`lock`](Self::lock), but blocks for good once the import is interrupted.
-    fn lock_uninterrupted(&self) -> MutexGuard<'_, State> {
+    fn lock_uninterrupted(&self) -> MutexGuard<'_, ProgressState> {
         let unblocked = self
             .changed
             .wait_while(self.lock(), |state| state.is_interrupted);

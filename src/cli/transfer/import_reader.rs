@@ -7,14 +7,16 @@ use std::{
 };
 
 use super::{
-    address_cell::{is_comment, lost_addresses_problem},
+    address_cell::is_comment,
     columns::Columns,
     csv_reader::{CsvReader, CsvRow},
     encoding::check_is_text,
     error::ImportError,
     header_row::{SkippedLines, find_first_row, is_blank},
     json_lines::read_json_lines,
-    record::{ParsedEntry, Record, RecordContent, RejectReason},
+    lost_addresses::lost_addresses_problem,
+    record::{ParsedEntry, Record, RecordContent},
+    reject_reason::RejectReason,
     rules::ImportRules,
     trailer::{BYTE_ORDER_MARK, Trailer},
 };

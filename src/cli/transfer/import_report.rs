@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{
     column_use::{self, ColumnUse},
-    record::{EntryWarning, RejectReason},
+    record::EntryWarning,
+    reject_reason::RejectReason,
 };
 use crate::waitlist::InvalidSource;
 

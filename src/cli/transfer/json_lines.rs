@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     columns::{ColumnNames, Columns},
     line_reader::{Line, TOO_LONG, next_line},
-    record::{Record, RecordContent, RejectReason},
+    record::{Record, RecordContent},
+    reject_reason::RejectReason,
     trailer::Trailer,
 };
 

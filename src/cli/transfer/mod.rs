@@ -6,9 +6,9 @@
 //! - `input_file`, `encoding`, `line_reader`: open the file, decode it, and read lines of bounded length.
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
 //! - `separator`, `header_row`: how a CSV file separates cells, and where its header row is.
-//! - `address_cell`: finds the address in a cell, and others beside it.
+//! - `address_cell`, `lost_addresses`: find the address in a cell, and others beside it.
 //! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
-//! - `record`: turns a record into an entry.
+//! - `record`, `reject_reason`: turn a record into an entry, or say why not.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
 //! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
@@ -36,9 +36,11 @@ pub(super) mod import_report;
 pub(super) mod input_file;
 pub(super) mod json_lines;
 pub(super) mod line_reader;
+pub(super) mod lost_addresses;
 pub(super) mod partial_file;
 pub(super) mod question;
 pub(super) mod record;
+pub(super) mod reject_reason;
 pub(super) mod rules;
 pub(super) mod scan;
 pub(super) mod separator;

@@ -4,9 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{
-    column_values::UnknownValue, sign_up_time::DateFormat, text::quoted, time_columns::Example,
-};
+use super::{column_values::UnknownValue, sign_up_time::DateFormat, text::quoted};
 use crate::cli::time::rfc3339;
 
 /// Why nothing is imported without another option.
@@ -59,6 +57,13 @@ pub(crate) enum Question {
         people(*.skipped)
     )]
     AllSkipped { skipped: u64, columns: String },
+}
+
+/// A value, and its line.
+#[derive(Clone, Debug)]
+pub(crate) struct Example {
+    pub(crate) line: u64,
+    pub(crate) text: String,
 }
 
 /// Maximum number of unknown values that are shown.

@@ -2,21 +2,21 @@
 
 use std::{borrow::Cow, sync::Arc, time::SystemTime};
 
-use serde::{Deserialize, Serialize, Serializer};
-use thiserror::Error;
+use serde::Deserialize;
 
 use super::{
     column_kind::StatusColumn,
+    column_names::EXPORT_COLUMNS,
     columns::Columns,
     csv_reader::CsvRow,
     export_format::unescape_formula,
+    reject_reason::RejectReason,
     rules::ImportRules,
     status_values::{Meaning, means_no_time},
-    text::plain_word,
 };
 use crate::{
-    cli::time::{TimeError, time_problem},
-    waitlist::{Email, InvalidEmail, Source, WaitlistEntry},
+    cli::time::time_problem,
+    waitlist::{Email, Source, WaitlistEntry},
 };
 
 /// A record, and the number of its first line.
@@ -38,9 +38,6 @@ pub(crate) struct JoinedAt<'a> {
     pub(crate) column: Cow<'a, str>,
     pub(crate) text: &'a str,
 }
-
-/// The columns of an export. Version 0.1 wrote the first two.
-pub(crate) const EXPORT_COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,43 +69,7 @@ pub(crate) enum EntryWarning {
     UnreadableConfirmation,
 }
 
-/// Why a record is not imported.
-#[derive(Clone, Debug, Error)]
-pub(crate) enum RejectReason {
-    /// The record is correct, but the person has unsubscribed from the list that the file comes from.
-    #[error("skipped: unsubscribed")]
-    Unsubscribed,
-    #[error("missing address")]
-    MissingAddress,
-    #[error("invalid address{}: an address needs an @", .0.as_deref().map(|word| format!(" {word:?}")).unwrap_or_default())]
-    MissingAt(Option<String>),
-    #[error("invalid address: {0}")]
-    InvalidEmail(InvalidEmail),
-    #[error("invalid time: {0}, or remove the column")]
-    InvalidTime(TimeError),
-    #[error("invalid time: it does not match --date-format")]
-    OtherDateFormat,
-    #[error("{0}")]
-    Malformed(&'static str),
-}
-
 const NOT_UTF_8: RejectReason = RejectReason::Malformed("invalid UTF-8; save the file as UTF-8");
-
-impl RejectReason {
-    fn invalid_email(typed: &str, error: InvalidEmail) -> Self {
-        match error {
-            InvalidEmail::Empty => Self::MissingAddress,
-            InvalidEmail::MissingAt => Self::MissingAt(plain_word(typed)),
-            error => Self::InvalidEmail(error),
-        }
-    }
-}
-
-impl Serialize for RejectReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 impl RecordContent {
     /// Returns the columns, or `None` for an entry as `export` writes it.

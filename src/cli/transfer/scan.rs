@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     column_kind::ColumnKind,
+    column_names::EXPORT_COLUMNS,
     column_report::ColumnReport,
     column_use::ColumnUse,
     columns::{Columns, may_hold_sign_up_times},
@@ -13,7 +14,7 @@ use super::{
     header_row::SkippedLines,
     import_reader::ImportReader,
     question::Question,
-    record::{EXPORT_COLUMNS, JoinedAt, Record, RecordContent},
+    record::{JoinedAt, Record, RecordContent},
     rules::ImportRules,
     sign_up_time::{DateFormat, is_date},
     status_options::StatusOptions,

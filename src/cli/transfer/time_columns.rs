@@ -5,8 +5,8 @@ use std::{collections::HashMap, time::SystemTime};
 use serde::Serialize;
 
 use super::{
-    question::Question,
-    record::RejectReason,
+    question::{Example, Question},
+    reject_reason::RejectReason,
     sign_up_time::{DateFormat, TimeReading, read_time},
     text::shorten,
 };
@@ -69,13 +69,6 @@ impl TimeFormats {
         };
         time.ok_or(RejectReason::InvalidTime(TimeError::Unrecognized))
     }
-}
-
-/// A value, and its line.
-#[derive(Clone, Debug)]
-pub(crate) struct Example {
-    pub(crate) line: u64,
-    pub(crate) text: String,
 }
 
 /// Collects the values of the columns of sign-up times.

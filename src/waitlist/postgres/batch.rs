@@ -22,7 +22,7 @@ use super::{
         store::{CorrectOutcome, JoinOutcome},
     },
     error::{DatabaseFailure, Failure},
-    facts::PendingFact,
+    pending_fact::PendingFact,
     sql,
     writer::{NewEntry, Writer, truncate_to_millis},
 };

@@ -53,7 +53,7 @@ const PROBE_VALIDITY: Duration = Duration::from_secs(1);
 const PROBE_AFTER_OUTAGE: (usize, usize) = (5, 1_900);
 
 /// Owns every write of this process.
-pub(super) struct Committer {
+pub(super) struct PostgresCommitter {
     connector: Arc<Connector>,
     state: Arc<State>,
     /// The row in which this instance counts.
@@ -66,7 +66,7 @@ pub(super) struct Committer {
     failures: Option<RangeInclusive<Instant>>,
 }
 
-impl Committer {
+impl PostgresCommitter {
     pub(super) fn new(connector: Arc<Connector>, state: Arc<State>) -> Self {
         Self {
             connector,

@@ -8,38 +8,13 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    super::{entry::Fact, error::StoreError, queue::NewFact},
+    super::error::StoreError,
     batch::{Batch, column},
     error::Failure,
+    pending_fact::PendingFact,
     sql,
     writer::{IdentifiedFact, Writer},
 };
-
-/// A fact that is not recorded yet.
-pub(super) struct PendingFact {
-    key: String,
-    fact: Fact,
-    id: Uuid,
-    /// Whether its address is on the list, once that is known.
-    outcome: Option<Result<bool, StoreError>>,
-}
-
-impl From<&NewFact> for PendingFact {
-    fn from(fact: &NewFact) -> Self {
-        Self {
-            key: fact.key.clone(),
-            fact: fact.fact,
-            id: Uuid::now_v7(),
-            outcome: None,
-        }
-    }
-}
-
-impl PendingFact {
-    pub(super) fn into_outcome(self) -> Result<bool, StoreError> {
-        self.outcome.unwrap_or(Err(StoreError::TimedOut))
-    }
-}
 
 impl Batch {
     /// Records the facts. A repeated attempt keeps their ids.

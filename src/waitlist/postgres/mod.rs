@@ -6,7 +6,7 @@
 //! - `sql`: the statements. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
-//! - `committer`, `batch`, `changes`, `facts`, `writer`: commit sign-ups, erasures, corrections and facts in
+//! - `committer`, `batch`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and facts in
 //!   batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
@@ -28,6 +28,7 @@ mod migrations;
 mod notices;
 mod open;
 mod open_error;
+mod pending_fact;
 mod privileges;
 mod recount;
 mod schema;
@@ -52,7 +53,7 @@ use super::{
     store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::store_task,
 };
-use committer::{BATCH_MAX_ENTRIES, Committer};
+use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
 use connector::Connector;
 use state::State;
 
@@ -140,7 +141,7 @@ impl PostgresWaitlist {
         let opened = receiver.recv();
         let (warning, connection) = opened.map_err(|_| PostgresOpenError::Internal)??;
         let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
-        let committer = Committer::new(writer_connector, Arc::clone(&state));
+        let committer = PostgresCommitter::new(writer_connector, Arc::clone(&state));
         let committer = store_task(committer.run(requests));
         let count_poller = store_task(state::poll_count(
             Arc::clone(&reader_connector),

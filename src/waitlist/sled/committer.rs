@@ -5,27 +5,24 @@
 //! and syncs the log itself. Only then does it reply to all of them. Requests that wait at the same time share one
 //! sync, and a lone request is not delayed.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{PoisonError, atomic::Ordering};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use super::{
     super::{
         entry::{Fact, WaitlistEntry},
-        exit::{EXIT_FAILURE, print_and_exit},
         queue::{ReplySender, Request, take_batch},
         store::{CorrectOutcome, JoinOutcome},
     },
     compaction::CompactedCopySlot,
     contents::Counts,
-    error::describe,
+    error::or_exit,
     file_guard::FileGuard,
     high_water_mark::Progress,
     key_set::KeySet,
     record::{FACT_BYTES, Record, RecordItem, StoredEntry, StoredFact},
+    snapshot::Published,
 };
 
 /// Maximum number of entries that share a sync.
@@ -36,7 +33,7 @@ use super::{
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
 /// Owns every write.
-pub(super) struct Committer {
+pub(super) struct SledCommitter {
     pub(super) database: ::sled::Db,
     pub(super) records: ::sled::Tree,
     pub(super) files: FileGuard,
@@ -49,24 +46,7 @@ pub(super) struct Committer {
     pub(super) compacted_copy: CompactedCopySlot,
 }
 
-/// The durable state, published to readers.
-#[derive(Clone, Debug)]
-pub(super) struct Published {
-    pub(super) snapshot: Arc<Mutex<Snapshot>>,
-    pub(super) count: watch::Sender<u64>,
-    pub(super) syncs: Arc<AtomicU64>,
-}
-
-/// The state of the list between two batches.
-#[derive(Clone, Debug)]
-pub(super) struct Snapshot {
-    pub(super) records: ::sled::Tree,
-    /// The number after the last durable item.
-    pub(super) end: u64,
-    pub(super) counts: Counts,
-}
-
-impl Committer {
+impl SledCommitter {
     /// Commits requests until the queue is closed and empty.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Request>) {
         let mut requests = Vec::with_capacity(BATCH_MAX_ENTRIES);
@@ -182,23 +162,6 @@ impl Committer {
             or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
         }
     }
-}
-
-/// Returns the result, or ends the process if it is an error.
-///
-/// After a failed sync the kernel may drop the pages and report the next sync as a success. So nothing that this
-/// process could still do is safe, not even a reply. The next start reads what is really on the disk.
-pub(super) fn or_exit<T>(result: Result<T, impl Into<::sled::Error>>) -> T {
-    result.unwrap_or_else(|error| {
-        let reason = describe(error.into());
-        print_and_exit(
-            &format!(
-                "cannot read or write the waitlist: {reason}; the program stops, and every acknowledged sign-up is on \
-                 the disk; check the disk, then start it again"
-            ),
-            EXIT_FAILURE,
-        )
-    })
 }
 
 /// A reply that waits until the batch is durable.

@@ -8,7 +8,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, mpsc},
 };
 
 use rustix::{
@@ -17,16 +17,14 @@ use rustix::{
 };
 
 use super::{
-    committer::{Committer, Snapshot, or_exit},
     database,
     deadline::catch_panic,
-    error::{OpenFailure, UnusableReason},
-    file_guard::FileGuard,
-    files::{FileState, create_private_dir, remove_dir_if_exists, sync_tree},
+    error::{OpenFailure, UnusableReason, or_exit},
+    files::{create_private_dir, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark, Progress},
-    overwrite_monitor::OverwriteMonitor,
     record::{self, RecordItem},
     scratch_copy::LOG_FILE,
+    snapshot::Snapshot,
 };
 
 /// The directory of the copy, in the data directory. After the exchange, it holds the old store.
@@ -44,11 +42,11 @@ pub(super) type CompactedCopySlot = Arc<Mutex<Option<CompactedCopy>>>;
 /// A copy of the store, as it was a moment ago.
 #[derive(Debug)]
 pub(super) struct CompactedCopy {
-    directory: PathBuf,
-    database: ::sled::Db,
-    records: ::sled::Tree,
+    pub(super) directory: PathBuf,
+    pub(super) database: ::sled::Db,
+    pub(super) records: ::sled::Tree,
     /// Receives the result of the exchange: whether the files are free of old addresses.
-    result: mpsc::Sender<Result<bool, OpenFailure>>,
+    pub(super) result: mpsc::Sender<Result<bool, OpenFailure>>,
 }
 
 impl CompactedCopy {
@@ -209,64 +207,6 @@ pub(super) fn size(directory: &Path) -> io::Result<u64> {
         size += entry?.metadata()?.len();
     }
     Ok(size)
-}
-
-impl Committer {
-    /// Puts a compacted copy in the place of the store, if one is waiting.
-    pub(super) fn swap_in_compacted_copy(&mut self) {
-        let copy = self.compacted_copy.lock();
-        let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(copy) = copy {
-            self.files.exit_if_missing();
-            let result = copy.result.clone();
-            // Sending fails if the caller has gone.
-            let _ = result.send(self.exchange(copy));
-        }
-    }
-
-    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the
-    /// new files are free of old addresses: an address that was erased since it was copied is not.
-    fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
-        let CompactedCopy {
-            directory,
-            database,
-            records,
-            ..
-        } = copy;
-        let mut is_clean = true;
-        for found in &self.records {
-            let (key, bytes) = found?;
-            let copied = records.get(&key)?.unwrap_or_default();
-            if copied != bytes {
-                // Sign-ups only extend the last record.
-                is_clean &= bytes.starts_with(&copied);
-                records.insert(key, bytes)?;
-            }
-        }
-        let high_water_mark = HighWaterMark::open(&directory)?;
-        high_water_mark.write(self.progress())?;
-        database.flush()?;
-        sync_tree(&directory)?;
-        let log = File::open(directory.join(LOG_FILE))?;
-        let log_state = FileState::from_file(&log)?;
-        let log_path = self.files.log_path.clone();
-        let store = log_path.parent().unwrap_or(&log_path).to_owned();
-        exchange_directories(&store)?;
-
-        // sled keeps the log open, and uses a path only for files that a list never has (see `scratch_copy`).
-        self.files = FileGuard {
-            overwrite_monitor: OverwriteMonitor::watch(&log_path),
-            log,
-            log_path,
-            log_state,
-            high_water_mark,
-        };
-        (self.database, self.records) = (database, records);
-        let snapshot = self.published.snapshot.lock();
-        let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
-        snapshot.records = self.records.clone();
-        Ok(is_clean)
-    }
 }
 
 /// Exchanges a store and its copy, which must be synced.

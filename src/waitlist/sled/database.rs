@@ -5,8 +5,7 @@ use std::{fs, io, path::Path, thread::sleep, time::Instant};
 use super::{
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
-    migration::PREVIOUS_FORMAT_VERSION,
-    record::FORMAT_VERSION,
+    record::{FORMAT_VERSION, PREVIOUS_FORMAT_VERSION},
 };
 
 /// sled's page cache, in bytes.

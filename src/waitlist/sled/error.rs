@@ -12,7 +12,10 @@ use std::{
 use rustix::fs::statvfs;
 use thiserror::Error;
 
-use super::{migration::PREVIOUS_FORMAT_VERSION, record::FORMAT_VERSION};
+use super::{
+    super::exit::{EXIT_FAILURE, print_and_exit},
+    record::{FORMAT_VERSION, PREVIOUS_FORMAT_VERSION},
+};
 
 /// An error while opening a list. Its text is written for the owner.
 #[derive(Debug, Error)]
@@ -285,4 +288,21 @@ pub(super) fn os_error_in_debug_output(text: &str) -> Option<io::Error> {
     let (_, rest) = text.split_once("Os { code: ")?;
     let (code, _) = rest.split_once(',')?;
     code.parse().ok().map(io::Error::from_raw_os_error)
+}
+
+/// Returns the result, or ends the process if it is an error.
+///
+/// After a failed sync the kernel may drop the pages and report the next sync as a success. So nothing that this
+/// process could still do is safe, not even a reply. The next start reads what is really on the disk.
+pub(super) fn or_exit<T>(result: Result<T, impl Into<::sled::Error>>) -> T {
+    result.unwrap_or_else(|error| {
+        let reason = describe(error.into());
+        print_and_exit(
+            &format!(
+                "cannot read or write the waitlist: {reason}; the program stops, and every acknowledged sign-up is on \
+                 the disk; check the disk, then start it again"
+            ),
+            EXIT_FAILURE,
+        )
+    })
 }

@@ -19,9 +19,6 @@ use super::{
     record::{self, FORMAT_VERSION, Record, RecordItem, StoredEntry},
 };
 
-/// Version of the format that can be migrated. It has no sources and no facts.
-pub(super) const PREVIOUS_FORMAT_VERSION: u64 = 2;
-
 /// Pause between two reports of the progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -4,8 +4,8 @@
 //! - `database`: sled's settings, and the format check.
 //! - `contents`: reads the whole list at the start.
 //! - `record`: the stored format.
-//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections.
-//! - `compaction`: copies the store without its erased addresses, and puts the copy in its place.
+//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `snapshot`: what it publishes.
+//! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
 //! - `migration`: rewrites a list of the previous format, in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
@@ -21,6 +21,7 @@ mod database;
 mod deadline;
 mod entries;
 mod error;
+mod exchange;
 mod file_guard;
 mod files;
 mod high_water_mark;
@@ -33,6 +34,7 @@ mod record;
 mod rewrite;
 mod scratch_copy;
 mod search;
+mod snapshot;
 
 use std::{
     io,
@@ -55,7 +57,7 @@ use super::{
     store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
     store_panic::COMMITTER_THREAD_NAME,
 };
-use committer::{BATCH_MAX_ENTRIES, Committer, Published, Snapshot};
+use committer::{BATCH_MAX_ENTRIES, SledCommitter};
 use compaction::CompactedCopySlot;
 use error::{OpenFailure, io_error};
 use file_guard::FileGuard;
@@ -63,6 +65,7 @@ use files::FileState;
 use lock::Locks;
 use overwrite_monitor::OverwriteMonitor;
 use scratch_copy::ScratchCopy;
+use snapshot::{Published, Snapshot};
 
 pub use error::{SledOpenError, UnusableReason};
 
@@ -173,7 +176,7 @@ impl SledWaitlist {
         let compacted_copy = CompactedCopySlot::default();
         let log_state = FileState::from_file(&log);
         let log_state = log_state.map_err(io_error(data))?;
-        let committer = Committer {
+        let committer = SledCommitter {
             database,
             records,
             files: FileGuard {

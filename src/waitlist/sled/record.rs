@@ -18,6 +18,8 @@ use super::super::{
 
 /// Version of the stored format.
 pub(super) const FORMAT_VERSION: u64 = 3;
+/// Version of the format that can be migrated. It has no sources and no facts.
+pub(super) const PREVIOUS_FORMAT_VERSION: u64 = 2;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.

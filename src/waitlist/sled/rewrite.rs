@@ -10,7 +10,8 @@ use super::{
         queue::{AddressSearch, Correction, NewFact},
         store::CorrectOutcome,
     },
-    committer::{Committer, or_exit},
+    committer::SledCommitter,
+    error::or_exit,
     record::{self, Record, RecordItem, StoredEntry},
 };
 
@@ -85,7 +86,7 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-impl Committer {
+impl SledCommitter {
     /// Removes the entries of addresses, and all facts about them.
     pub(super) fn erase(&mut self, addresses: &AddressSearch) {
         let is_listed = |key: &&String| self.keys.contains(key);

@@ -89,7 +89,7 @@ impl Drop for LogGuard {
 pub(crate) fn print_errors_as_json() {
     /// The fields of a line, in the same order as in the log.
     #[derive(Serialize)]
-    struct Line<'a> {
+    struct ErrorLine<'a> {
         timestamp: String,
         level: &'static str,
         message: &'a str,
@@ -97,7 +97,7 @@ pub(crate) fn print_errors_as_json() {
     set_line_format(|message| {
         // A clock that jiff cannot represent is itself an error that is printed here.
         let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-        let line = Line {
+        let line = ErrorLine {
             timestamp: format!("{now:.6}"),
             level: Level::ERROR.as_str(),
             message,

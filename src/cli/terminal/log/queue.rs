@@ -12,12 +12,12 @@ const QUEUE_MAX_BYTES: usize = 1 << 20;
 /// A queue of whole lines with one reader.
 #[derive(Default)]
 pub(crate) struct LineQueue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     lines: Vec<u8>,
     /// Lines dropped since the last call of [`LineQueue::take`].
     dropped: u64,
@@ -27,7 +27,7 @@ struct State {
 }
 
 impl LineQueue {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
