@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use clap_complete::Shell;
+use rustix::{fs::Mode, process::umask};
 
 use super::{command, terminal::output::print_to_stdout};
 
@@ -22,6 +23,8 @@ pub(super) fn print_manual(ManualArgs { output }: &ManualArgs) -> anyhow::Result
     let Some(directory) = output else {
         return print_to_stdout(|out| clap_mangen::Man::new(command()).render(out));
     };
+    // Every user of the machine may read them.
+    umask(Mode::WGRP | Mode::WOTH);
     let written =
         fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command(), directory));
     written.with_context(|| format!("cannot write the manual pages to {}", directory.display()))

@@ -1,6 +1,6 @@
 //! `landing serve --check`: checks what a start needs, and changes nothing.
 //!
-//! The list itself is only looked at from outside, because sled writes to every list that it opens.
+//! A copy in memory is read instead of the list, because sled writes to every list that it opens.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Config,
     server::SiteFiles,
-    waitlist::{PostgresOpenError, SledWaitlist},
+    waitlist::{PostgresOpenError, SledOpenError, SledWaitlist, UnusableReason},
 };
 
 /// What a check found at the location of the list.
@@ -26,6 +26,8 @@ enum ListState {
     Found,
     /// A list that a server uses.
     Served,
+    /// A list that a command uses.
+    InUse,
     /// No list. The server creates it.
     Missing,
     /// A list in an older format. The server updates it.
@@ -60,6 +62,7 @@ pub(super) fn run(
     let list = match list {
         ListState::Found => "found",
         ListState::Served => "in use by a running server",
+        ListState::InUse => "in use by another process; a start waits for it",
         ListState::Missing => "no list yet; `landing serve` creates it",
         ListState::Outdated => "in an older format; `landing serve` updates it",
     };
@@ -91,7 +94,17 @@ fn check_directory(data: &Path) -> anyhow::Result<ListState> {
         return Ok(ListState::Missing);
     }
     check_tree(data)?;
-    Ok(ListState::Found)
+    let scratch =
+        tempfile::tempdir().context("cannot write to the directory of temporary files")?;
+    match SledWaitlist::check(data, scratch.path()) {
+        Ok(()) => Ok(ListState::Found),
+        Err(SledOpenError::InUse { .. }) => Ok(ListState::InUse),
+        Err(SledOpenError::Rejected {
+            reason: UnusableReason::PreviousFormat,
+            ..
+        }) => Ok(ListState::Outdated),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns the data directory, or the directory in which the server would create it.

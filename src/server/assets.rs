@@ -246,8 +246,8 @@ pub enum AssetsError {
     Unreadable(PathBuf, io::Error),
     /// The directory was not built together with this program.
     #[error(
-        "the site's files in {} belong to another build; copy the directory `site` that was built with this program \
-         there, or name its location with --site-root",
+        "the site's files in {} belong to another build, or to several; remove that directory, copy the directory \
+         `site` that was built with this program in its place, or name its location with --site-root",
         .0.display()
     )]
     OtherBuild(PathBuf),

@@ -53,7 +53,7 @@ impl StatusColumn {
 
 /// Parts of names of columns in which a yes means "unsubscribed". All names here are as [`normalize`]
 /// returns them.
-const UNSUBSCRIBED_PARTS: [&str; 17] = [
+const UNSUBSCRIBED_PARTS: [&str; 23] = [
     "unsub",
     "optout",
     "optedout",
@@ -65,7 +65,13 @@ const UNSUBSCRIBED_PARTS: [&str; 17] = [
     "hardbounce",
     "emaildisabled",
     "donotemail",
+    "donotmail",
     "donotcontact",
+    "donotsend",
+    "dontemail",
+    "dontmail",
+    "dontcontact",
+    "dontsend",
     "cleantime",
     "cleaned",
     "removeddate",
@@ -190,6 +196,49 @@ const MAYBE_SUBSCRIBED_PARTS: [&str; 23] = [
     "emailme",
     "contactme",
 ];
+/// Words with which a question or a wish begins: `May we email you?`, `Stay in touch`.
+const ASKING_WORDS: [&str; 20] = [
+    "may",
+    "can",
+    "could",
+    "would",
+    "should",
+    "shall",
+    "want",
+    "like",
+    "ok",
+    "okay",
+    "please",
+    "send",
+    "stay",
+    "keep",
+    "get",
+    "darf",
+    "dürfen",
+    "möchte",
+    "möchtest",
+    "möchten",
+];
+/// Words that negate a wish: `No emails please`.
+const NEGATING_WORDS: [&str; 8] = [
+    "no", "not", "never", "dont", "without", "kein", "keine", "nicht",
+];
+/// Parts of the words for messages. A question or a wish with one of them may be about consent.
+const MESSAGE_PARTS: [&str; 13] = [
+    "mail",
+    "contact",
+    "write",
+    "writing",
+    "hear",
+    "updat",
+    "touch",
+    "news",
+    "notif",
+    "inform",
+    "schreib",
+    "kontakt",
+    "nachricht",
+];
 /// Parts of names of columns that hold a detail, such as a reason or a link.
 const DETAIL_PARTS: [&str; 11] = [
     "url", "link", "href", "reason", "campaign", "title", "count", "token", "comment", "feedback",
@@ -213,14 +262,15 @@ pub(crate) struct ColumnGuess {
 /// another channel, such as SMS.
 pub(crate) fn guess_column(name: &str) -> Option<ColumnGuess> {
     let normalized = normalize(name);
-    let words = split_words(name);
+    let words = split_words(&name.replace(['\'', '’'], ""));
+    let has_word = |sought: &[&str]| words.iter().any(|word| sought.contains(&&**word));
     let has = |parts: &[&str]| parts.iter().any(|part| normalized.contains(part));
     let is_unsubscribed = has(&UNSUBSCRIBED_PARTS);
     let is_maybe_unsubscribed = has(&MAYBE_UNSUBSCRIBED_PARTS)
-        || MAYBE_UNSUBSCRIBED_WORDS
-            .iter()
-            .any(|word| words.iter().any(|it| it == word));
-    let is_maybe_subscribed = has(&MAYBE_SUBSCRIBED_PARTS);
+        || has_word(&MAYBE_UNSUBSCRIBED_WORDS)
+        || has_word(&NEGATING_WORDS) && has(&MESSAGE_PARTS);
+    let is_maybe_subscribed =
+        has(&MAYBE_SUBSCRIBED_PARTS) || has_word(&ASKING_WORDS) && has(&MESSAGE_PARTS);
     let is_about_unsubscribing = is_unsubscribed || is_maybe_unsubscribed;
     let is_about_subscription =
         is_about_unsubscribing || is_maybe_subscribed || normalized.contains("status");

@@ -39,7 +39,7 @@ pub(super) enum Purpose {
 }
 
 /// Maximum number of ignored columns that are shown.
-const IGNORED_SHOWN_MAX: usize = 10;
+const IGNORED_SHOWN_MAX: usize = 100;
 
 /// Describes the columns, one per line, and then the ignored ones in one line.
 pub(crate) fn write_columns(columns: &[ColumnUse], out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Detects UTF-16, which some spreadsheets write, and files that are not text.
 
-use super::error::ImportError;
+use super::{error::ImportError, trailer::BYTE_ORDER_MARK};
 
 /// The number of bytes by which [`is_utf16`] recognizes a file.
 pub(crate) const BOM_MAX_BYTES: u64 = 4;
@@ -24,6 +24,9 @@ const ARCHIVES: [&[u8]; 7] = [
     b"\x28\xb5\x2f\xfd",
 ];
 
+/// How vCards and LDIF files begin, in lower case.
+const ADDRESS_BOOKS: [&[u8]; 4] = [b"begin:vcard", b"dn: ", b"dn:: ", b"version: 1"];
+
 /// Whether a file begins with the byte order mark of UTF-16.
 pub(crate) fn is_utf16(beginning: &[u8]) -> bool {
     // In UTF-16, this would be a byte order mark and a null character.
@@ -33,13 +36,23 @@ pub(crate) fn is_utf16(beginning: &[u8]) -> bool {
 /// Rejects a file that is not text in UTF-8. `input_file` has decoded UTF-16 with a byte order mark.
 ///
 /// # Errors
-/// [`ImportError::Archive`], [`ImportError::Compressed`] and [`ImportError::NullBytes`].
+/// [`ImportError::Archive`], [`ImportError::Compressed`], [`ImportError::AddressBook`] and
+/// [`ImportError::NullBytes`].
 pub(crate) fn check_is_text(beginning: &[u8]) -> Result<(), ImportError> {
     if ARCHIVES.iter().any(|it| beginning.starts_with(it)) {
         return Err(ImportError::Archive);
     }
     if beginning.starts_with(GZIP) {
         return Err(ImportError::Compressed);
+    }
+    let text = beginning.strip_prefix(BYTE_ORDER_MARK.as_bytes());
+    let text = text.unwrap_or(beginning).trim_ascii_start();
+    let begins_with = |it: &&[u8]| {
+        text.get(..it.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(it))
+    };
+    if ADDRESS_BOOKS.iter().any(begins_with) {
+        return Err(ImportError::AddressBook);
     }
     if beginning.iter().take(NULL_SEARCH_BYTES).any(|it| *it == 0) {
         return Err(ImportError::NullBytes);

@@ -31,6 +31,8 @@ pub(crate) enum ImportError {
     Archive,
     #[error("the file is compressed; decompress it first, for example with `gunzip`")]
     Compressed,
+    #[error("the file is an address book (vCard or LDIF); export the contacts as CSV instead")]
+    AddressBook,
     #[error("there is no such file; to add one person, run `echo ADDRESS | landing import`")]
     AddressAsFile,
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]

@@ -104,6 +104,8 @@ fn read_csv(
     let (row_columns, ignored) = (Arc::clone(&columns), ignored.to_owned());
     let records = rows.filter_map(move |row| match row {
         Ok(Ok(cells)) if is_trailer(&cells) => None,
+        // Spreadsheets write the empty rows below a table.
+        Ok(Ok(cells)) if is_blank(&cells) => None,
         Ok(Ok(cells)) if row_columns.are_of_a_list() && is_comment(&cells) => None,
         Ok(Ok(cells)) => Some(Ok(Record {
             line: cells.line,

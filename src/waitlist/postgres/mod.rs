@@ -6,8 +6,8 @@
 //! - `sql`: the statements. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
-//! - `committer`, `batch`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and facts in
-//!   batches.
+//! - `committer`, `batch`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and
+//!   facts in batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
 //! - `recount`: corrects the count.

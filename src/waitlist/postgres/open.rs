@@ -7,6 +7,7 @@ use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
+    super::exit::print_stderr,
     connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
     error::{Failure, FailureKind, describe},
@@ -56,6 +57,7 @@ pub(super) async fn open(
         None => return Err(no_list(database)),
     };
     if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
+        let was_older = format.is_some();
         let migrated = schema::migrate(connection.client(), &list_schema);
         let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
         format = Some(
@@ -63,6 +65,12 @@ pub(super) async fn open(
                 .map_err(|_| timed_out(database))?
                 .map_err(statement_error(database))?,
         );
+        if was_older {
+            print_stderr(&format!(
+                "updated the waitlist in {database} to format {}; earlier versions of this program cannot open it",
+                schema::FORMAT_VERSION
+            ));
+        }
         // A new session has the usual statement timeout again.
         connection = connector.connect().await.map_err(open_error)?;
     }

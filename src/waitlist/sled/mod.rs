@@ -107,6 +107,15 @@ impl SledWaitlist {
         error::check_room(directory)
     }
 
+    /// Opens a copy in memory of the list of the data directory `data`, and reads it. Nothing is written to `data`. It
+    /// needs the empty directory `directory` too.
+    ///
+    /// # Errors
+    /// The error with which [`open_without_update`](Self::open_without_update) would fail.
+    pub fn check(data: &Path, directory: &Path) -> Result<(), SledOpenError> {
+        open::check(data, directory)
+    }
+
     /// Returns the backup of the list that an earlier version left in a data directory.
     pub fn legacy_backup(data: &Path) -> Option<PathBuf> {
         open::legacy_backup(data)

@@ -26,7 +26,7 @@ use super::{
         sync_ancestors, sync_tree,
     },
     high_water_mark::{self, HighWaterMark},
-    lock::{Locks, lock_log},
+    lock::{self, Locks, lock_log},
     migration, record,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
@@ -109,7 +109,9 @@ pub(super) fn open(
         let log = File::open(&log_path).map_err(to_open_error)?;
         lock_log(&log, data)?;
         compaction::remove_incomplete_copy(&store);
-        match check_scratch_copy(data, &store, &log, stop, may_update)? {
+        drop_from_page_cache(&log).map_err(to_open_error)?;
+        let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
+        match check_copy(data, &store, &log, copy, stop, may_update)? {
             Some(contents) => break (log, contents),
             None => migration::finish(&store).map_err(|reason| rejected(data, &store, reason))?,
         }
@@ -142,6 +144,17 @@ pub(super) fn open(
         locks,
         store,
     })
+}
+
+/// Opens a copy in memory of the store of a data directory, and reads it from end to end. Nothing is written to `data`.
+/// The directory `to` gets only files without addresses.
+pub(super) fn check(data: &Path, to: &Path) -> Result<(), SledOpenError> {
+    let store = data.join(STORE_DIR);
+    let _locks = lock::lock_to_read(data, &store)?;
+    let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
+    let copy = ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))?;
+    let checked = check_copy(data, &store, &log, copy, &AtomicBool::new(false), false);
+    checked.map(drop)
 }
 
 /// Copies the store of a data directory to memory, for reading while the disk of `data` is full. Nothing is written to
@@ -186,16 +199,14 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
 
 /// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the previous format,
 /// prepares its migration, and returns `None`.
-fn check_scratch_copy(
+fn check_copy(
     data: &Path,
     store: &Path,
     log: &File,
+    copy: ScratchCopy,
     stop: &AtomicBool,
     may_update: bool,
 ) -> Result<Option<Contents>, SledOpenError> {
-    let to_open_error = io_error(data);
-    drop_from_page_cache(log).map_err(to_open_error)?;
-    let copy = ScratchCopy::new(store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
     let directory = copy.directory().to_owned();
     let original = store.to_owned();
     // The owner's file, not that of the copy.

@@ -15,7 +15,7 @@ fn reports_invalid_lines_by_number_and_imports_the_others() {
                     cyd@example.com,1969-01-01\n\
                     dee@example.com,2999-01-01\n\
                     \n\
-                    ,\n\
+                    ,2026-11-01T08:00:00Z\n\
                     ANN@example.com,2026-11-05T08:00:00Z\n\
                     eve@example.com\n";
         let result = cli.run_with_input(&["import"], file).code(1);

@@ -120,6 +120,8 @@ fn rejects_other_encodings_and_binary_files() {
     let null_bytes = "the file has null bytes: it is in UTF-16 or UTF-32, or it is not text; save it as CSV in UTF-8";
     let archive = "the file is a spreadsheet or an archive; save the spreadsheet as CSV in UTF-8, or unpack the \
                    archive first";
+    let address_book =
+        "the file is an address book (vCard or LDIF); export the contacts as CSV instead";
     let with_bom = format!("\u{feff}{people}");
     for (file, why) in [
         (utf16_le(people), null_bytes),
@@ -134,6 +136,14 @@ fn rejects_other_encodings_and_binary_files() {
         (b"PK\x05\x06\0\0\0\0".to_vec(), archive),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0".to_vec(), archive),
         (b"7z\xbc\xaf\x27\x1c\0\x04".to_vec(), archive),
+        (
+            b"BEGIN:VCARD\r\nEMAIL:ann@example.com\r\n".to_vec(),
+            address_book,
+        ),
+        (
+            b"dn: cn=Ann,mail=ann@example.com\nmail: ann@example.com\n".to_vec(),
+            address_book,
+        ),
         (
             b"\x1f\x8b\x08\x08email".to_vec(),
             "the file is compressed; decompress it first, for example with `gunzip`",

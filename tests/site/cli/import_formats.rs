@@ -20,7 +20,8 @@ fn reads_a_mailchimp_export() {
                         column \"OPTIN_TIME\": sign-up times\n\
                         column \"CONFIRM_TIME\": sign-up times where \"OPTIN_TIME\" is empty\n\
                         ignored: \"First Name\", \"Last Name\", \"MEMBER_RATING\", \"OPTIN_IP\", \"CONFIRM_IP\", \
-                        \"LATITUDE\", \"LONGITUDE\", \"GMTOFF\", \"DSTOFF\", \"TIMEZONE\", and 6 more\n\
+                        \"LATITUDE\", \"LONGITUDE\", \"GMTOFF\", \"DSTOFF\", \"TIMEZONE\", \
+                        \"CC\", \"REGION\", \"LAST_CHANGED\", \"LEID\", \"EUID\", \"NOTES\"\n\
                         2 added, 0 already there, 0 rejected\n";
         assert_eq!(report, expected);
         assert_eq!(code, Some(0));
@@ -352,5 +353,23 @@ fn treats_placeholder_times_as_missing() {
         let file = format!("email,created_at\nann@example.com,{time}\n");
         let result = cli.run_with_input(&["import", "--dry-run"], file).success();
         assert!(stdout(&result).contains("1 has no sign-up time"), "{time}");
+    }
+}
+
+#[test]
+fn skips_the_empty_rows_below_a_table() {
+    for cli in all_stores() {
+        let file = "Email;Name;Note\nann@example.com;Ann;\n;;\n ; ;\n\nbob@example.com;Bob;\n;;\n";
+        let result = cli.run_with_input(&["import"], file).success();
+        let report = stdout(&result);
+        assert!(
+            report.contains("2 added, 0 already there, 0 rejected"),
+            "{report}"
+        );
+        cli.write("gone.csv", "Email;Name\nann@example.com;Ann\n;\n");
+        assert_eq!(
+            cli.stdout(&["erase", "--file", "gone.csv"]),
+            "ann@example.com is erased\n"
+        );
     }
 }

@@ -37,7 +37,21 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
         ("Receive marketing emails", "No, thanks", "Yes, please"),
         ("Receive marketing emails", "✗", "✓"),
         ("Receive marketing emails", "I don't want to", "I do"),
+        // A "no" to a question or a wish.
+        ("May we email you about the launch?", "No", "Yes"),
+        ("Can we contact you about the beta?", "No", "Yes"),
+        ("May we send you news?", "No", "Yes"),
+        ("Is it OK to email you?", "No", "Yes"),
+        ("Would you like to hear from us?", "No", "Yes"),
+        ("Do you want updates?", "No", "Yes"),
+        ("Send me product updates", "No", "Yes"),
+        ("Stay in touch?", "No", "Yes"),
+        ("Dürfen wir dir schreiben?", "Nein", "Ja"),
+        ("Dürfen wir dich kontaktieren?", "Nein", "Ja"),
+        ("Darf ich dich per E-Mail benachrichtigen?", "Nein", "Ja"),
         // A "yes" or a time in an opt-out column.
+        ("No emails please", "Yes", "No"),
+        ("Keine Mails bitte", "ja", "nein"),
         ("Deleted", "true", "false"),
         ("Archived", "yes", "no"),
         ("Archived", "✓", ""),
@@ -90,6 +104,25 @@ fn asks_about_columns_that_may_mark_unsubscribed_people() {
 }
 
 #[test]
+fn yes_to_a_negated_wish_skips_people() {
+    let cli = without_server();
+    for column in [
+        "Please don't email me",
+        "Don’t contact",
+        "Do not send me emails",
+    ] {
+        let file = csv_with_column(column, "Yes", "No");
+        let result = cli.run_with_input(&["import", "--dry-run"], file).success();
+        let report = stdout(&result);
+        assert!(report.contains("1 would be added"), "{column}: {report}");
+        assert!(
+            report.contains(&format!("column \"{column}\": skips \"Yes\"")),
+            "{report}"
+        );
+    }
+}
+
+#[test]
 fn asks_nothing_about_ordinary_columns() {
     let cli = without_server();
     for (column, ann, bob) in [
@@ -114,6 +147,9 @@ fn asks_nothing_about_ordinary_columns() {
         ("Project status", "In progress", "Planned"),
         ("paid_subscription", "false", "true"),
         ("Hand", "left", "right"),
+        ("Email verified", "no", "yes"),
+        ("Contact person", "no", "Ann"),
+        ("Last updated", "never", "2024-01-01"),
         ("unsubscribe_token", "1709645000", "1709645001"),
     ] {
         for file in [

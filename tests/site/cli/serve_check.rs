@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::{TestCli, with_database, with_server, without_server};
-use crate::postgres_server::{SHARED_SERVER, free_port};
+use crate::{
+    old_format::write_old_list,
+    postgres_server::{SHARED_SERVER, free_port},
+};
 
 /// Returns `serve --check` with an address.
 fn check(cli: &TestCli, addr: &str) -> Command {
@@ -78,6 +81,31 @@ fn prints_what_it_used_and_changes_nothing() {
     let printed = success(&mut check(&cli_with_list, &addr));
     assert_eq!(printed, output("found"));
     assert_eq!(snapshot(cli_with_list.sandbox.path()), before);
+}
+
+#[test]
+fn reads_a_list_in_a_directory() {
+    let cli = without_server().with_three_people();
+    let log = cli.file("data/waitlist/db");
+    let mut bytes = fs::read(&log).expect("readable");
+    for at in 0..bytes.len() - 3 {
+        if &bytes[at..at + 3] == b"ann" {
+            bytes[at] = b'e';
+        }
+    }
+    fs::write(&log, bytes).expect("writable");
+    let before = snapshot(cli.sandbox.path());
+    let error = failure(&mut check(&cli, &free_addr()));
+    assert!(error.contains("cannot open the waitlist in"), "{error}");
+    assert_eq!(snapshot(cli.sandbox.path()), before);
+
+    let cli = without_server();
+    write_old_list(&cli.file("data"), &[Some(("ann@example.com".into(), 7))]);
+    let printed = success(&mut check(&cli, &free_addr()));
+    assert!(
+        printed.contains("in an older format; `landing serve` updates it"),
+        "{printed}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The help of the command line, its errors, its man pages and its completions.
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::{all_stores, stderr, stdout, without_server};
 
 /// The commands that use the list.
@@ -76,6 +78,15 @@ fn prints_man_pages_and_completions() {
     for page in ["landing.1", "landing-import.1", "landing-completions.1"] {
         let page = std::fs::read_to_string(cli.file("man/man1").join(page));
         assert!(page.expect("a page").contains(".SH SYNOPSIS"));
+    }
+    // Every user can read them.
+    for (path, mode) in [
+        ("man", 0o755),
+        ("man/man1", 0o755),
+        ("man/man1/landing.1", 0o644),
+    ] {
+        let metadata = std::fs::metadata(cli.file(path)).expect("it exists");
+        assert_eq!(metadata.permissions().mode() & 0o777, mode, "{path}");
     }
     for shell in ["bash", "zsh", "fish"] {
         let script = cli.stdout(&["completions", shell]);
