@@ -30,6 +30,7 @@ mod options;
 mod pages;
 mod postgres_server;
 mod process;
+mod raw_store;
 #[cfg(target_os = "linux")]
 mod reverse_proxies;
 mod security;

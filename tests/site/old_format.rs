@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
 
+use crate::raw_store::open_database;
+
 /// The version of the format.
 const FORMAT_VERSION: u64 = 2;
 /// Maximum size of a record, in bytes.
@@ -14,7 +16,7 @@ pub(crate) fn write_old_list(data: &Path, entries: &[Option<(String, u64)>]) {
     let mut directories = fs::DirBuilder::new();
     let created = directories.recursive(true).mode(0o700).create(&store);
     created.expect("writable");
-    let database = ::sled::open(&store).expect("sled opens");
+    let database = open_database(&store);
     let version = FORMAT_VERSION.to_be_bytes();
     database.insert("format", &version).expect("writable");
     let records = database.open_tree("entries").expect("the tree opens");

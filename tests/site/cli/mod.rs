@@ -50,6 +50,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     postgres_server::SHARED_SERVER,
     process::{Sandbox, ServerProcess},
+    raw_store::open_database,
 };
 
 /// A place in which a test runs commands.
@@ -118,7 +119,7 @@ fn with_raw_record(record: &[u8], is_served: bool) -> TestCli {
 /// person.
 fn write_raw_records(sandbox: &Sandbox, records: impl IntoIterator<Item = (u64, Vec<u8>)>) {
     sandbox.serve().join("ann@example.com");
-    let database = sled::open(sandbox.path().join("data/waitlist")).expect("sled opens");
+    let database = open_database(&sandbox.path().join("data/waitlist"));
     let entries = database.open_tree("entries").expect("a tree");
     for (number, record) in records {
         let written = entries.insert(number.to_be_bytes(), record);

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     old_format::write_old_list,
     process::{Sandbox, ServerProcess, landing, signal, write_locked},
+    raw_store::open_database,
 };
 
 /// When the imported people confirmed their addresses, if they have.
@@ -338,7 +339,7 @@ pub(super) const DISK_FAILURES: [&str; 8] = [
 /// high-water mark that is ahead of the list, by its last number or by its erasures.
 pub(super) const REJECTED_CHANGES: [fn(&Path); 4] = [
     |store| {
-        let database = ::sled::open(store).expect("sled opens");
+        let database = open_database(store);
         let format = u64::MAX.to_be_bytes();
         database.insert("format", &format).expect("writable");
     },

@@ -1,14 +1,15 @@
 //! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
 
-use std::{
-    fs, os::unix::fs::PermissionsExt, path::Path, process::Command, thread::sleep, time::Duration,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
-use crate::store::{directory_contents, join};
+use crate::{
+    raw_store::open_database,
+    store::{directory_contents, join},
+};
 
 fn mode(path: &Path) -> u32 {
     let metadata = fs::metadata(path).expect("the path exists");
@@ -71,12 +72,8 @@ fn open_error(data: &Path) -> String {
 
 /// Opens the database in a data directory with sled. Retries, because the lock of the previous owner may linger.
 fn database(data: &Path) -> ::sled::Db {
-    let open = || ::sled::open(data.join("waitlist"));
-    let opened = (0..100).find_map(|_| open().inspect_err(|_| sleep(RETRY_INTERVAL)).ok());
-    opened.expect("sled opens")
+    open_database(&data.join("waitlist"))
 }
-
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 #[tokio::test]
 async fn rejects_an_unrelated_directory_and_keeps_it() {
