@@ -7,7 +7,7 @@
 //! - `csv_reader`, `json_lines`, `import_reader`: read the records of either format.
 //! - `separator`, `header_row`: how a CSV file separates cells, and where its header row is.
 //! - `address_cell`, `lost_addresses`: find the address in a cell, and others beside it.
-//! - `columns`, `column_names`, `column_kind`: find the columns with addresses, times and statuses.
+//! - `columns`, `column_names`, `column_kind`, `column_words`: find the columns with addresses, times and statuses.
 //! - `record`, `reject_reason`: turn a record into an entry, or say why not.
 //! - `status_words`, `status_values`, `time_guess`, `column_values`: what the values of a status column mean.
 //! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
@@ -22,6 +22,7 @@ pub(super) mod column_names;
 pub(super) mod column_report;
 pub(super) mod column_use;
 pub(super) mod column_values;
+pub(super) mod column_words;
 pub(super) mod columns;
 pub(super) mod csv_reader;
 pub(super) mod destination;
