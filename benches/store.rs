@@ -16,7 +16,9 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry};
+use landing::waitlist::{
+    Email, Erasure, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry,
+};
 use server::{median, process_memory_mb};
 use tempfile::TempDir;
 
@@ -129,7 +131,7 @@ async fn print_opening_costs(data: &Path) {
     let read = started.elapsed();
     let started = Instant::now();
     if let Some(last) = last {
-        let erase = list.erase(&[last.expect("readable").email]);
+        let erase = list.erase(&[last.expect("readable").email], Erasure::Complete);
         erase.await.expect("a response");
     }
     let erased = started.elapsed();

@@ -52,6 +52,7 @@ pub(super) fn run(
         .erased_count()
         .unwrap_or_default()
         .saturating_sub(erased_before);
+    let suppressed = list.suppressions()?.len();
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     if read > counted || counted - read > erased {
@@ -62,6 +63,9 @@ pub(super) fn run(
     let mut json = json!({ "entries": read, "faults": faults });
     if let Some(corrected) = corrected {
         json["count_corrected_by"] = corrected.into();
+    }
+    if suppressed > 0 {
+        json["suppressed"] = suppressed.into();
     }
     output.print(&json, |out| {
         match corrected {
@@ -74,6 +78,14 @@ pub(super) fn run(
         }
         if faults.is_empty() {
             writeln!(out, "{read} on the list, no faults")?;
+        }
+        if suppressed > 0 {
+            let addresses = if suppressed == 1 {
+                "address"
+            } else {
+                "addresses"
+            };
+            writeln!(out, "{suppressed} suppressed {addresses}")?;
         }
         Ok(())
     })?;

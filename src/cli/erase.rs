@@ -16,7 +16,7 @@ use super::{
     transfer::{email_hashes::EmailHashes, error::ImportError, import_reader, input_file},
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Selection};
+use crate::waitlist::{Email, Erasure, Selection};
 
 #[derive(clap::Args)]
 #[command(override_usage = "\
@@ -26,11 +26,15 @@ landing erase [OPTIONS] <EMAIL>...
 Examples:
   landing erase ann@example.com
   landing erase --file unsubscribed.csv --dry-run
+  landing erase --suppress ann@example.com
 
 An erased address is removed from the count, the list and all later exports at once. Any spelling of the \
 address matches. The erasure is durable when the command ends. The bytes of the address stay in the \
 store's files until that part is overwritten, at an unpredictable time; `landing compact` removes them now. \
-Earlier exports are your own files and are not changed.")]
+Earlier exports are your own files and are not changed.
+
+With --suppress, the list keeps a keyed hash of each address, so that no import adds the person again. Only the person \
+can join again, on the page.")]
 pub(super) struct EraseArgs {
     /// Addresses to erase, in any spelling
     #[arg(required_unless_present = "file", value_name = "EMAIL", value_parser = parse_listed_address)]
@@ -39,6 +43,10 @@ pub(super) struct EraseArgs {
     /// addresses; - is standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Also keep the addresses off the list: no import adds them again. An address that is not on the list is
+    /// suppressed too
+    #[arg(long)]
+    suppress: bool,
     /// Print who would be erased, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -57,27 +65,43 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     }
     let mut seen = HashSet::new();
     emails.retain(|email| seen.insert(email.key()));
+    if args.suppress {
+        check_valid(&emails)?;
+    }
     let location = args.store.announce_location()?;
     let erased = if args.dry_run {
         find(&location.open_to_read()?, &emails)?
     } else {
-        location.open()?.erase(&emails)?
+        let erasure = if args.suppress {
+            Erasure::Suppress
+        } else {
+            Erasure::Complete
+        };
+        location.open()?.erase(&emails, erasure)?
     };
-    let field = if args.dry_run {
-        "would_be_erased"
-    } else {
-        "erased"
-    };
+    let would_be = if args.dry_run { "would_be_" } else { "" };
     let each = emails.iter().zip(&erased);
-    let json = each
-        .clone()
-        .map(|(email, was_listed)| json!({ "email": email.as_typed(), field: was_listed }));
+    let json = each.clone().map(|(email, was_listed)| {
+        let mut json = json!({ "email": email.as_typed() });
+        json[format!("{would_be}erased")] = (*was_listed).into();
+        if args.suppress {
+            json[format!("{would_be}suppressed")] = true.into();
+        }
+        json
+    });
     args.output.print(&json.collect::<Vec<_>>(), |out| {
         for (email, was_listed) in each {
             let typed = email.as_typed();
+            let suppressed = if args.suppress { " and suppressed" } else { "" };
             match (was_listed, args.dry_run) {
-                (true, false) => writeln!(out, "{typed} is erased")?,
-                (true, true) => writeln!(out, "{typed} would be erased")?,
+                (true, false) => writeln!(out, "{typed} is erased{suppressed}")?,
+                (true, true) => writeln!(out, "{typed} would be erased{suppressed}")?,
+                (false, false) if args.suppress => {
+                    writeln!(out, "{typed} was not on the list; it is suppressed")?;
+                }
+                (false, true) if args.suppress => {
+                    writeln!(out, "{typed} is not on the list; it would be suppressed")?;
+                }
                 (false, _) => writeln!(out, "{}", why_not_listed(email, "the list"))?,
             }
         }
@@ -91,7 +115,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         );
     }
     let missing = erased.iter().filter(|was_listed| !**was_listed).count();
-    if missing > 0 {
+    if missing > 0 && !args.suppress {
         let others = match (args.dry_run, missing < erased.len()) {
             (true, _) | (false, false) => "nothing was changed",
             (false, true) => "the others are erased",
@@ -105,6 +129,19 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
             "not on the list in {location}: {missing} of {} {noun}; {others}; check the spelling",
             erased.len()
         );
+    }
+    Ok(())
+}
+
+/// Checks that addresses are valid. An invalid one would be suppressed although nobody has it.
+fn check_valid(emails: &[Email]) -> anyhow::Result<()> {
+    for email in emails {
+        let typed = email.as_typed();
+        if let Err(invalid) = Email::parse(typed) {
+            bail!(
+                "nothing was erased: {typed} is not an address: {invalid}; correct it, or erase it without --suppress"
+            );
+        }
     }
     Ok(())
 }

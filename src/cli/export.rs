@@ -27,14 +27,16 @@ use super::{
     },
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
+use crate::waitlist::Suppressions;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: landing export -o list.csv
 
-The last line contains the number of entries and a checksum of all lines before it, which `landing import` verifies: \
-an export is also a backup. In a directory that others can write to and that has the sticky bit, such as /tmp, \
-links and pipes of other users are rejected.")]
+An export of the whole list also has the suppressed addresses, as keyed hashes. The last line contains the number \
+of entries and a checksum of all lines before it, which `landing import` verifies: an export is also a backup. In a \
+directory that others can write to and that has the sticky bit, such as /tmp, links and pipes of other users are \
+rejected.")]
 pub(super) struct ExportArgs {
     /// Format [default: by the extension of FILE, otherwise csv]
     #[arg(long, value_enum)]
@@ -62,7 +64,16 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         bail!("--json prints JSON lines, and --format csv asks for CSV; leave one of them out");
     }
     let list = args.store.announce_location()?.open_to_read()?;
-    let entries = list.entries(args.selection.selection()?)?;
+    let selection = args.selection.selection()?;
+    // A part of the list has no suppressions. They are read before the entries: a person who joins again in between is
+    // then exported as listed.
+    let suppressions = if selection.is_everything() {
+        list.suppressions()?
+    } else {
+        Suppressions::default()
+    };
+    let suppressed = suppressions.len();
+    let entries = list.entries(selection)?;
     args.selection.note_empty_source(entries.count);
     let bar = entry_progress(entries.count, "writing");
     let Some(file) = file else {
@@ -74,19 +85,28 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         };
         return print_all_to_stdout(move |out| {
             let _list = list;
-            write_entries(format, out, entries, &bar).map(drop)
+            write_list(format, out, entries, &suppressions, &bar).map(drop)
         });
     };
     let name = file.display().to_string();
-    let written = export_to_file(file, format, list, entries, &bar);
+    let written = export_to_file(file, format, list, (entries, suppressions), &bar);
     let Trailer { entries, sha256 } = written.map_err(|error| match error {
         DestinationError::Io(error) => write_error(&name, error),
         foreign => foreign.into(),
     })?;
-    let json = json!({ "entries": entries, "file": name, "sha256": sha256 });
+    let mut json = json!({ "entries": entries, "file": name, "sha256": sha256 });
+    if suppressed > 0 {
+        json["suppressed"] = suppressed.into();
+    }
     let noun = if entries == 1 { "entry" } else { "entries" };
-    args.report
-        .print(&json, |out| writeln!(out, "{entries} {noun} in {name}"))
+    args.report.print(&json, |out| match suppressed {
+        0 => writeln!(out, "{entries} {noun} in {name}"),
+        1 => writeln!(out, "{entries} {noun} and 1 suppressed address in {name}"),
+        _ => writeln!(
+            out,
+            "{entries} {noun} and {suppressed} suppressed addresses in {name}"
+        ),
+    })
 }
 
 fn format_from_name(file: &Path) -> ExportFormat {
@@ -96,10 +116,11 @@ fn format_from_name(file: &Path) -> ExportFormat {
     }
 }
 
-fn write_entries(
+fn write_list(
     format: ExportFormat,
     out: impl Write,
     entries: SelectedEntries,
+    suppressions: &Suppressions,
     bar: &ProgressBar,
 ) -> io::Result<Trailer> {
     let mut writer = ExportWriter::new(format, out);
@@ -108,6 +129,11 @@ fn write_entries(
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if !suppressions.is_empty() {
+        for item in suppressions.items() {
+            writer.write_suppression(item)?;
+        }
+    }
     writer.finish()
 }
 
@@ -115,12 +141,13 @@ fn export_to_file(
     file: &Path,
     format: ExportFormat,
     list: WaitlistHandle,
-    entries: SelectedEntries,
+    (entries, suppressions): (SelectedEntries, Suppressions),
     bar: &ProgressBar,
 ) -> Result<Trailer, DestinationError> {
     let stream = match Destination::find(file)? {
         Destination::File(target) => {
-            let write = |out: BufWriter<&File>| write_entries(format, out, entries, bar);
+            let write =
+                |out: BufWriter<&File>| write_list(format, out, entries, &suppressions, bar);
             return Ok(write_atomically(&target, write)?);
         }
         Destination::Stream(stream) => stream,
@@ -129,7 +156,7 @@ fn export_to_file(
     let mut trailer = None;
     let mut output = OutputBuffer::collect(|out| {
         let _list = list;
-        trailer = Some(write_entries(format, out, entries, bar)?);
+        trailer = Some(write_list(format, out, entries, &suppressions, bar)?);
         Ok(())
     })?;
     output.write_to(&mut stream.open()?)?;

@@ -15,6 +15,7 @@ use super::{
     control::BATCH_SIZE,
     open_list_error::OpenListError,
     store_location::{StoreArgs, StoreLocation},
+    suppressions,
     terminal::{output::OutputArgs, progress::byte_progress, signals},
     transfer::{
         email_hashes::EmailHashes,
@@ -23,14 +24,18 @@ use super::{
         import_reader::{self, ImportRow, ImportRows},
         import_report::ImportReport,
         input_file::{display_name, open},
+        reject_reason::RejectReason,
         scan::{Scan, scan},
         sign_up_time::DateFormat,
         status_options::StatusOptions,
+        suppression_lines,
         trailer::{Trailer, verify_trailer},
     },
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, PostgresOpenError, Selection, WaitlistEntry, set_exit_note};
+use crate::waitlist::{
+    Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry, set_exit_note,
+};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -44,7 +49,10 @@ file can be imported again. Sign-up times are kept; rows without a time get the 
 People who have unsubscribed from the other list are skipped. Columns such as \"status\", \"unsubscribed_at\" and \
 \"subscribed\" show who has; the report names the columns that were used. If a value in them is unknown, or \
 everybody would be skipped, nothing is imported, and a message names the options that decide: \
---keep, --skip, --ignore or --skip-all.")]
+--keep, --skip, --ignore or --skip-all.
+
+These people are also suppressed, unless they are on this list: no later import adds them. People who have left this \
+list (`landing erase --suppress`) are not added either. Only they can join again, on the page.")]
 pub(super) struct ImportArgs {
     /// File to read, instead of standard input
     file: Option<PathBuf>,
@@ -66,8 +74,8 @@ pub(super) struct ImportArgs {
     output: OutputArgs,
 }
 
-/// Adds entries, and returns for each whether it is new.
-type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> anyhow::Result<Vec<bool>> + 'a;
+/// Adds entries, and returns the outcome of each.
+type JoinFn<'a> = dyn FnMut(Vec<WaitlistEntry>) -> anyhow::Result<Vec<JoinOutcome>> + 'a;
 
 pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = args.file.as_deref().filter(|file| *file != "-");
@@ -124,6 +132,11 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         return Err(question).with_context(|| nothing_imported_at(at));
     }
 
+    let exported = if is_own_export {
+        suppression_lines::read(&file).with_context(nothing_imported)?
+    } else {
+        Vec::new()
+    };
     let length = file.metadata().with_context(nothing_imported)?.len();
     let bar = byte_progress(length, "reading");
     progress.set_bar(&bar);
@@ -136,11 +149,27 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
             report.new_list = Some(location.to_string());
         }
         let mut listed = listed_emails(list.as_ref())?;
-        let mut join = |entries: Vec<WaitlistEntry>| {
-            let is_new = |entry: &WaitlistEntry| listed.insert(&entry.email.key());
-            Ok(entries.iter().map(is_new).collect())
+        let suppressions = match &list {
+            Some(list) => list.suppressions()?,
+            None => Suppressions::default(),
         };
-        import(rows, &mut join, &mut report)
+        let mut join = |entries: Vec<WaitlistEntry>| {
+            let outcome = |WaitlistEntry { email, .. }: &WaitlistEntry| {
+                if listed.contains(&email.key()) {
+                    JoinOutcome::AlreadyListed
+                } else if suppressions.contains(email) {
+                    JoinOutcome::Suppressed
+                } else {
+                    listed.insert(&email.key());
+                    JoinOutcome::New
+                }
+            };
+            Ok(entries.iter().map(outcome).collect())
+        };
+        import(rows, &mut join, &mut report).map(|unsubscribed| {
+            let unlisted = unsubscribed.iter().filter(|it| !listed.contains(&it.key()));
+            report.unsubscribed_suppressed = unlisted.count() as u64;
+        })
     } else {
         let (list, is_new) = open_or_create(&location)?;
         report.new_list = is_new.then(|| location.to_string());
@@ -148,7 +177,12 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
             let count = entries.len();
             Ok(progress.track(count, || list.join_all(entries))?)
         };
-        import(rows, &mut join, &mut report)
+        import(rows, &mut join, &mut report).and_then(|unsubscribed| {
+            suppressions::add_exported(&list, exported)?;
+            let suppressed = suppressions::suppress_unlisted(&list, &unsubscribed)?;
+            report.unsubscribed_suppressed = suppressed as u64;
+            Ok(())
+        })
     };
     bar.finish_and_clear();
     print(&report, true)?;
@@ -227,12 +261,15 @@ fn open_or_create(location: &StoreLocation) -> Result<(WaitlistHandle, bool), Op
     }
 }
 
-/// Adds the entries in batches. Another thread reads the next lines while a batch is written.
+/// Adds the entries in batches. Another thread reads the next lines while a batch is written. Returns the people who
+/// have unsubscribed, each once.
 fn import(
     rows: ImportRows,
     join: &mut JoinFn<'_>,
     report: &mut ImportReport,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Email>> {
+    let mut unsubscribed = Vec::new();
+    let mut seen = EmailHashes::default();
     let (sender, batches) = mpsc::sync_channel(4);
     let reader = thread::spawn(move || {
         let mut rows = rows.peekable();
@@ -251,7 +288,14 @@ fn import(
                     entries.push(parsed.entry);
                     warnings.push(parsed.warnings);
                 }
-                Err(reason) => report.reject(line, reason),
+                Err(reason) => {
+                    if let RejectReason::Unsubscribed(Some(email)) = &reason
+                        && seen.insert(&email.key())
+                    {
+                        unsubscribed.push(email.clone());
+                    }
+                    report.reject(line, reason);
+                }
             }
         }
         report.add_joined(&join(entries)?, &warnings);
@@ -259,7 +303,8 @@ fn import(
     // The channel also closes when the reader panics.
     reader
         .join()
-        .map_err(|_| anyhow!("the rest of the file was not read because of an internal error"))
+        .map_err(|_| anyhow!("the rest of the file was not read because of an internal error"))?;
+    Ok(unsubscribed)
 }
 
 /// Returns the addresses on a list, if there is one.

@@ -49,6 +49,7 @@ mod sign_up_chart;
 mod source_counts;
 mod stats;
 mod store_location;
+mod suppressions;
 mod terminal;
 mod time;
 mod transfer;

@@ -100,7 +100,7 @@ fn check_directory(data: &Path) -> anyhow::Result<ListState> {
         Ok(()) => Ok(ListState::Found),
         Err(SledOpenError::InUse { .. }) => Ok(ListState::InUse),
         Err(SledOpenError::Rejected {
-            reason: UnusableReason::PreviousFormat,
+            reason: UnusableReason::EarlierFormat(_),
             ..
         }) => Ok(ListState::Outdated),
         Err(error) => Err(error.into()),

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     address::{parse_listed_address, why_not_listed},
@@ -38,6 +39,9 @@ struct ShownEntry<'a> {
     source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<String>,
+    /// The list also has a hash of the address, after a correction.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    suppressed: bool,
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
@@ -51,39 +55,53 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         .entries(selection)?
         .entries
         .collect::<Result<Vec<_>, _>>()?;
+    let is_suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
+    if entries.is_empty() && is_suppressed {
+        let email = args.email.as_typed();
+        let json = json!({ "email": email, "suppressed": true });
+        return args.output.print(&json, |out| {
+            writeln!(
+                out,
+                "{email} is not on the list; it is suppressed: the list has a hash of the address, and no import adds it"
+            )
+        });
+    }
     if entries.is_empty() {
         bail!(
             "{}; nothing is stored about this address",
             why_not_listed(&args.email, &format!("the list in {location}"))
         );
     }
-    let shown: Vec<_> = entries.iter().map(ShownEntry::from).collect();
+    let shown: Vec<_> = entries
+        .iter()
+        .map(|entry| ShownEntry::new(entry, is_suppressed))
+        .collect();
     // An address is on the list once, unless `check` reports it.
     args.output.print(&shown[0], |out| {
         shown.iter().try_for_each(|entry| entry.write(out))
     })
 }
 
-impl<'a> From<&'a WaitlistEntry> for ShownEntry<'a> {
-    fn from(entry: &'a WaitlistEntry) -> Self {
+impl<'a> ShownEntry<'a> {
+    fn new(entry: &'a WaitlistEntry, is_suppressed: bool) -> Self {
         Self {
             email: entry.email.as_typed(),
             joined_at: rfc3339(entry.joined_at),
             source: entry.source.as_ref().map(Source::as_str),
             confirmed_at: entry.confirmed_at.map(rfc3339),
+            suppressed: is_suppressed,
         }
     }
-}
 
-impl ShownEntry<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self {
             email,
             joined_at,
             source,
             confirmed_at,
+            suppressed,
         } = self;
         writeln!(out, "address       {email}")?;
         writeln!(out, "joined at     {joined_at}")?;
@@ -92,6 +110,9 @@ impl ShownEntry<'_> {
         }
         if let Some(confirmed_at) = confirmed_at {
             writeln!(out, "confirmed at  {confirmed_at}")?;
+        }
+        if *suppressed {
+            writeln!(out, "suppressed    yes")?;
         }
         Ok(())
     }

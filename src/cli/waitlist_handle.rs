@@ -11,8 +11,8 @@ use super::{
     store_location::StoreLocation,
 };
 use crate::waitlist::{
-    Compaction, CorrectOutcome, Email, JoinOutcome, Selection, Waitlist, WaitlistEntry,
-    exit_on_store_panic,
+    Compaction, CorrectOutcome, Email, Erasure, JoinOutcome, Selection, SuppressionItem,
+    Suppressions, Waitlist, WaitlistEntry, exit_on_store_panic,
 };
 
 /// An open list, and where it is.
@@ -99,36 +99,81 @@ impl WaitlistHandle {
         }
     }
 
-    /// Adds entries. Returns, for each, whether it is new, once all are durable.
+    /// Adds the entries of an import. Returns an outcome for each, once all are durable.
     pub(super) fn join_all(
         &self,
         entries: Vec<WaitlistEntry>,
-    ) -> Result<Vec<bool>, LocatedListError> {
+    ) -> Result<Vec<JoinOutcome>, LocatedListError> {
         match &self.list {
-            OpenList::Local { list, runtime, .. } => {
-                let outcomes = runtime.block_on(list.join_all(entries));
-                let outcomes = outcomes.map_err(self.locate())?;
-                Ok(outcomes.iter().map(|it| *it == JoinOutcome::New).collect())
-            }
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.join_all(entries))
+                .map_err(self.locate()),
             OpenList::Remote(client) => client.join_all(&entries).map_err(self.locate()),
         }
     }
 
     /// Erases addresses. Returns, for each, whether it was on the list.
-    pub(super) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, LocatedListError> {
+    pub(super) fn erase(
+        &self,
+        emails: &[Email],
+        erasure: Erasure,
+    ) -> Result<Vec<bool>, LocatedListError> {
         match &self.list {
             OpenList::Local { list, runtime, .. } => {
                 let mut erased = Vec::with_capacity(emails.len());
                 for emails in emails.chunks(ERASE_BATCH_MAX) {
                     erased.extend(
                         runtime
-                            .block_on(list.erase(emails))
+                            .block_on(list.erase(emails, erasure))
                             .map_err(self.locate())?,
                     );
                 }
                 Ok(erased)
             }
-            OpenList::Remote(client) => client.erase(emails).map_err(self.locate()),
+            OpenList::Remote(client) => client.erase(emails, erasure).map_err(self.locate()),
+        }
+    }
+
+    /// Adds the suppressions of another list, see [`Waitlist::add_suppressions`].
+    pub(super) fn add_suppressions(
+        &self,
+        items: Vec<SuppressionItem>,
+    ) -> Result<(), LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.add_suppressions(items))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.add_suppressions(&items).map_err(self.locate()),
+        }
+    }
+
+    /// Lifts the suppressions of those addresses that are on the list. Returns, for each, whether it is.
+    pub(super) fn lift_listed(&self, emails: &[Email]) -> Result<Vec<bool>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.lift_listed(emails))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.lift_listed(emails).map_err(self.locate()),
+        }
+    }
+
+    /// Returns the suppressed addresses, and the keys of their hashes.
+    pub(super) fn suppressions(&self) -> Result<Suppressions, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                runtime.block_on(list.suppressions()).map_err(self.locate())
+            }
+            OpenList::Remote(client) => client.suppressions().map_err(self.locate()),
+        }
+    }
+
+    /// Returns whether an address is suppressed.
+    pub(super) fn is_suppressed(&self, email: &Email) -> Result<bool, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.is_suppressed(email))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.is_suppressed(email).map_err(self.locate()),
         }
     }
 

@@ -93,7 +93,10 @@ pub async fn sign_up(
     };
     match list.join(entry).await {
         Ok(JoinOutcome::New) => Ok(email),
-        Ok(JoinOutcome::AlreadyListed) => Err(RequestError::AlreadyListed),
+        // Only imports have the second outcome of these two.
+        Ok(JoinOutcome::AlreadyListed | JoinOutcome::Suppressed) => {
+            Err(RequestError::AlreadyListed)
+        }
         Err(error) => Err(RequestError::Unavailable(error)),
     }
 }

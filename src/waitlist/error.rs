@@ -28,6 +28,9 @@ pub enum StoreError {
     /// The store could not be rewritten, for this reason. No entry is lost.
     #[error("the waitlist was not compacted: {0}")]
     NotCompacted(Arc<str>),
+    /// The system returns no random numbers for a key.
+    #[error("the system returns no random numbers")]
+    NoRandomness,
     /// The reader of the list paused for too long.
     #[error("reading was paused for too long")]
     CallerTimedOut,

@@ -5,6 +5,7 @@
 //! - `entry_stream`: [`Selection`] with its [`AddressFilter`], and [`EntryStream`], for reading the list.
 //! - `email`: [`Email`], a valid address, and [`EmailDomain`].
 //! - `source`: [`Source`], where a sign-up came from.
+//! - `suppression`: [`Suppressions`], the addresses of people who have left.
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
@@ -23,6 +24,7 @@ mod sled;
 mod source;
 mod store;
 mod store_panic;
+mod suppression;
 
 pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
@@ -34,5 +36,6 @@ pub use postgres::{
 };
 pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
 pub use source::{InvalidSource, Source};
-pub use store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist};
+pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist};
 pub use store_panic::exit_on_store_panic;
+pub use suppression::{AddressHash, ListKey, SuppressionItem, Suppressions};

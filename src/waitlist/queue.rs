@@ -14,7 +14,8 @@ use super::{
     email::Email,
     entry::{Fact, WaitlistEntry},
     error::StoreError,
-    store::{CorrectOutcome, JoinOutcome, StoreFuture},
+    store::{CorrectOutcome, Erasure, JoinOutcome, StoreFuture},
+    suppression::{ListKey, SuppressionItem},
 };
 
 /// Maximum number of requests that wait for the committer. Further requests are rejected at once. It is half of a
@@ -34,10 +35,14 @@ pub(super) enum Request {
     Join(WaitlistEntry, ReplySender<JoinOutcome>),
     /// At most as many entries as fit into a batch.
     JoinAll(Vec<WaitlistEntry>, ReplySender<Vec<JoinOutcome>>),
-    Erase(AddressSearch, ReplySender<Vec<bool>>),
+    Erase(EraseTask, ReplySender<Vec<bool>>),
     Correct(Correction, ReplySender<CorrectOutcome>),
     /// At most one batch of facts. A fact counts like an entry.
     AddFacts(Vec<NewFact>, ReplySender<Vec<bool>>),
+    /// At most one batch of suppressions. One counts like an entry.
+    AddSuppressions(Vec<SuppressionItem>, ReplySender<Vec<()>>),
+    /// At most one batch of addresses (see [`Email::key`]) whose suppressions are lifted if they are on the list.
+    LiftListed(Vec<String>, ReplySender<Vec<bool>>),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
@@ -63,6 +68,27 @@ impl AddressSearch {
             item_count: 0,
             searched_up_to: 0,
         }
+    }
+}
+
+/// A request to erase addresses.
+pub(super) struct EraseTask {
+    pub(super) addresses: AddressSearch,
+    /// Suppresses the addresses too: with this key, if the list has none. `None` suppresses nobody.
+    pub(super) suppress_with: Option<ListKey>,
+}
+
+impl EraseTask {
+    /// Prepares an erasure, with a new key if it needs one.
+    pub(super) fn new(addresses: AddressSearch, erasure: Erasure) -> Result<Self, StoreError> {
+        let suppress_with = match erasure {
+            Erasure::Complete => None,
+            Erasure::Suppress => Some(ListKey::generate()?),
+        };
+        Ok(Self {
+            addresses,
+            suppress_with,
+        })
     }
 }
 
@@ -103,6 +129,8 @@ impl Request {
             Self::Erase(_, reply) => reply.is_closed(),
             Self::Correct(_, reply) => reply.is_closed(),
             Self::AddFacts(_, reply) => reply.is_closed(),
+            Self::AddSuppressions(_, reply) => reply.is_closed(),
+            Self::LiftListed(_, reply) => reply.is_closed(),
             Self::Ready(reply) => reply.is_closed(),
         }
     }
@@ -115,6 +143,8 @@ impl Request {
             Self::Erase(_, reply) => drop(reply.send(Err(error))),
             Self::Correct(_, reply) => drop(reply.send(Err(error))),
             Self::AddFacts(_, reply) => drop(reply.send(Err(error))),
+            Self::AddSuppressions(_, reply) => drop(reply.send(Err(error))),
+            Self::LiftListed(_, reply) => drop(reply.send(Err(error))),
             Self::Ready(reply) => drop(reply.send(Err(error))),
         }
     }
@@ -126,6 +156,8 @@ impl Request {
             Self::Join(..) => 1,
             Self::JoinAll(entries, _) => entries.len(),
             Self::AddFacts(facts, _) => facts.len(),
+            Self::AddSuppressions(items, _) => items.len(),
+            Self::LiftListed(addresses, _) => addresses.len(),
             Self::Erase(..) | Self::Correct(..) => max_entries,
             Self::Ready(_) => 0,
         }
@@ -182,11 +214,26 @@ impl Queue {
         Box::pin(self.enqueue_batches(facts, Request::AddFacts))
     }
 
+    /// See [`super::Waitlist::add_suppressions`].
+    pub(super) fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.enqueue_batches(items, Request::AddSuppressions)
+                .await?;
+            Ok(())
+        })
+    }
+
+    /// See [`super::Waitlist::lift_listed`].
+    pub(super) fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        Box::pin(self.enqueue_batches(keys, Request::LiftListed))
+    }
+
     /// See [`super::Waitlist::erase`].
-    pub(super) fn erase(&self, addresses: AddressSearch) -> StoreFuture<'_, Vec<bool>> {
+    pub(super) fn erase(&self, erasure: EraseTask) -> StoreFuture<'_, Vec<bool>> {
         Box::pin(async move {
             let (reply, response) = oneshot::channel();
-            self.enqueue(Request::Erase(addresses, reply)).await?;
+            self.enqueue(Request::Erase(erasure, reply)).await?;
             await_reply(REPLY_TIMEOUT, response).await
         })
     }

@@ -9,6 +9,7 @@ use super::{
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
+    suppression::{SuppressionItem, Suppressions},
 };
 
 /// The future of a store's response.
@@ -21,6 +22,17 @@ pub enum JoinOutcome {
     New,
     /// The address was on the list before, perhaps in another spelling.
     AlreadyListed,
+    /// The address is suppressed, so the import did not add it. A sign-up on the page never has this outcome.
+    Suppressed,
+}
+
+/// What an erasure leaves behind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Erasure {
+    /// Nothing. An existing suppression of the address stays.
+    Complete,
+    /// A suppression of the address: no import adds it again. An address that is not listed is suppressed too.
+    Suppress,
 }
 
 /// The outcome of a correction.
@@ -45,8 +57,9 @@ pub struct Compaction {
 
 /// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
 pub trait Waitlist: Send + Sync + 'static {
-    /// Adds an entry, unless its address is already on the list. Once the future resolves to an outcome, the
-    /// address is on the list and survives a crash of the process and of the machine.
+    /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
+    /// the address is on the list and survives a crash of the process and of the machine. If the address was
+    /// suppressed, it no longer is, because the person wants to be on the list.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
@@ -54,29 +67,54 @@ pub trait Waitlist: Send + Sync + 'static {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
 
     /// Adds many entries, as [`join`](Self::join) does, and returns an outcome for each, in the same order. It is
-    /// for imports: it waits for space in the queue and leaves room for visitors who sign up at the same time.
+    /// for imports: it does not add suppressed addresses, waits for space in the queue and leaves room for visitors
+    /// who sign up at the same time.
     ///
     /// # Errors
     /// Like [`join`](Self::join). Some entries may be on the list.
-    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        Box::pin(async move {
-            let mut joined = Vec::with_capacity(entries.len());
-            for entry in entries {
-                joined.push(self.join(entry).await?);
-            }
-            Ok(joined)
-        })
-    }
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>>;
 
     /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether
-    /// it was listed. Once the future resolves, the removal is durable. It waits for space in the queue.
+    /// it was listed. Once the future resolves, the removal is durable, and so are the suppressions of
+    /// [`Erasure::Suppress`]. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join).
-    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+    /// Like [`join`](Self::join). Some addresses may be suppressed and still listed. Repeating the call is safe.
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Adds the suppressions of another list, its keys first. Once the future resolves, they are durable. Nobody is
+    /// erased: people on the list are then listed and suppressed, until [`lift_listed`](Self::lift_listed) or a
+    /// sign-up lifts that. It waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some suppressions may have been added. Repeating the call is safe.
+    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()>;
+
+    /// Lifts the suppressions of those addresses that are on the list. Returns for each address whether it is on the
+    /// list. Once the future resolves, the change is durable. It waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some suppressions may be lifted. Repeating the call is safe.
+    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Returns the suppressed addresses, and the keys of their hashes. It may read the whole list.
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions>;
+
+    /// Returns whether an address is suppressed, in any spelling. It may read the whole list.
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
+        let email = email.clone();
+        Box::pin(async move { Ok(self.suppressions().await?.contains(&email)) })
+    }
 
     /// Gives the entry of one address another address, and keeps everything else of the entry. Both addresses may be
-    /// spellings of the same one. Once the future resolves, the correction is durable. It waits for space in the queue.
+    /// spellings of the same one. The new address may be suppressed: the owner corrects a typing mistake. It then stays
+    /// suppressed. Once the future resolves, the correction is durable. It waits for space in the queue.
     ///
     /// # Errors
     /// Like [`join`](Self::join).

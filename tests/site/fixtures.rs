@@ -6,8 +6,8 @@ use clap::Parser;
 use landing::{
     config::Config,
     waitlist::{
-        Compaction, CorrectOutcome, Email, EntryStream, Fact, JoinOutcome, Selection, StoreError,
-        StoreFuture, Waitlist, WaitlistEntry,
+        Compaction, CorrectOutcome, Email, EntryStream, Erasure, Fact, JoinOutcome, Selection,
+        StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
     },
 };
 use tokio::sync::watch;
@@ -67,7 +67,23 @@ where
         (self.join)(entry)
     }
 
-    fn erase(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn join_all(&self, _: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn erase(&self, _: &[Email], _: Erasure) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn add_suppressions(&self, _: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn lift_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         immediate(Err(StoreError::Stopped))
     }
 

@@ -12,13 +12,16 @@ use serde::de::DeserializeOwned;
 use super::{
     protocol::{
         Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
-        WireCorrectOutcome, WireEntry,
+        SUPPRESSIONS_BATCH_SIZE, WireCorrectOutcome, WireEntry, WireJoinOutcome, WireSuppression,
     },
     socket::with_short_path,
 };
 use crate::{
     cli::list_error::ListError,
-    waitlist::{Compaction, CorrectOutcome, Email, Selection, WaitlistEntry, flatten_blocks},
+    waitlist::{
+        Compaction, CorrectOutcome, Email, Erasure, JoinOutcome, Selection, SuppressionItem,
+        Suppressions, WaitlistEntry, flatten_blocks,
+    },
 };
 
 /// The list of a running server.
@@ -61,37 +64,96 @@ impl ControlClient {
         self.send_command(Command::Erasures)?.read()
     }
 
-    /// Adds entries. Returns, for each, whether it is new, once all are durable. Callers should send at most
+    /// Adds entries of an import. Returns an outcome for each, once all are durable. Callers should send at most
     /// [`BATCH_SIZE`](super::BATCH_SIZE) at a time.
     ///
     /// # Errors
     /// See [`count`](Self::count). Some entries may have been added.
-    pub(crate) fn join_all(&self, entries: &[WaitlistEntry]) -> Result<Vec<bool>, ListError> {
+    pub(crate) fn join_all(
+        &self,
+        entries: &[WaitlistEntry],
+    ) -> Result<Vec<JoinOutcome>, ListError> {
         let batch = entries.iter().map(WireEntry::from).collect();
-        self.send_command(Command::Join(batch))?.read()
+        let joined: Vec<WireJoinOutcome> = self.send_command(Command::Join(batch))?.read()?;
+        Ok(joined.into_iter().map(|WireJoinOutcome(it)| it).collect())
     }
 
     /// Erases addresses. Returns, for each, whether it was on the list.
     ///
     /// # Errors
     /// See [`count`](Self::count). Some addresses may have been erased.
-    pub(crate) fn erase(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
-        let mut erased = Vec::with_capacity(emails.len());
+    pub(crate) fn erase(&self, emails: &[Email], erasure: Erasure) -> Result<Vec<bool>, ListError> {
+        self.send_addresses(emails, |addresses| Command::Erase { addresses, erasure })
+    }
+
+    /// Lifts the suppressions of those addresses that are on the list. Returns, for each, whether it is.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count). Some suppressions may be lifted.
+    pub(crate) fn lift_listed(&self, emails: &[Email]) -> Result<Vec<bool>, ListError> {
+        self.send_addresses(emails, Command::LiftListed)
+    }
+
+    /// Adds the suppressions of another list.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count). Some suppressions may have been added.
+    pub(crate) fn add_suppressions(&self, items: &[SuppressionItem]) -> Result<(), ListError> {
+        for some in items.chunks(SUPPRESSIONS_BATCH_SIZE) {
+            let some = some.iter().copied().map(WireSuppression::from).collect();
+            self.send_command(Command::AddSuppressions(some))?
+                .read::<()>()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the suppressed addresses, and the keys of their hashes.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count).
+    pub(crate) fn suppressions(&self) -> Result<Suppressions, ListError> {
+        let mut replies = self.send_command(Command::Suppressions)?;
+        let mut suppressions = Suppressions::default();
+        loop {
+            let batch: Vec<WireSuppression> = replies.read()?;
+            if batch.is_empty() {
+                return Ok(suppressions);
+            }
+            for item in batch.into_iter().filter_map(WireSuppression::parse) {
+                suppressions.add(item);
+            }
+        }
+    }
+
+    /// Returns whether an address is suppressed.
+    ///
+    /// # Errors
+    /// See [`count`](Self::count).
+    pub(crate) fn is_suppressed(&self, email: &Email) -> Result<bool, ListError> {
+        let address = email.as_typed().to_owned();
+        self.send_command(Command::IsSuppressed(address))?.read()
+    }
+
+    /// Sends addresses in as many requests as they need. The response to each has a value for each address.
+    fn send_addresses(
+        &self,
+        emails: &[Email],
+        command: impl Fn(Vec<String>) -> Command,
+    ) -> Result<Vec<bool>, ListError> {
+        let mut replies = Vec::with_capacity(emails.len());
         let (mut rest, mut bytes) = (emails, 0);
         while !rest.is_empty() {
             let fitting = rest.iter().take_while(|email| {
                 bytes += email.as_typed().len();
-                bytes <= ERASE_BATCH_MAX_BYTES
+                bytes <= ADDRESSES_MAX_BYTES
             });
             let (some, others) = rest.split_at(fitting.count().max(1));
             let addresses = some.iter().map(|email| email.as_typed().to_owned());
-            let erased_batch: Vec<bool> = self
-                .send_command(Command::Erase(addresses.collect()))?
-                .read()?;
-            erased.extend(erased_batch);
+            let batch: Vec<bool> = self.send_command(command(addresses.collect()))?.read()?;
+            replies.extend(batch);
             (rest, bytes) = (others, 0);
         }
-        Ok(erased)
+        Ok(replies)
     }
 
     /// Gives the entry of one address another address.
@@ -185,7 +247,7 @@ impl ControlClient {
 
 /// Maximum size of the addresses in one request, in bytes. JSON needs at most six bytes for each byte, which stays
 /// below the server's limit. A single command-line argument is never longer than this (execve(2)).
-const ERASE_BATCH_MAX_BYTES: usize = 128 << 10;
+const ADDRESSES_MAX_BYTES: usize = 128 << 10;
 
 /// Timeout for each read and write. Longer than the store's own timeouts.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);

@@ -2,18 +2,22 @@
 
 use std::fmt::Display;
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
-    AddressFilter, Compaction, CorrectOutcome, Email, EmailDomain, InvalidEmail, Selection, Source,
-    WaitlistEntry, from_unix_millis, unix_millis,
+    AddressFilter, AddressHash, Compaction, CorrectOutcome, Email, EmailDomain, Erasure,
+    InvalidEmail, JoinOutcome, ListKey, Selection, Source, SuppressionItem, WaitlistEntry,
+    from_unix_millis, unix_millis,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 3;
+pub(super) const PROTOCOL_VERSION: u32 = 4;
 
 /// Entries per line, in both directions.
 pub(crate) const BATCH_SIZE: usize = 512;
+/// Parts of the suppressions per line, in both directions. Each takes at most 60 bytes.
+pub(super) const SUPPRESSIONS_BATCH_SIZE: usize = 8192;
 
 /// A request.
 #[derive(Debug, Deserialize, Serialize)]
@@ -28,10 +32,22 @@ pub(super) struct Request {
 pub(super) enum Command {
     /// `u64`: the number of entries.
     Count,
-    /// `Vec<bool>`: whether each entry is new.
+    /// `Vec<WireJoinOutcome>`: the outcome for each entry.
     Join(Vec<WireEntry>),
     /// `Vec<bool>`: whether each address was on the list.
-    Erase(Vec<String>),
+    Erase {
+        addresses: Vec<String>,
+        #[serde(with = "ErasureDef")]
+        erasure: Erasure,
+    },
+    /// `()`, see [`Waitlist::add_suppressions`](crate::waitlist::Waitlist::add_suppressions).
+    AddSuppressions(Vec<WireSuppression>),
+    /// `Vec<bool>`: whether each address is on the list.
+    LiftListed(Vec<String>),
+    /// One `Vec<WireSuppression>` per line. An empty one ends the response.
+    Suppressions,
+    /// `bool`: whether an address is suppressed.
+    IsSuppressed(String),
     /// [`WireCorrectOutcome`].
     Correct { old: String, new: String },
     /// [`CompactionStep`], one per line, until [`CompactionStep::Done`].
@@ -54,6 +70,56 @@ pub(super) enum WireAddressFilter {
     Any,
     Address(String),
     Domain(String),
+}
+
+/// See [`Erasure`].
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(remote = "Erasure")]
+pub(super) enum ErasureDef {
+    Complete,
+    Suppress,
+}
+
+/// See [`JoinOutcome`].
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(remote = "JoinOutcome")]
+pub(super) enum JoinOutcomeDef {
+    New,
+    AlreadyListed,
+    Suppressed,
+}
+
+/// A part of the response to [`Command::Join`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct WireJoinOutcome(#[serde(with = "JoinOutcomeDef")] pub(super) JoinOutcome);
+
+/// A key or a suppressed address, in base64url.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) enum WireSuppression {
+    Key(String),
+    Address(String),
+}
+
+impl From<SuppressionItem> for WireSuppression {
+    fn from(item: SuppressionItem) -> Self {
+        match item {
+            SuppressionItem::Key(key) => Self::Key(BASE64.encode(key.as_bytes())),
+            SuppressionItem::Address(hash) => Self::Address(BASE64.encode(hash.as_bytes())),
+        }
+    }
+}
+
+impl WireSuppression {
+    /// Returns `None` if the text is malformed.
+    pub(super) fn parse(self) -> Option<SuppressionItem> {
+        let decode = |text: &str| BASE64.decode(text).ok();
+        Some(match self {
+            Self::Key(text) => SuppressionItem::Key(ListKey::from_slice(&decode(&text)?)?),
+            Self::Address(text) => {
+                SuppressionItem::Address(AddressHash::from_slice(&decode(&text)?)?)
+            }
+        })
+    }
 }
 
 /// See [`CorrectOutcome`].

@@ -21,15 +21,15 @@ use tokio::{
 use super::{
     protocol::{
         BATCH_SIZE, Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
-        WireCorrectOutcome, WireEntry,
+        SUPPRESSIONS_BATCH_SIZE, WireCorrectOutcome, WireEntry, WireJoinOutcome, WireSuppression,
     },
     socket::{self, SocketFile},
 };
 use crate::{
     cli::list_error::ListError,
     waitlist::{
-        Compaction, Email, InvalidEmail, JoinOutcome, Selection, Source, StoreError, Waitlist,
-        from_unix_millis,
+        Compaction, Email, Erasure, InvalidEmail, Selection, Source, StoreError, Suppressions,
+        Waitlist, from_unix_millis,
     },
 };
 
@@ -108,7 +108,23 @@ async fn handle(
         Ok(Command::Count) => to_line(&Reply::Ok(list.count())),
         Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(error_message)),
         Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
-        Ok(Command::Erase(addresses)) => to_line(&erase(&*list, addresses).await),
+        Ok(Command::Erase { addresses, erasure }) => {
+            to_line(&erase(&*list, &addresses, erasure).await)
+        }
+        Ok(Command::LiftListed(addresses)) => to_line(&lift_listed(&*list, &addresses).await),
+        Ok(Command::AddSuppressions(items)) => to_line(&add_suppressions(&*list, items).await),
+        Ok(Command::IsSuppressed(address)) => {
+            let is_suppressed = list.is_suppressed(&Email::from_stored(&address)).await;
+            to_line(&is_suppressed.map_err(error_message))
+        }
+        Ok(Command::Suppressions) => match list.suppressions().await {
+            Ok(suppressions) => {
+                drop(list);
+                let respond = move |stream| send_suppressions(stream, &suppressions);
+                return respond_on_thread(stream, permit, respond);
+            }
+            Err(error) => to_line(&Reply::<()>::Err(error_message(error))),
+        },
         Ok(Command::Correct { old, new }) => to_line(&correct(&*list, &old, &new).await),
         Ok(Command::Compact) => {
             return respond_on_thread(stream, permit, move |stream| compact(stream, &*list));
@@ -164,20 +180,36 @@ fn parse(line: &[u8]) -> Reply<Command> {
     }
 }
 
-async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<bool>> {
+async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<WireJoinOutcome>> {
     let entries = batch.into_iter().map(WireEntry::parse);
     let entries = entries.collect::<Result<_, InvalidEmail>>()?;
     let joined = list.join_all(entries).await.map_err(error_message)?;
-    Ok(joined.iter().map(|it| *it == JoinOutcome::New).collect())
+    Ok(joined.into_iter().map(WireJoinOutcome).collect())
 }
 
-async fn erase(list: &dyn Waitlist, addresses: Vec<String>) -> Reply<Vec<bool>> {
-    // Not validated, so that invalid addresses on the list can be erased too.
-    let emails: Vec<_> = addresses
-        .iter()
-        .map(|address| Email::from_stored(address))
-        .collect();
-    list.erase(&emails).await.map_err(error_message)
+async fn erase(list: &dyn Waitlist, addresses: &[String], erasure: Erasure) -> Reply<Vec<bool>> {
+    let erased = list.erase(&listed_emails(addresses), erasure).await;
+    erased.map_err(error_message)
+}
+
+async fn lift_listed(list: &dyn Waitlist, addresses: &[String]) -> Reply<Vec<bool>> {
+    let lifted = list.lift_listed(&listed_emails(addresses)).await;
+    lifted.map_err(error_message)
+}
+
+/// Returns addresses of a request. They are not validated, so that invalid addresses on the list can be erased too.
+fn listed_emails(addresses: &[String]) -> Vec<Email> {
+    let emails = addresses.iter().map(|address| Email::from_stored(address));
+    emails.collect()
+}
+
+async fn add_suppressions(list: &dyn Waitlist, items: Vec<WireSuppression>) -> Reply<()> {
+    let items = items.into_iter().map(WireSuppression::parse);
+    let items: Option<_> = items.collect();
+    let items = items.ok_or(ErrorMessage(
+        "the request has an invalid suppression".into(),
+    ))?;
+    list.add_suppressions(items).await.map_err(error_message)
 }
 
 async fn correct(list: &dyn Waitlist, old: &str, new: &str) -> Reply<WireCorrectOutcome> {
@@ -205,6 +237,19 @@ fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
     }
     let last = compacted.map(CompactionStep::from).map_err(error_message);
     stream.write_all(&to_line(&last))
+}
+
+fn send_suppressions(stream: BlockingStream, suppressions: &Suppressions) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, stream);
+    let mut items = suppressions.items().map(WireSuppression::from);
+    loop {
+        let batch: Vec<_> = items.by_ref().take(SUPPRESSIONS_BATCH_SIZE).collect();
+        let is_last = batch.is_empty();
+        out.write_all(&to_line(&Reply::Ok(batch)))?;
+        if is_last {
+            return out.flush();
+        }
+    }
 }
 
 fn send_entries(

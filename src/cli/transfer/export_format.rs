@@ -9,10 +9,13 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::trailer::{BYTE_ORDER_MARK, HEADER, Trailer};
+use super::{
+    suppression_lines,
+    trailer::{BYTE_ORDER_MARK, HEADER, Trailer},
+};
 use crate::{
     cli::time::rfc3339,
-    waitlist::{Source, WaitlistEntry},
+    waitlist::{Source, SuppressionItem, WaitlistEntry},
 };
 
 /// The format of an export.
@@ -35,7 +38,7 @@ struct JsonLine<'a> {
     confirmed_at: Option<&'a str>,
 }
 
-/// Writes entries, then the trailer.
+/// Writes entries, then the suppressions, then the trailer.
 pub(crate) struct ExportWriter<W: Write> {
     format: ExportFormat,
     out: W,
@@ -88,6 +91,16 @@ impl<W: Write> ExportWriter<W> {
         self.pending_line.push(b'\n');
         self.entries += 1;
         Ok(())
+    }
+
+    /// Writes a key or a suppressed address.
+    pub(crate) fn write_suppression(&mut self, item: SuppressionItem) -> io::Result<()> {
+        self.write_pending_line()?;
+        let line = match self.format {
+            ExportFormat::Csv => suppression_lines::to_csv(item),
+            ExportFormat::Jsonl => suppression_lines::to_json(item),
+        };
+        writeln!(self.pending_line, "{line}")
     }
 
     /// Writes the trailer and returns it.

@@ -7,6 +7,8 @@ use std::{
 
 use indicatif::ProgressBar;
 
+use crate::waitlist::JoinOutcome;
+
 /// How long an interrupted import waits for the entries that are being added.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -33,18 +35,19 @@ impl ImportProgress {
         self.lock().bar = Some(bar.clone());
     }
 
-    /// Adds entries with `join`, which returns for each whether it is new. Does not return after an interruption,
+    /// Adds entries with `join`. Does not return after an interruption,
     /// which ends the program.
     pub(crate) fn track<E>(
         &self,
         entries: usize,
-        join: impl FnOnce() -> Result<Vec<bool>, E>,
-    ) -> Result<Vec<bool>, E> {
+        join: impl FnOnce() -> Result<Vec<JoinOutcome>, E>,
+    ) -> Result<Vec<JoinOutcome>, E> {
         self.lock_uninterrupted().in_flight = entries;
         let joined = join();
         let mut state = self.lock();
         if let Ok(joined) = &joined {
-            state.added += joined.iter().filter(|is_new| **is_new).count();
+            let new = joined.iter().filter(|it| **it == JoinOutcome::New);
+            state.added += new.count();
         }
         state.in_flight = 0;
         drop(state);

@@ -9,7 +9,7 @@ use super::{
     record::EntryWarning,
     reject_reason::RejectReason,
 };
-use crate::waitlist::InvalidSource;
+use crate::waitlist::{InvalidSource, JoinOutcome};
 
 /// Maximum number of rejected lines that are listed: of unsubscribed people, and of others.
 const REJECTED_SHOWN_MAX: u64 = 10_000;
@@ -26,6 +26,12 @@ pub(crate) struct ImportReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) new_list: Option<String>,
     already_listed: u64,
+    /// The number of people who have left this list, and were not added.
+    #[serde(skip_serializing_if = "is_zero")]
+    suppressed: u64,
+    /// The number of unsubscribed people that are suppressed now.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unsubscribed_suppressed: u64,
     /// The first rejected lines, in the order of the file.
     rejected: Vec<RejectedLine>,
     /// The number of further rejected lines.
@@ -69,7 +75,7 @@ impl ImportReport {
     }
 
     pub(crate) fn reject(&mut self, line: u64, reason: RejectReason) {
-        let count = if matches!(reason, RejectReason::Unsubscribed) {
+        let count = if matches!(reason, RejectReason::Unsubscribed(_)) {
             &mut self.unsubscribed
         } else {
             &mut self.invalid
@@ -82,14 +88,18 @@ impl ImportReport {
         }
     }
 
-    /// Counts entries that were added, or would be: of each, whether it is new, and its warnings.
-    pub(crate) fn add_joined(&mut self, joined: &[bool], warnings: &[Vec<EntryWarning>]) {
-        for (is_new, warnings) in joined.iter().zip(warnings) {
-            if !is_new {
-                self.already_listed += 1;
+    /// Counts entries that were added, or would be: the outcome of each, and its warnings.
+    pub(crate) fn add_joined(&mut self, joined: &[JoinOutcome], warnings: &[Vec<EntryWarning>]) {
+        for (outcome, warnings) in joined.iter().zip(warnings) {
+            let count = match outcome {
+                JoinOutcome::New => &mut self.added,
+                JoinOutcome::AlreadyListed => &mut self.already_listed,
+                JoinOutcome::Suppressed => &mut self.suppressed,
+            };
+            *count += 1;
+            if *outcome != JoinOutcome::New {
                 continue;
             }
-            self.added += 1;
             for warning in warnings {
                 *match warning {
                     EntryWarning::NoTime => &mut self.without_time,
@@ -107,7 +117,7 @@ impl ImportReport {
 
     /// The number of lines with an entry, valid or not.
     pub(crate) fn line_count(&self) -> u64 {
-        self.added + self.already_listed + self.rejected_count()
+        self.added + self.already_listed + self.suppressed + self.rejected_count()
     }
 
     /// Describes the header row and the columns.
@@ -142,7 +152,34 @@ impl ImportReport {
             out,
             "{added} {would}added{to}, {already} already there, {rejected} rejected"
         )?;
-        let was = if is_dry_run { "would be" } else { "was" };
+        let (were, was) = if is_dry_run {
+            ("would not be", "would be")
+        } else {
+            ("were not", "was")
+        };
+        if self.suppressed > 0 {
+            let (suppressed, was_not) = match self.suppressed {
+                1 if !is_dry_run => (1, "was not"),
+                suppressed => (suppressed, were),
+            };
+            writeln!(
+                out,
+                "{suppressed} left this list and {was_not} added; only they can join again, on the page"
+            )?;
+        }
+        if self.unsubscribed_suppressed > 0 {
+            let count = self.unsubscribed_suppressed;
+            let people = if count == 1 { "person" } else { "people" };
+            let are = match count {
+                _ if is_dry_run => "would be",
+                1 => "is",
+                _ => "are",
+            };
+            writeln!(
+                out,
+                "{count} unsubscribed {people} {are} suppressed: no import adds them"
+            )?;
+        }
         for (count, note) in [
             (
                 self.without_time,

@@ -9,6 +9,7 @@ use super::{
     line_reader::{Line, TOO_LONG, next_line},
     record::{Record, RecordContent},
     reject_reason::RejectReason,
+    suppression_lines,
     trailer::Trailer,
 };
 
@@ -32,14 +33,15 @@ pub(crate) fn read_json_lines(
     })
 }
 
-/// Returns `None` for a blank line and for the trailer.
+/// Returns `None` for a blank line, a suppression and the trailer.
 fn parse_object(text: &str, ignored: &[String]) -> Option<Result<RecordContent, RejectReason>> {
     if ignored.is_empty()
         && let Ok(exported) = serde_json::from_str(text)
     {
         return Some(Ok(RecordContent::Exported(exported)));
     }
-    if text.trim().is_empty() || Trailer::parse(text).is_some() {
+    let is_suppression = suppression_lines::parse(text.as_bytes()).is_some();
+    if text.trim().is_empty() || Trailer::parse(text).is_some() || is_suppression {
         return None;
     }
     let parse_columns = || {

@@ -13,7 +13,8 @@
 //! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
 //! - `column_report`, `column_use`, `import_report`, `import_progress`, `error`: the messages of an import.
-//! - `export_format`, `trailer`, `destination`, `partial_file`: write an export, and verify it before an import.
+//! - `export_format`, `suppression_lines`, `trailer`, `destination`, `partial_file`: write an export, and verify it
+//!   before an import.
 //! - `email_hashes`, `text`: helpers.
 
 pub(super) mod address_cell;
@@ -49,6 +50,7 @@ pub(super) mod sign_up_time;
 pub(super) mod status_options;
 pub(super) mod status_values;
 pub(super) mod status_words;
+pub(super) mod suppression_lines;
 pub(super) mod text;
 pub(super) mod time_columns;
 pub(super) mod time_guess;

@@ -281,7 +281,7 @@ impl RecordContent {
             }
         }
         if is_unsubscribed {
-            return Err(RejectReason::Unsubscribed);
+            return Err(RejectReason::Unsubscribed(Email::parse(self.email()).ok()));
         }
         if is_unknown {
             return Err(RejectReason::Malformed(
@@ -310,7 +310,7 @@ fn parse_entry(
 ) -> Result<ParsedEntry, RejectReason> {
     let email = Email::parse(email).map_err(|error| RejectReason::invalid_email(email, error))?;
     if rules.is_unsubscribed(&email) {
-        return Err(RejectReason::Unsubscribed);
+        return Err(RejectReason::Unsubscribed(Some(email)));
     }
     let mut warnings = Vec::new();
     let joined_at = if let Some(JoinedAt { column, text }) = joined_at {

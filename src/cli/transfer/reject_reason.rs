@@ -4,14 +4,18 @@ use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::text::plain_word;
-use crate::{cli::time::TimeError, waitlist::InvalidEmail};
+use crate::{
+    cli::time::TimeError,
+    waitlist::{Email, InvalidEmail},
+};
 
 /// Why a record is not imported.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum RejectReason {
-    /// The record is correct, but the person has unsubscribed from the list that the file comes from.
+    /// The record is correct, but the person has unsubscribed from the list that the file comes from. The address, if
+    /// it is valid.
     #[error("skipped: unsubscribed")]
-    Unsubscribed,
+    Unsubscribed(Option<Email>),
     #[error("missing address")]
     MissingAddress,
     #[error("invalid address{}: an address needs an @", .0.as_deref().map(|word| format!(" {word:?}")).unwrap_or_default())]

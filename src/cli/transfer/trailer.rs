@@ -1,14 +1,15 @@
 //! The last line of an export, by which `import` detects a file that was changed or cut off.
 
 use std::{
+    fmt::Write,
     fs::File,
-    io::{self, BufReader, Read, Seek, SeekFrom},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
 };
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::ImportError;
+use super::{error::ImportError, suppression_lines};
 use crate::cli::time::{self, rfc3339};
 
 /// The header row of a CSV export. An export is recognized by it, even without its last line.
@@ -31,7 +32,11 @@ pub(crate) struct Trailer {
 
 impl Trailer {
     pub(crate) fn new(entries: u64, hash: Sha256) -> Self {
-        let sha256 = format!("{:x}", hash.finalize());
+        let mut sha256 = String::new();
+        for byte in hash.finalize() {
+            // Writing to a string never fails.
+            let _ = write!(sha256, "{byte:02x}");
+        }
         Self { entries, sha256 }
     }
 
@@ -86,7 +91,15 @@ pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportE
             let hashed_bytes = length - (end.len() - start) as u64;
             let mut hashed = BufReader::with_capacity(1 << 16, file).take(hashed_bytes);
             let mut hash = Sha256::new();
-            io::copy(&mut hashed, &mut hash)?;
+            loop {
+                let read = hashed.fill_buf()?;
+                if read.is_empty() {
+                    break;
+                }
+                hash.update(read);
+                let length = read.len();
+                hashed.consume(length);
+            }
             if Trailer::new(trailer.entries, hash) == trailer {
                 Ok(Some(trailer))
             } else {
@@ -122,7 +135,13 @@ fn is_own_export(beginning: &[u8]) -> bool {
     if header.is_some_and(|header| [HEADER, OLD_HEADER].contains(&header)) {
         let row = lines.next().filter(|row| row.ends_with('\n'));
         let row = row.map(|row| row.trim_end().replace('"', ""));
-        return row.is_none_or(|row| row.split(',').nth(1).is_some_and(is_own_time));
+        return row.is_none_or(|row| {
+            let is_suppression = suppression_lines::parse(row.as_bytes()).is_some();
+            is_suppression || row.split(',').nth(1).is_some_and(is_own_time)
+        });
+    }
+    if suppression_lines::parse(first.as_bytes()).is_some() {
+        return true;
     }
     let Some((_, rest)) = first
         .strip_prefix("{\"email\":\"")

@@ -10,7 +10,6 @@ use std::{
     time::SystemTime,
 };
 
-use tokio_postgres::{Error, Row, types::FromSql};
 use uuid::Uuid;
 
 use super::{
@@ -23,8 +22,9 @@ use super::{
     },
     error::{DatabaseFailure, Failure},
     pending_fact::PendingFact,
+    rows::column,
     sql,
-    writer::{NewEntry, Writer, truncate_to_millis},
+    writer::{JoinedEntries, NewEntry, Writer, truncate_to_millis},
 };
 
 /// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
@@ -61,6 +61,8 @@ pub(super) struct Batch {
     pub(super) corrected: Option<Result<CorrectOutcome, StoreError>>,
     /// The facts to record.
     pub(super) facts: Vec<PendingFact>,
+    /// The addresses whose suppressions are lifted that are on the list.
+    pub(super) lifted_keys: HashSet<String>,
 }
 
 /// A sign-up that is not finished.
@@ -74,6 +76,8 @@ struct PendingSignUp {
     /// The facts, and the ids that they get.
     facts: Vec<(Uuid, Fact)>,
     id: Uuid,
+    /// Whether it comes from an import, and no visitor signs up with the same address.
+    is_imported: bool,
     /// The epoch of the first attempt whose result is unknown.
     uncertain_since: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
@@ -89,6 +93,7 @@ impl PendingSignUp {
             source: self.source.as_ref().map(Source::as_str),
             facts: &self.facts,
             id: self.id,
+            is_imported: self.is_imported,
         }
     }
 }
@@ -104,6 +109,8 @@ impl Batch {
                 Request::Erase(..)
                 | Request::Correct(..)
                 | Request::AddFacts(..)
+                | Request::AddSuppressions(..)
+                | Request::LiftListed(..)
                 | Request::Ready(_) => &[],
             };
             sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
@@ -114,6 +121,7 @@ impl Batch {
                 source: entry.source.clone(),
                 facts: entry.facts().map(|fact| (Uuid::now_v7(), fact)).collect(),
                 id: Uuid::now_v7(),
+                is_imported: matches!(request, Request::JoinAll(..)),
                 uncertain_since: None,
                 failures: 0,
             }));
@@ -121,6 +129,10 @@ impl Batch {
         let mut first_positions = BTreeMap::new();
         for (at, sign_up) in sign_ups.iter_mut().enumerate() {
             sign_up.first = *first_positions.entry(sign_up.key.clone()).or_insert(at);
+        }
+        for at in 0..sign_ups.len() {
+            let first = sign_ups[at].first;
+            sign_ups[first].is_imported &= sign_ups[at].is_imported;
         }
         let first_positions: Vec<_> = first_positions.into_values().collect();
         let facts = requests.iter().filter_map(|request| match request {
@@ -140,6 +152,7 @@ impl Batch {
             correcting: None,
             corrected: None,
             facts,
+            lifted_keys: HashSet::new(),
         }
     }
 
@@ -190,6 +203,8 @@ impl Batch {
             }
         }
         self.add_facts(writer).await?;
+        self.add_suppressions(writer).await?;
+        self.lift_listed(writer).await?;
         self.erase(writer).await?;
         self.correct(writer).await?;
         Ok(has_inserted)
@@ -256,11 +271,15 @@ impl Batch {
         // The earlier attempt may have added the entry, and an erasure may have removed it.
         let is_stale = |it: &PendingSignUp| it.uncertain_since.is_some_and(|since| since != epoch);
         let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
-        let mut inserted = HashSet::new();
+        let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
             let to_join: Vec<_> = to_join.iter().map(|it| it.as_new_entry()).collect();
-            inserted.extend(writer.join(&to_join).await?);
+            joined = writer.join(&to_join).await?;
         }
+        let JoinedEntries {
+            new: inserted,
+            suppressed,
+        } = joined;
         let others = sign_ups.iter().filter(|it| !inserted.contains(&it.id));
         let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
         let mut listed = HashMap::new();
@@ -274,11 +293,13 @@ impl Batch {
             _ if inserted.contains(&it.id) => Ok(JoinOutcome::New),
             Some(id) if *id == it.id => Ok(JoinOutcome::New),
             Some(_) => Ok(JoinOutcome::AlreadyListed),
+            None if suppressed.contains(it.key.as_bytes()) => Ok(JoinOutcome::Suppressed),
             // The result is unknown. The visitor can sign up again.
             None => Err(StoreError::TimedOut),
         };
         let is_missing = |it: &PendingSignUp| {
-            !inserted.contains(&it.id) && !listed.contains_key(it.key.as_bytes())
+            let key = it.key.as_bytes();
+            !inserted.contains(&it.id) && !listed.contains_key(key) && !suppressed.contains(key)
         };
         let missing = range
             .zip(&sign_ups)
@@ -304,7 +325,7 @@ impl Batch {
         let first = self.sign_ups[at].first;
         let outcome = self.outcomes[first].clone();
         outcome.map(|joined| {
-            if at == first {
+            if at == first || joined == JoinOutcome::Suppressed {
                 joined
             } else {
                 JoinOutcome::AlreadyListed
@@ -349,7 +370,8 @@ impl Batch {
                 }
                 Request::Erase(erasure, reply) => {
                     let was_listed = |key| self.erased_keys.remove(key);
-                    let _ = reply.send(Ok(erasure.keys.iter().map(was_listed).collect()));
+                    let keys = erasure.addresses.keys.iter();
+                    let _ = reply.send(Ok(keys.map(was_listed).collect()));
                 }
                 Request::Correct(_, reply) => {
                     let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
@@ -358,16 +380,17 @@ impl Batch {
                     let facts = facts.by_ref().take(requested.len());
                     let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
                 }
+                Request::AddSuppressions(items, reply) => {
+                    let _ = reply.send(Ok(vec![(); items.len()]));
+                }
+                Request::LiftListed(keys, reply) => {
+                    let was_listed = keys.iter().map(|key| self.lifted_keys.contains(key));
+                    let _ = reply.send(Ok(was_listed.collect()));
+                }
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));
                 }
             }
         }
     }
-}
-
-/// Returns a column of all rows.
-pub(super) fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
-    let column: Result<_, Error> = rows.iter().map(|row| row.try_get(index)).collect();
-    column.map_err(|error| Failure::from(&error))
 }

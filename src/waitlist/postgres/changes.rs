@@ -10,8 +10,9 @@ use super::{
         queue::{Correction, Request},
         store::CorrectOutcome,
     },
-    batch::{Batch, column},
+    batch::Batch,
     error::Failure,
+    rows::column,
     sql,
     writer::Writer,
 };
@@ -26,16 +27,21 @@ impl Batch {
     /// Erases the addresses of all erasures.
     pub(super) async fn erase(&mut self, writer: &mut Writer) -> Result<(), Failure> {
         let keys = self.requests.iter().filter_map(|request| match request {
-            Request::Erase(erasure, _) => Some(&erasure.keys),
+            Request::Erase(erasure, _) => Some(&erasure.addresses.keys),
             _ => None,
         });
-        let keys: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
-        if keys.is_empty() {
+        let sought: BTreeSet<_> = keys.flatten().map(String::as_bytes).collect();
+        if sought.is_empty() {
             return Ok(());
         }
-        let keys: Vec<_> = keys.into_iter().collect();
+        // A batch has at most one erasure.
+        let suppress_with = self.requests.iter().find_map(|request| match request {
+            Request::Erase(erasure, _) => erasure.suppress_with,
+            _ => None,
+        });
+        let sought: Vec<_> = sought.into_iter().collect();
         for _ in 0..ERASE_ROUNDS_MAX {
-            let rows = writer.query(sql::FIND_LISTED, &[&keys]).await?;
+            let rows = writer.query(sql::FIND_LISTED, &[&sought]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             let is_last = ids.is_empty() && self.has_erased;
             if is_last {
@@ -43,9 +49,19 @@ impl Batch {
             }
             let addresses = keys.iter().map(|key| String::from_utf8_lossy(key).into());
             self.erasing.extend(ids.iter().copied().zip(addresses));
+            // Each round suppresses, because a person who has signed up since the last one has lifted the suppression.
+            let erasing = async {
+                match suppress_with {
+                    Some(new_key) => {
+                        let suppress = (&sought[..], new_key);
+                        writer.erase_and_suppress(&keys, &ids, suppress).await
+                    }
+                    None => writer.erase(&keys, &ids).await,
+                }
+            };
             // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that
             // is found afterwards is a new sign-up.
-            for id in writer.erase(&keys, &ids).await? {
+            for id in erasing.await? {
                 self.erased_keys.extend(self.erasing.remove(&id));
             }
             self.has_erased = true;

@@ -43,7 +43,7 @@ type Block = Result<Vec<WaitlistEntry>, StoreError>;
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum time that the database takes to sort the entries.
-const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+pub(super) const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum time that the caller may pause. During the pause, the database keeps everything that is erased or updated.
 const CALLER_TIMEOUT: Duration = Duration::from_secs(30);

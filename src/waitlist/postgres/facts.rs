@@ -9,9 +9,10 @@ use uuid::Uuid;
 
 use super::{
     super::error::StoreError,
-    batch::{Batch, column},
+    batch::Batch,
     error::Failure,
     pending_fact::PendingFact,
+    rows::column,
     sql,
     writer::{IdentifiedFact, Writer},
 };

@@ -5,7 +5,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 3] = [
+pub(super) const MIGRATIONS: [&[&str]; 4] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -49,6 +49,17 @@ pub(super) const MIGRATIONS: [&[&str]; 3] = [
             kind text NOT NULL,
             at timestamptz NOT NULL,
             PRIMARY KEY (key, id)
+        )",
+    ],
+    &[
+        // The keys of the hashes. New suppressions use the first one. The others are those of imported lists.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_keys (
+            key bytea PRIMARY KEY,
+            created_at timestamptz NOT NULL DEFAULT now()
+        )",
+        // hash: the first 16 bytes of the HMAC-SHA-256 of an address, in the form that all its spellings share.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
+            hash bytea PRIMARY KEY
         )",
     ],
 ];

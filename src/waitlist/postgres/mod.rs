@@ -3,13 +3,14 @@
 //! - `url`, `tls`: the URL of a database and its TLS options.
 //! - `connector`, `hosts`: open connections to the hosts of a URL.
 //! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
-//! - `sql`: the statements. `schema`, `migrations`: the tables they need.
+//! - `sql`, `suppression_sql`: the statements. `rows`: their results. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
 //! - `committer`, `batch`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and
 //!   facts in batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
+//! - `suppressions`: changes and reads the suppressed addresses.
 //! - `recount`: corrects the count.
 //! - `compact`: rewrites the table.
 //! - `error`, `open_error`, `url_error`: errors.
@@ -31,9 +32,12 @@ mod open_error;
 mod pending_fact;
 mod privileges;
 mod recount;
+mod rows;
 mod schema;
 mod sql;
 mod state;
+mod suppression_sql;
+mod suppressions;
 mod tls;
 mod url;
 mod url_error;
@@ -49,9 +53,10 @@ use super::{
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{AddressSearch, Correction, NewFact, Queue, REPLY_TIMEOUT},
-    store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
+    queue::{AddressSearch, Correction, EraseTask, NewFact, Queue, REPLY_TIMEOUT},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist},
     store_panic::store_task,
+    suppression::{SuppressionItem, Suppressions},
 };
 use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
 use connector::Connector;
@@ -207,8 +212,28 @@ impl Waitlist for PostgresWaitlist {
         self.fail_fast_in_outage(|queue| queue.join_all(entries))
     }
 
-    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.fail_fast_in_outage(|queue| queue.erase(AddressSearch::not_searched(emails)))
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
+        match EraseTask::new(AddressSearch::not_searched(emails), erasure) {
+            Ok(task) => self.fail_fast_in_outage(|queue| queue.erase(task)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        self.fail_fast_in_outage(|queue| queue.add_suppressions(items))
+    }
+
+    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.fail_fast_in_outage(|queue| queue.lift_listed(emails))
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
+        Box::pin(suppressions::read(&self.reader_connector))
+    }
+
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
+        let email = email.clone();
+        Box::pin(async move { suppressions::is_suppressed(&self.reader_connector, &email).await })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {

@@ -9,6 +9,10 @@
 //!   its slot has that epoch. An erasure raises the epochs of all slots, which are equal. The slot is compared last, in
 //!   the same transaction and in its newest version, so no erasure can come in between.
 //!
+//! Suppressions rely on the epochs too. A statement that suppresses people takes effect only in its epoch, and raises
+//! all epochs like an erasure. So it never suppresses a person who has signed up again since. An instance knows the
+//! keys of the suppressions as they were in its epoch, or later: it reads them after the epoch.
+//!
 //! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
 //! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
 //! address is listed, because the first attempt may have added the entry and an erasure may have removed it.
@@ -86,6 +90,11 @@ pub(super) const MISSING_PRIVILEGES: &str = "
         ('DELETE', 'waitlist_entries'),
         ('SELECT', 'waitlist_facts'),
         ('INSERT', 'waitlist_facts'),
+        ('SELECT', 'waitlist_keys'),
+        ('INSERT', 'waitlist_keys'),
+        ('SELECT', 'waitlist_suppressed'),
+        ('INSERT', 'waitlist_suppressed'),
+        ('DELETE', 'waitlist_suppressed'),
         ('SELECT', 'waitlist_count'),
         ('UPDATE', 'waitlist_count')
     ) AS needed (privilege, name)
@@ -99,7 +108,10 @@ pub(super) const MISSING_MIGRATION_PRIVILEGES: &str = "
     SELECT 'ownership of ' || tablename
     FROM pg_catalog.pg_tables
     WHERE schemaname = $1
-        AND tablename IN ('waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count')
+        AND tablename IN (
+            'waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count',
+            'waitlist_keys', 'waitlist_suppressed'
+        )
         AND NOT pg_has_role(tableowner, 'USAGE')";
 
 /// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
@@ -115,14 +127,19 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
 /// Returns the number of rows of the count.
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
 
-/// Builds [`JOIN`] with an additional part of its `WITH` clause.
+/// Builds [`JOIN`] with additional parts of its `WITH` clause, a condition for new entries, and an additional column.
 macro_rules! join_statement {
-    ($part:literal) => {
+    ($part:expr, $first_part:literal, $condition:literal, $column:literal) => {
         concat!(
-            "WITH fresh AS (
+            "WITH ",
+            $first_part,
+            "fresh AS (
                 INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source)
                 SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $7::text[])
-                ON CONFLICT (key) DO NOTHING
+                    AS new (key, email, joined_at, id, source)
+                ",
+            $condition,
+            "ON CONFLICT (key) DO NOTHING
                 RETURNING key, id
             ), ",
             $part,
@@ -134,8 +151,22 @@ macro_rules! join_statement {
             SELECT
                 (SELECT entries FROM counted),
                 ARRAY(SELECT id FROM fresh),
-                1 / (SELECT count(*) FROM counted)"
+                1 / (SELECT count(*) FROM counted)",
+            $column
         )
+    };
+}
+
+/// The part of [`JOIN_WITH_FACTS`] that records facts.
+macro_rules! record_facts {
+    () => {
+        "recorded AS (
+            INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
+            SELECT fresh.key, fact.id, fact.kind, fact.at
+            FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[])
+                AS fact (entry, id, kind, at)
+            JOIN fresh ON fresh.id = fact.entry
+        ),"
     };
 }
 
@@ -144,18 +175,25 @@ macro_rules! join_statement {
 /// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
 /// saw is durable, at the standby too. Only then may the server reply "already listed". If the row is missing or has
 /// another epoch, the statement divides by zero (22012), which rolls it back.
-pub(super) const JOIN: &str = join_statement!("");
+pub(super) const JOIN: &str = join_statement!("", "", "", "");
 
 /// Like [`JOIN`], and records facts about the new entries: $8 are the ids of the entries, $9 those of the facts, $10
 /// their kinds and $11 their times.
-pub(super) const JOIN_WITH_FACTS: &str = join_statement!(
-    "recorded AS (
-        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
-        SELECT fresh.key, fact.id, fact.kind, fact.at
-        FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[])
-            AS fact (entry, id, kind, at)
-        JOIN fresh ON fresh.id = fact.entry
-    ),"
+pub(super) const JOIN_WITH_FACTS: &str = join_statement!(record_facts!(), "", "", "");
+
+/// Like [`JOIN_WITH_FACTS`], for a list that has keys of suppressions. Does not add the keys $12 whose hashes $13 are
+/// suppressed, and returns them in its last column. Lifts the suppressions with the hashes $14.
+pub(super) const JOIN_WITH_SUPPRESSIONS: &str = join_statement!(
+    record_facts!(),
+    "suppressed AS (
+        SELECT DISTINCT address.key
+        FROM unnest($12::bytea[], $13::bytea[]) AS address (key, hash)
+        JOIN {schema}.waitlist_suppressed AS found ON found.hash = address.hash
+    ), lifted AS (
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($14::bytea[])
+    ), ",
+    "WHERE new.key NOT IN (SELECT key FROM suppressed) ",
+    ", ARRAY(SELECT key FROM suppressed)"
 );
 
 /// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does
@@ -237,9 +275,12 @@ pub(super) fn compact(table: &str) -> String {
 pub(super) const TABLE_FILE: &str = "
     SELECT pg_total_relation_size(to_regclass($1)), pg_relation_filenode(to_regclass($1))::bigint";
 
-/// The tables that contain addresses.
-pub(super) const ADDRESS_TABLES: [&str; 2] =
-    ["{schema}.waitlist_entries", "{schema}.waitlist_facts"];
+/// The tables that contain addresses, or their hashes.
+pub(super) const ADDRESS_TABLES: [&str; 3] = [
+    "{schema}.waitlist_entries",
+    "{schema}.waitlist_facts",
+    "{schema}.waitlist_suppressed",
+];
 
 /// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,

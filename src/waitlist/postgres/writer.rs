@@ -1,17 +1,22 @@
 //! The connection of the committer, with the epoch of its slot.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    super::entry::{Fact, from_unix_millis, unix_millis},
+    super::{
+        entry::{Fact, from_unix_millis, unix_millis},
+        suppression::ListKey,
+    },
     connection::Connection,
     connector::Connector,
     error::{Failure, FailureKind},
+    rows::get,
     schema, sql,
     state::State,
+    suppression_sql,
 };
 
 /// A connection for writing. Its sign-ups take effect only while its slot has the epoch that the writer knows.
@@ -20,6 +25,8 @@ pub(super) struct Writer {
     state: Arc<State>,
     slot: i64,
     epoch: i64,
+    /// The keys of the suppressions, as they were in this epoch or later.
+    pub(super) list_keys: Vec<ListKey>,
     /// Whether the row of the slot exists.
     has_slot: bool,
 }
@@ -33,6 +40,17 @@ pub(super) struct NewEntry<'a> {
     /// The facts, with their ids.
     pub(super) facts: &'a [(Uuid, Fact)],
     pub(super) id: Uuid,
+    /// Whether it comes from an import, which does not add suppressed addresses.
+    pub(super) is_imported: bool,
+}
+
+/// The result of an insertion.
+#[derive(Default)]
+pub(super) struct JoinedEntries {
+    /// The ids of the sign-ups that are new.
+    pub(super) new: HashSet<Uuid>,
+    /// The keys of the addresses that are suppressed, and were not added.
+    pub(super) suppressed: HashSet<Vec<u8>>,
 }
 
 /// A fact with its id, and the key and id of its sign-up.
@@ -82,9 +100,11 @@ impl Writer {
             state: Arc::clone(state),
             slot,
             epoch: 0,
+            list_keys: Vec::new(),
             has_slot: true,
         };
         writer.update_slot(&row)?;
+        writer.read_list_keys().await?;
         Ok(writer)
     }
 
@@ -97,12 +117,15 @@ impl Writer {
         self.has_slot && self.connection.is_usable()
     }
 
-    /// Inserts sign-ups. Returns the ids of those that are new.
+    /// Inserts sign-ups. Those of visitors lift the suppressions of their addresses.
     ///
     /// # Errors
     /// [`Failure::StaleSlot`] if an entry was erased since the last statement, or if the slot is missing. After an
     /// erasure, the writer has the new epoch.
-    pub(super) async fn join(&mut self, entries: &[NewEntry<'_>]) -> Result<Vec<Uuid>, Failure> {
+    pub(super) async fn join(
+        &mut self,
+        entries: &[NewEntry<'_>],
+    ) -> Result<JoinedEntries, Failure> {
         let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
         let emails: Vec<_> = entries.iter().map(|entry| entry.email).collect();
         let times: Vec<_> = entries.iter().map(|entry| entry.joined_at).collect();
@@ -116,15 +139,38 @@ impl Writer {
             facts.map(|(id, fact)| (entry.id, *id, kind_and_time(*fact)))
         });
         let facts: Vec<_> = facts.collect();
-        if facts.is_empty() {
-            return self.insert_in_epoch(sql::JOIN, &params).await;
+        if facts.is_empty() && self.list_keys.is_empty() {
+            let row = self.insert_in_epoch(sql::JOIN, &params).await?;
+            return joined_entries(&row, false);
         }
-        let entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
+        let fact_entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
         let ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
         let (kinds, times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
-        let facts: [&(dyn ToSql + Sync); 4] = [&entries, &ids, &kinds, &times];
+        let facts: [&(dyn ToSql + Sync); 4] = [&fact_entries, &ids, &kinds, &times];
         let params = [&params[..], &facts[..]].concat();
-        self.insert_in_epoch(sql::JOIN_WITH_FACTS, &params).await
+        if self.list_keys.is_empty() {
+            let row = self.insert_in_epoch(sql::JOIN_WITH_FACTS, &params).await?;
+            return joined_entries(&row, false);
+        }
+        let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
+        let (imported_keys, imported_hashes) = self.hashes_of(imported.iter().map(|it| it.key));
+        let (_, lifted) = self.hashes_of(visitors.iter().map(|it| it.key));
+        let suppressions: [&(dyn ToSql + Sync); 3] = [&imported_keys, &imported_hashes, &lifted];
+        let params = [&params[..], &suppressions[..]].concat();
+        let row = self.insert_in_epoch(sql::JOIN_WITH_SUPPRESSIONS, &params);
+        joined_entries(&row.await?, true)
+    }
+
+    /// Returns the hashes of addresses under all keys, each with the address.
+    pub(super) fn hashes_of<'a>(
+        &self,
+        addresses: impl Iterator<Item = &'a [u8]>,
+    ) -> (Vec<&'a [u8]>, Vec<Vec<u8>>) {
+        let hashes = addresses.flat_map(|address| {
+            let keys = self.list_keys.iter();
+            keys.map(move |key| (address, hash_bytes(key, address)))
+        });
+        hashes.unzip()
     }
 
     /// Records facts about sign-ups. Those that were erased are left out.
@@ -145,12 +191,12 @@ impl Writer {
             .map(drop)
     }
 
-    /// Runs a statement that takes effect only in the current epoch. Returns the ids of the rows that it adds.
-    async fn insert_in_epoch(
+    /// Runs a statement that takes effect only in the current epoch. Returns its row.
+    pub(super) async fn insert_in_epoch(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Uuid>, Failure> {
+    ) -> Result<Row, Failure> {
         let (slot, epoch) = (self.slot, self.epoch);
         let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
@@ -166,7 +212,7 @@ impl Writer {
             changed => changed?.ok_or(Failure::StaleSlot)?,
         };
         self.state.set_slot(slot, get(&row, 0)?);
-        get(&row, 1)
+        Ok(row)
     }
 
     /// Switches to another slot, because another transaction may have locked the row of this one.
@@ -179,14 +225,26 @@ impl Writer {
         self.slot
     }
 
-    /// Reads the slot and its epoch again.
+    /// Reads the slot, its epoch and the keys of the suppressions again.
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
         let row = self
             .connection
             .query_opt(sql::READ_SLOT, &[&self.slot])
             .await?;
         self.has_slot = row.is_some();
-        row.map_or(Ok(()), |row| self.update_slot(&row))
+        if let Some(row) = row {
+            self.update_slot(&row)?;
+        }
+        self.read_list_keys().await
+    }
+
+    /// Reads the keys of the suppressions. It must run after the epoch was read: a key that is added in between raises
+    /// the epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
+    /// new epoch with the old keys.
+    async fn read_list_keys(&mut self) -> Result<(), Failure> {
+        let rows = self.connection.query(suppression_sql::READ_LIST_KEYS, &[]);
+        self.list_keys = list_keys(&rows.await?)?;
+        Ok(())
     }
 
     /// Erases sign-ups, by key and id. Returns the ids of those that were erased.
@@ -216,11 +274,12 @@ impl Writer {
     }
 
     /// Runs a statement that raises the epochs of all slots. Returns the ids of the sign-ups that it changed.
-    async fn change_and_raise_epochs(
+    pub(super) async fn change_and_raise_epochs(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Uuid>, Failure> {
+        let epoch_before = self.epoch;
         self.connection.execute(sql::BRIEF_LOCKS).await?;
         let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
@@ -231,6 +290,10 @@ impl Writer {
         };
         self.update_slot(&row)?;
         self.connection.execute(sql::LONG_LOCKS).await?;
+        if self.epoch != epoch_before + 1 {
+            // Another instance has raised the epochs in between, perhaps for a new key.
+            self.read_list_keys().await?;
+        }
         get(&row, 2)
     }
 
@@ -269,6 +332,27 @@ impl Writer {
     }
 }
 
-fn get<'a, T: tokio_postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, Failure> {
-    row.try_get(at).map_err(|error| Failure::from(&error))
+/// Reads the result of an insertion.
+fn joined_entries(row: &Row, has_suppressed: bool) -> Result<JoinedEntries, Failure> {
+    let suppressed = if has_suppressed {
+        get::<Vec<Vec<u8>>>(row, 3)?
+    } else {
+        Vec::new()
+    };
+    Ok(JoinedEntries {
+        new: get::<Vec<Uuid>>(row, 1)?.into_iter().collect(),
+        suppressed: suppressed.into_iter().collect(),
+    })
+}
+
+/// Returns the hash of an address, see [`Email::key`](super::super::email::Email::key).
+pub(super) fn hash_bytes(key: &ListKey, address: &[u8]) -> Vec<u8> {
+    key.hash(address).as_bytes().to_owned()
+}
+
+/// Reads the rows of [`suppression_sql::READ_LIST_KEYS`].
+pub(super) fn list_keys(rows: &[Row]) -> Result<Vec<ListKey>, Failure> {
+    let keys = rows.iter().map(|row| get::<&[u8]>(row, 0));
+    let keys: Vec<_> = keys.collect::<Result<_, _>>()?;
+    Ok(keys.into_iter().filter_map(ListKey::from_slice).collect())
 }

@@ -14,6 +14,7 @@ use super::{
         entry::{Fact, WaitlistEntry},
         queue::{ReplySender, Request, take_batch},
         store::{CorrectOutcome, JoinOutcome},
+        suppression::{AddressHash, Suppressions},
     },
     compaction::CompactedCopySlot,
     contents::Counts,
@@ -21,13 +22,14 @@ use super::{
     file_guard::FileGuard,
     high_water_mark::Progress,
     key_set::KeySet,
-    record::{FACT_BYTES, Record, RecordItem, StoredEntry, StoredFact},
+    record::{FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredEntry, StoredFact},
     snapshot::Published,
 };
 
 /// Maximum number of entries that share a sync.
 ///
-/// With the longest addresses and sources, and a fact for each, this many entries are 44 KiB. Together with what sled
+/// With the longest addresses and sources, and a fact and a lifted suppression for each, this many entries are 46 KiB.
+/// Together with what sled
 /// rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may begin between two
 /// syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
@@ -38,6 +40,7 @@ pub(super) struct SledCommitter {
     pub(super) records: ::sled::Tree,
     pub(super) files: FileGuard,
     pub(super) keys: KeySet,
+    pub(super) suppressions: Suppressions,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
     pub(super) counts: Counts,
@@ -70,12 +73,14 @@ impl SledCommitter {
             replies.push(match request {
                 Request::Join(entry, reply) => PendingReply::Join(self.join(&entry), reply),
                 Request::JoinAll(entries, reply) => {
-                    let joined = entries.iter().map(|entry| self.join(entry)).collect();
+                    let joined = entries.iter().map(|entry| self.join_imported(entry));
+                    let joined = joined.collect();
                     PendingReply::JoinAll(joined, reply)
                 }
                 Request::Erase(erasure, reply) => {
                     self.erase(&erasure);
-                    let was_listed = erasure.keys.iter().map(|key| self.keys.remove(key));
+                    let keys = erasure.addresses.keys.iter();
+                    let was_listed = keys.map(|key| self.keys.remove(key));
                     PendingReply::Erase(was_listed.collect(), reply)
                 }
                 Request::Correct(correction, reply) => {
@@ -85,6 +90,14 @@ impl SledCommitter {
                 }
                 Request::AddFacts(facts, reply) => {
                     PendingReply::AddFacts(self.add_facts(&facts), reply)
+                }
+                Request::AddSuppressions(items, reply) => {
+                    let added = items.into_iter().map(|item| self.add_suppression(item));
+                    PendingReply::AddSuppressions(added.collect(), reply)
+                }
+                Request::LiftListed(keys, reply) => {
+                    let lifted = keys.iter().map(|key| self.lift_listed(key));
+                    PendingReply::LiftListed(lifted.collect(), reply)
                 }
                 Request::Ready(reply) => PendingReply::Ready(reply),
             });
@@ -125,21 +138,55 @@ impl SledCommitter {
         }
     }
 
-    /// Adds an entry and its facts to the last record, unless its address is on the list. All of them are in one
-    /// record, so that a crash leaves all of them or none.
+    /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address.
     fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
-        if !self.keys.insert(&entry.email.key()) {
-            return JoinOutcome::AlreadyListed;
+        let key = entry.email.key();
+        let is_new = self.keys.insert(&key);
+        let suppressions = self.find_suppressions(&key);
+        if is_new {
+            self.add_entry(entry, suppressions.len() * SUPPRESSION_BYTES);
         }
+        self.lift(suppressions);
+        if is_new {
+            JoinOutcome::New
+        } else {
+            JoinOutcome::AlreadyListed
+        }
+    }
+
+    /// Adds an entry from an import, unless its address is on the list or suppressed.
+    fn join_imported(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
+        let key = entry.email.key();
+        if self.keys.contains(&key) {
+            JoinOutcome::AlreadyListed
+        } else if !self.find_suppressions(&key).is_empty() {
+            JoinOutcome::Suppressed
+        } else {
+            self.keys.insert(&key);
+            self.add_entry(entry, 0);
+            JoinOutcome::New
+        }
+    }
+
+    /// Adds an entry and its facts to the last record. All of them are in one record, with `more_bytes` for what
+    /// follows. So a crash leaves all of them or none.
+    fn add_entry(&mut self, entry: &WaitlistEntry, more_bytes: usize) {
         let item = RecordItem::Entry(StoredEntry::from(entry));
-        self.make_room(item.len() + entry.facts().count() * FACT_BYTES);
+        self.make_room(item.len() + entry.facts().count() * FACT_BYTES + more_bytes);
         let number = self.tail.end();
         self.tail.push(item);
         for fact in entry.facts() {
             self.add_fact(number, fact);
         }
         self.counts.entries += 1;
-        JoinOutcome::New
+    }
+
+    /// Returns the suppressions of an address. A list without suppressions computes no hash.
+    pub(super) fn find_suppressions(&self, key: &str) -> Vec<AddressHash> {
+        if self.suppressions.is_empty() {
+            return Vec::new();
+        }
+        self.suppressions.find(key).collect()
     }
 
     pub(super) fn add_fact(&mut self, entry: u64, fact: Fact) {
@@ -149,7 +196,7 @@ impl SledCommitter {
     }
 
     /// Begins a new record if this number of bytes does not fit into the last one.
-    fn make_room(&mut self, bytes: usize) {
+    pub(super) fn make_room(&mut self, bytes: usize) {
         if !self.tail.has_room(bytes) {
             self.write_tail();
             self.tail = Record::starting_at(self.tail.end());
@@ -171,6 +218,8 @@ enum PendingReply {
     Erase(Vec<bool>, ReplySender<Vec<bool>>),
     Correct(CorrectOutcome, ReplySender<CorrectOutcome>),
     AddFacts(Vec<bool>, ReplySender<Vec<bool>>),
+    AddSuppressions(Vec<()>, ReplySender<Vec<()>>),
+    LiftListed(Vec<bool>, ReplySender<Vec<bool>>),
     Ready(ReplySender<()>),
 }
 
@@ -183,6 +232,8 @@ impl PendingReply {
             Self::Erase(erased, reply) => drop(reply.send(Ok(erased))),
             Self::Correct(outcome, reply) => drop(reply.send(Ok(outcome))),
             Self::AddFacts(recorded, reply) => drop(reply.send(Ok(recorded))),
+            Self::AddSuppressions(added, reply) => drop(reply.send(Ok(added))),
+            Self::LiftListed(was_listed, reply) => drop(reply.send(Ok(was_listed))),
             Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }

@@ -1,6 +1,7 @@
 //! Reads a list from end to end when it is opened.
 
 use super::{
+    super::suppression::Suppressions,
     error::{UnusableReason, describe},
     high_water_mark::Progress,
     key_set::KeySet,
@@ -11,6 +12,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) keys: KeySet,
+    pub(super) suppressions: Suppressions,
     /// The last record.
     pub(super) tail: Record,
     pub(super) counts: Counts,
@@ -46,6 +48,7 @@ impl Contents {
     ) -> Result<Self, UnusableReason> {
         let mut contents = Self {
             keys: KeySet::default(),
+            suppressions: Suppressions::default(),
             tail: Record::starting_at(0),
             counts: Counts::default(),
         };
@@ -86,6 +89,8 @@ impl Contents {
                 self.counts.entries += 1;
             }
             RecordItem::Fact(_) => {}
+            RecordItem::Suppression(item) => drop(self.suppressions.add(*item)),
+            RecordItem::Lifted(hash) => self.suppressions.lift(*hash),
             RecordItem::ErasedEntry => self.counts.erased_entries += 1,
             RecordItem::ErasedFact => self.counts.erased_facts += 1,
         }

@@ -3,9 +3,10 @@
 use std::{fs, io, path::Path, thread::sleep, time::Instant};
 
 use super::{
+    earlier_formats::{EarlierFormat, earlier_format},
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
-    record::{FORMAT_VERSION, PREVIOUS_FORMAT_VERSION},
+    record::FORMAT_VERSION,
 };
 
 /// sled's page cache, in bytes.
@@ -26,24 +27,23 @@ pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
 }
 
 /// The formats that can be read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Format {
     Current,
-    /// [`PREVIOUS_FORMAT_VERSION`].
-    Previous,
+    Earlier(EarlierFormat),
 }
 
 /// Opens a database, and its tree with the records. sled writes to the directory when it opens it.
 pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenFailure> {
     match open_supported(directory)? {
         (database, records, Format::Current) => Ok((database, records)),
-        (_, _, Format::Previous) => {
-            Err(UnusableReason::Format(Some(PREVIOUS_FORMAT_VERSION)).into())
+        (_, _, Format::Earlier(earlier)) => {
+            Err(UnusableReason::Format(Some(earlier.version)).into())
         }
     }
 }
 
-/// Like [`open`], but also opens a database of the previous format.
+/// Like [`open`], but also opens a database of an earlier format.
 pub(super) fn open_supported(
     directory: &Path,
 ) -> Result<(::sled::Db, ::sled::Tree, Format), OpenFailure> {
@@ -65,10 +65,10 @@ pub(super) fn open_supported(
         None if database.contains_key("\0format")? => Some(1),
         None => return Err(UnusableReason::NotAWaitlist.into()),
     };
-    let format = match version {
-        Some(FORMAT_VERSION) => Format::Current,
-        Some(PREVIOUS_FORMAT_VERSION) => Format::Previous,
-        unknown => return Err(UnusableReason::Format(unknown).into()),
+    let format = match (version, version.and_then(earlier_format)) {
+        (Some(FORMAT_VERSION), _) => Format::Current,
+        (_, Some(earlier)) => Format::Earlier(earlier),
+        (unknown, None) => return Err(UnusableReason::Format(unknown).into()),
     };
     let records = database.open_tree(RECORDS_TREE)?;
     Ok((database, records, format))

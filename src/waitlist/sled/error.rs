@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::{
     super::exit::{EXIT_FAILURE, print_and_exit},
-    record::{FORMAT_VERSION, PREVIOUS_FORMAT_VERSION},
+    record::FORMAT_VERSION,
 };
 
 /// An error while opening a list. Its text is written for the owner.
@@ -125,7 +125,7 @@ fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
     let first = match reason {
         // These say themselves what to do.
         UnusableReason::Format(_)
-        | UnusableReason::PreviousFormat
+        | UnusableReason::EarlierFormat(_)
         | UnusableReason::Mark { .. } => {
             return String::new();
         }
@@ -170,16 +170,14 @@ pub enum UnusableReason {
         format_name(*.0)
     )]
     Format(Option<u64>),
-    /// The list has the previous format.
+    /// The list has this earlier format.
     #[error(
-        "it has format {PREVIOUS_FORMAT_VERSION}, and this program uses format {FORMAT_VERSION}; start the server with this \
+        "it has format {0}, and this program uses format {FORMAT_VERSION}; start the server with this \
          program once, which updates the list"
     )]
-    PreviousFormat,
-    /// The list has the previous format, and could not be updated.
-    #[error(
-        "it has format {PREVIOUS_FORMAT_VERSION}, and updating it to format {FORMAT_VERSION} failed: {0}"
-    )]
+    EarlierFormat(u64),
+    /// The list has an earlier format, and could not be updated.
+    #[error("it has an earlier format, and updating it to format {FORMAT_VERSION} failed: {0}")]
     NotUpdated(io::Error),
     /// The high-water mark cannot be read.
     #[error(

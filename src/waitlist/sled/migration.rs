@@ -1,4 +1,4 @@
-//! Migration: rewrites a list of the previous format.
+//! Migration: rewrites a list of an earlier format.
 //!
 //! The new store is made beside the old one, as for a compaction, and the two are exchanged in one step. A crash at any
 //! moment leaves the old list or the new one, whole. The old one is removed once the new one is open.
@@ -13,24 +13,27 @@ use super::{
     compaction,
     contents::Contents,
     database,
+    earlier_formats::EarlierFormat,
     error::{OpenFailure, UnusableReason},
     files::sync_tree,
     high_water_mark::{HighWaterMark, Progress},
-    record::{self, FORMAT_VERSION, Record, RecordItem, StoredEntry},
+    record::{FORMAT_VERSION, Record},
 };
 
 /// Pause between two reports of the progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rewrites the records of a store of the previous format, beside the store. Nothing in the store is changed.
+/// Rewrites the records of a store of an earlier format, beside the store. Nothing in the store is changed.
 ///
 /// # Errors
 /// If the store is damaged, is a link, or has no room beside it.
 pub(super) fn convert(
     store: &Path,
     old_records: &::sled::Tree,
+    format: EarlierFormat,
     minimum: Progress,
 ) -> Result<(), OpenFailure> {
+    let parse = format.parse;
     let contents = Contents::read(old_records, minimum, parse)?;
     let end = contents.progress().end;
     let name = store.parent().unwrap_or(store).display();
@@ -84,28 +87,4 @@ pub(super) fn finish(store: &Path) -> Result<(), UnusableReason> {
         "updated the waitlist in {name} to format {FORMAT_VERSION}; earlier versions of this program cannot read it"
     ));
     Ok(())
-}
-
-/// Parses a record of the previous format. An entry is the length of the address (one byte), the time (big-endian) and
-/// the address. An erased entry is only the byte 0.
-fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
-    let first = u64::from_be_bytes(key.try_into().ok()?);
-    let mut items = Vec::new();
-    let mut remaining = bytes;
-    while let Some((&len, rest)) = remaining.split_first() {
-        remaining = rest;
-        if len == 0 {
-            items.push(RecordItem::ErasedEntry);
-            continue;
-        }
-        let joined_at_millis = record::parse_u64(&mut remaining)?;
-        let (address, rest) = remaining.split_at_checked(len.into())?;
-        remaining = rest;
-        items.push(RecordItem::Entry(StoredEntry {
-            joined_at_millis,
-            address: str::from_utf8(address).ok()?,
-            source: "",
-        }));
-    }
-    Some((first, items))
 }

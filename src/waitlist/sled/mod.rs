@@ -4,9 +4,10 @@
 //! - `database`: sled's settings, and the format check.
 //! - `contents`: reads the whole list at the start.
 //! - `record`: the stored format.
-//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `snapshot`: what it publishes.
+//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `suppress`: its suppressions.
+//!   `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
-//! - `migration`: rewrites a list of the previous format, in the same way.
+//! - `migration`: rewrites a list of an earlier format (`earlier_formats`), in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
@@ -19,6 +20,7 @@ mod compaction;
 mod contents;
 mod database;
 mod deadline;
+mod earlier_formats;
 mod entries;
 mod error;
 mod exchange;
@@ -35,6 +37,7 @@ mod rewrite;
 mod scratch_copy;
 mod search;
 mod snapshot;
+mod suppress;
 
 use std::{
     io,
@@ -53,9 +56,10 @@ use super::{
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::StoreError,
-    queue::{AddressSearch, Correction, NewFact, Queue},
-    store::{Compaction, CorrectOutcome, JoinOutcome, StoreFuture, Waitlist},
+    queue::{AddressSearch, Correction, EraseTask, NewFact, Queue},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist},
     store_panic::COMMITTER_THREAD_NAME,
+    suppression::{SuppressionItem, Suppressions},
 };
 use committer::{BATCH_MAX_ENTRIES, SledCommitter};
 use compaction::CompactedCopySlot;
@@ -134,7 +138,7 @@ impl SledWaitlist {
     }
 
     /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). Updates a list
-    /// of the previous format.
+    /// of an earlier format.
     ///
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
@@ -196,6 +200,7 @@ impl SledWaitlist {
                 high_water_mark,
             },
             keys: contents.keys,
+            suppressions: contents.suppressions,
             tail: contents.tail,
             counts: contents.counts,
             published,
@@ -281,12 +286,24 @@ impl Waitlist for SledWaitlist {
         self.queue.join_all(entries)
     }
 
-    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
         Box::pin(async move {
             let addresses = self.find_records(&emails).await?;
-            self.queue.erase(addresses).await
+            self.queue.erase(EraseTask::new(addresses, erasure)?).await
         })
+    }
+
+    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        self.queue.add_suppressions(items)
+    }
+
+    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.queue.lift_listed(emails)
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
+        Box::pin(self.search(search::read_suppressions))
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
@@ -298,16 +315,9 @@ impl Waitlist for SledWaitlist {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        let mut facts = NewFact::not_searched(facts);
+        let facts = NewFact::not_searched(facts);
         Box::pin(async move {
-            let facts = self.search(move |records, end| {
-                let keys = facts.iter().map(|fact| &*fact.key).collect();
-                let numbers = search::find_numbers(records, end, &keys)?;
-                for fact in &mut facts {
-                    fact.entry = numbers.get(&fact.key).copied();
-                }
-                Ok(facts)
-            });
+            let facts = self.search(move |records, end| search::find_entries(records, end, facts));
             self.queue.add_facts(facts.await?).await
         })
     }

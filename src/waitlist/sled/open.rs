@@ -68,7 +68,7 @@ pub(super) fn legacy_backup(data: &Path) -> Option<PathBuf> {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up. A list of the previous format is updated if `may_update`, and rejected
+/// true before anything is written, it gives up. A list of an earlier format is updated if `may_update`, and rejected
 /// otherwise.
 pub(super) fn open(
     data: &Path,
@@ -197,7 +197,7 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
     Ok(sync_tree(directory)?)
 }
 
-/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has the previous format,
+/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has an earlier format,
 /// prepares its migration, and returns `None`.
 fn check_copy(
     data: &Path,
@@ -229,8 +229,12 @@ fn check_copy(
         }
         match format {
             Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
-            Format::Previous if !may_update => Err(UnusableReason::PreviousFormat.into()),
-            Format::Previous => migration::convert(&original, &records, progress).map(|()| None),
+            Format::Earlier(earlier) if !may_update => {
+                Err(UnusableReason::EarlierFormat(earlier.version).into())
+            }
+            Format::Earlier(earlier) => {
+                migration::convert(&original, &records, earlier, progress).map(|()| None)
+            }
         }
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {

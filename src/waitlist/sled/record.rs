@@ -1,9 +1,10 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, or a fact about an earlier entry. Items are numbered in the order of arrival, from 0. A number
-//! is never used again: an erased item leaves an empty one. So the numbers reveal when items between two records are
-//! missing. A fact never changes the item of its entry. It is appended like a sign-up, and so it is as fast, and as
-//! safe after a power cut. The count is not stored, because a stored count could contradict the records.
+//! An item is an entry, a fact about an earlier entry, or a part of the suppressions. Items are numbered in the order
+//! of arrival, from 0. A number is never used again: an erased item leaves an empty one. So the numbers reveal when
+//! items between two records are missing. A fact never changes the item of its entry. It is appended like a sign-up,
+//! and so it is as fast, and as safe after a power cut. The count is not stored, because a stored count could
+//! contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
 //! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,
@@ -14,12 +15,11 @@ use super::super::{
     email::Email,
     entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis},
     source::Source,
+    suppression::{AddressHash, ListKey, SuppressionItem},
 };
 
 /// Version of the stored format.
-pub(super) const FORMAT_VERSION: u64 = 3;
-/// Version of the format that can be migrated. It has no sources and no facts.
-pub(super) const PREVIOUS_FORMAT_VERSION: u64 = 2;
+pub(super) const FORMAT_VERSION: u64 = 4;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.
@@ -28,16 +28,26 @@ const RECORD_MAX_BYTES: usize = 1 << 10;
 const ENTRY_OVERHEAD_BYTES: usize = 2 + size_of::<u64>();
 /// Size of a fact, in bytes.
 pub(super) const FACT_BYTES: usize = 2 + 2 * size_of::<u64>();
+/// Size of a suppression, and of a lifted one, in bytes.
+pub(super) const SUPPRESSION_BYTES: usize = 2 + size_of::<AddressHash>();
+/// Size of a key of suppressions, in bytes.
+const KEY_BYTES: usize = 2 + size_of::<ListKey>();
 
 /// First byte of an erased entry. The first byte of any other entry is the length of its address, 1 to 254.
 const ERASED_ENTRY: u8 = 0;
-/// First byte of a fact.
-const FACT: u8 = 255;
+/// First byte of every item that is not an entry. The second one is its kind.
+const OTHER: u8 = 255;
 
-/// Second byte of an erased fact.
+/// Kind of an erased fact.
 const ERASED_FACT: u8 = 0;
-/// Second byte of a fact: the address was confirmed.
+/// Kind of a fact: the address was confirmed.
 const CONFIRMED: u8 = 1;
+/// Kind of a key of suppressions.
+const LIST_KEY: u8 = 2;
+/// Kind of a suppression.
+const SUPPRESSION: u8 = 3;
+/// Kind of a lifted suppression.
+const LIFTED: u8 = 4;
 
 /// An item of a record.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +56,9 @@ pub(super) enum RecordItem<'a> {
     Fact(StoredFact),
     ErasedEntry,
     ErasedFact,
+    Suppression(SuppressionItem),
+    /// A suppression before this item is void.
+    Lifted(AddressHash),
 }
 
 /// An entry as it is stored.
@@ -102,7 +115,7 @@ impl<'a> RecordItem<'a> {
     pub(super) fn entry(self) -> Option<StoredEntry<'a>> {
         match self {
             Self::Entry(entry) => Some(entry),
-            Self::Fact(_) | Self::ErasedEntry | Self::ErasedFact => None,
+            _ => None,
         }
     }
 
@@ -113,6 +126,8 @@ impl<'a> RecordItem<'a> {
             Self::Fact(_) => FACT_BYTES,
             Self::ErasedEntry => 1,
             Self::ErasedFact => 2,
+            Self::Suppression(SuppressionItem::Key(_)) => KEY_BYTES,
+            Self::Suppression(SuppressionItem::Address(_)) | Self::Lifted(_) => SUPPRESSION_BYTES,
         }
     }
 }
@@ -168,6 +183,7 @@ impl Record {
     ///   the address and the source.
     /// - A fact: the byte 255, its kind (one byte), the number of the entry (big-endian) and the time (big-endian).
     /// - An erased entry: the byte 0. An erased fact: the bytes 255 and 0.
+    /// - A part of the suppressions: the byte 255, its kind (one byte), and the key, or the hash of the address.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
         self.item_count += 1;
         match item {
@@ -187,14 +203,26 @@ impl Record {
                 let (kind, time) = match fact {
                     Fact::ConfirmedAt(time) => (CONFIRMED, time),
                 };
-                self.bytes.extend([FACT, kind]);
+                self.bytes.extend([OTHER, kind]);
                 self.bytes.extend_from_slice(&entry.to_be_bytes());
                 self.bytes
                     .extend_from_slice(&unix_millis(time).to_be_bytes());
             }
             RecordItem::ErasedEntry => self.bytes.push(ERASED_ENTRY),
-            RecordItem::ErasedFact => self.bytes.extend([FACT, ERASED_FACT]),
+            RecordItem::ErasedFact => self.bytes.extend([OTHER, ERASED_FACT]),
+            RecordItem::Suppression(SuppressionItem::Key(key)) => {
+                self.push_other(LIST_KEY, key.as_bytes());
+            }
+            RecordItem::Suppression(SuppressionItem::Address(hash)) => {
+                self.push_other(SUPPRESSION, hash.as_bytes());
+            }
+            RecordItem::Lifted(hash) => self.push_other(LIFTED, hash.as_bytes()),
         }
+    }
+
+    fn push_other(&mut self, kind: u8, content: &[u8]) {
+        self.bytes.extend([OTHER, kind]);
+        self.bytes.extend_from_slice(content);
     }
 
     /// Returns the number of the first item.
@@ -226,7 +254,7 @@ pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordI
         remaining = rest;
         items.push(match byte {
             ERASED_ENTRY => RecordItem::ErasedEntry,
-            FACT => parse_fact(&mut remaining)?,
+            OTHER => parse_other(&mut remaining)?,
             address_len => RecordItem::Entry(parse_entry(address_len, &mut remaining)?),
         });
     }
@@ -247,20 +275,32 @@ fn parse_entry<'a>(address_len: u8, bytes: &mut &'a [u8]) -> Option<StoredEntry<
     })
 }
 
-/// Parses what follows the first byte of a fact.
-fn parse_fact<'a>(bytes: &mut &[u8]) -> Option<RecordItem<'a>> {
+/// Parses what follows the first byte of an item that is not an entry.
+fn parse_other<'a>(bytes: &mut &[u8]) -> Option<RecordItem<'a>> {
     let (&kind, rest) = bytes.split_first()?;
     *bytes = rest;
-    if kind == ERASED_FACT {
-        return Some(RecordItem::ErasedFact);
-    }
-    let (entry, time) = (parse_u64(bytes)?, parse_u64(bytes)?);
-    let time = from_unix_millis(time);
-    let fact = match kind {
-        CONFIRMED => Fact::ConfirmedAt(time),
+    Some(match kind {
+        ERASED_FACT => RecordItem::ErasedFact,
+        CONFIRMED => {
+            let (entry, time) = (parse_u64(bytes)?, parse_u64(bytes)?);
+            let fact = Fact::ConfirmedAt(from_unix_millis(time));
+            RecordItem::Fact(StoredFact { entry, fact })
+        }
+        LIST_KEY => {
+            let (key, rest) = bytes.split_at_checked(size_of::<ListKey>())?;
+            *bytes = rest;
+            RecordItem::Suppression(SuppressionItem::Key(ListKey::from_slice(key)?))
+        }
+        SUPPRESSION => RecordItem::Suppression(SuppressionItem::Address(parse_hash(bytes)?)),
+        LIFTED => RecordItem::Lifted(parse_hash(bytes)?),
         _ => return None,
-    };
-    Some(RecordItem::Fact(StoredFact { entry, fact }))
+    })
+}
+
+fn parse_hash(bytes: &mut &[u8]) -> Option<AddressHash> {
+    let (hash, rest) = bytes.split_at_checked(size_of::<AddressHash>())?;
+    *bytes = rest;
+    AddressHash::from_slice(hash)
 }
 
 pub(super) fn parse_u64(bytes: &mut &[u8]) -> Option<u64> {

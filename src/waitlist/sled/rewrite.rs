@@ -7,7 +7,7 @@ use ::sled::IVec;
 
 use super::{
     super::{
-        queue::{AddressSearch, Correction, NewFact},
+        queue::{AddressSearch, Correction, EraseTask, NewFact},
         store::CorrectOutcome,
     },
     committer::SledCommitter,
@@ -87,8 +87,16 @@ impl<'a> Rewrite<'a> {
 }
 
 impl SledCommitter {
-    /// Removes the entries of addresses, and all facts about them.
-    pub(super) fn erase(&mut self, addresses: &AddressSearch) {
+    /// Removes the entries of addresses, and all facts about them. Suppressions are durable before: so a crash leaves
+    /// nobody who is neither listed nor suppressed.
+    pub(super) fn erase(&mut self, erasure: &EraseTask) {
+        let EraseTask {
+            addresses,
+            suppress_with,
+        } = erasure;
+        if let Some(new_key) = suppress_with {
+            self.suppress(&addresses.keys, *new_key);
+        }
         let is_listed = |key: &&String| self.keys.contains(key);
         let sought: HashSet<_> = addresses.keys.iter().filter(is_listed).collect();
         if !sought.is_empty() {

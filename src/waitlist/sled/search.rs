@@ -3,7 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    super::{error::StoreError, queue::AddressSearch},
+    super::{
+        error::StoreError,
+        queue::{AddressSearch, NewFact},
+        suppression::Suppressions,
+    },
     record::{self, RecordItem},
 };
 
@@ -48,15 +52,16 @@ pub(super) fn find_records(
     })
 }
 
-/// Finds the numbers of the entries of these addresses, among the items with numbers below `end`.
+/// Finds the entries of these facts, among the items with numbers below `end`.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
-pub(super) fn find_numbers(
+pub(super) fn find_entries(
     records: &::sled::Tree,
     end: u64,
-    keys: &HashSet<&str>,
-) -> Result<HashMap<String, u64>, StoreError> {
+    mut facts: Vec<NewFact>,
+) -> Result<Vec<NewFact>, StoreError> {
+    let keys: HashSet<_> = facts.iter().map(|fact| &*fact.key).collect();
     let mut numbers = HashMap::new();
     for record in records.range(..record::key(end)) {
         let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
@@ -70,5 +75,32 @@ pub(super) fn find_numbers(
             }
         }
     }
-    Ok(numbers)
+    for fact in &mut facts {
+        fact.entry = numbers.get(&fact.key).copied();
+    }
+    Ok(facts)
+}
+
+/// Reads the suppressions, among the items with numbers below `end`.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_suppressions(
+    records: &::sled::Tree,
+    end: u64,
+) -> Result<Suppressions, StoreError> {
+    let mut suppressions = Suppressions::default();
+    for record in records.range(..record::key(end)) {
+        let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
+        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        // If a correction has just divided a record, its second part is read twice. That changes nothing.
+        for (_, item) in (first..end).zip(items) {
+            match item {
+                RecordItem::Suppression(item) => drop(suppressions.add(item)),
+                RecordItem::Lifted(hash) => suppressions.lift(hash),
+                _ => {}
+            }
+        }
+    }
+    Ok(suppressions)
 }

@@ -271,7 +271,9 @@ fn json_lines_use_the_same_column_names() {
              column \"joined_at\": sign-up times\n\
              ignored: \"score\", \"tags\"\n\
              standard input:2: skipped: unsubscribed\n\
-             2 added, 0 already there, 1 rejected\n1 has no sign-up time; the current time was used\n"
+             2 added, 0 already there, 1 rejected\n\
+             1 unsubscribed person is suppressed: no import adds them\n\
+             1 has no sign-up time; the current time was used\n"
         );
         assert_eq!(cli.listed()[0], "2022-01-16T21:43:53.000Z\tann@example.com");
     }

@@ -194,12 +194,14 @@ fn asks_when_everybody_would_be_skipped() {
             "{stderr}"
         );
         assert!(stderr.contains("--skip-all"), "{stderr}");
+        let dry_run = ["import", "--ignore", "status", "--dry-run"];
+        let result = cli.run_with_input(&dry_run, csv).code(1);
+        assert!(stdout(&result).contains("1 would be added, 0 already there, 1 rejected"));
         let result = cli.run_with_input(&["import", "--skip-all"], csv).success();
-        assert!(stdout(&result).contains("0 added, 0 already there, 2 rejected"));
-        let result = cli
-            .run_with_input(&["import", "--ignore", "status"], csv)
-            .code(1);
-        assert!(stdout(&result).contains("1 added, 0 already there, 1 rejected"));
+        let report = stdout(&result);
+        assert!(report.contains("0 added, 0 already there, 2 rejected"));
+        let suppressed = "1 unsubscribed person is suppressed: no import adds them";
+        assert!(report.contains(suppressed), "{report}");
     }
 }
 
@@ -276,7 +278,8 @@ fn report_lists_each_column_and_its_use() {
                       ignored: \"Name\"\n\
                       standard input:3: skipped: unsubscribed\n\
                       standard input:4: skipped: unsubscribed\n\
-                      1 would be added, 0 already there, 2 rejected\n";
+                      1 would be added, 0 already there, 2 rejected\n\
+                      2 unsubscribed people would be suppressed: no import adds them\n";
         let result = cli.run_with_input(&["import", "--dry-run"], csv).success();
         assert_eq!(stdout(&result), report);
         let result = cli

@@ -33,6 +33,7 @@ mod serve_check;
 mod show_and_correct;
 mod sources;
 mod stats;
+mod suppression;
 mod usage;
 
 use std::{

@@ -169,9 +169,12 @@ fn reports_missing_privileges_in_a_database() {
     ));
     let message = error(&user);
     let missing = "lacks privileges: DELETE on waitlist_entries, SELECT on waitlist_facts, \
-                   INSERT on waitlist_facts, UPDATE on waitlist_count; grant them";
+                   INSERT on waitlist_facts, SELECT on waitlist_keys, \
+                   INSERT on waitlist_keys, SELECT on waitlist_suppressed, \
+                   INSERT on waitlist_suppressed, DELETE on waitlist_suppressed, \
+                   UPDATE on waitlist_count; grant them";
     assert!(message.contains(missing), "{message}");
-    sql("DELETE FROM waitlist_migrations WHERE version = 3");
+    sql("DELETE FROM waitlist_migrations WHERE version >= 3");
     let message = error(&user);
     assert!(
         message.contains("ownership of waitlist_entries"),

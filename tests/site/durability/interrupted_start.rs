@@ -145,7 +145,7 @@ fn migration_on_a_failing_disk_keeps_the_old_list() {
         );
         if fault.starts_with("renameat2") {
             assert!(!data.join("waitlist.compact").exists(), "{fault}");
-            let advice = "updating it to format 3 failed: ";
+            let advice = "updating it to format 4 failed: ";
             assert!(stderr.contains(advice), "{fault}: {stderr}");
         }
         assert_eq!(sandbox.serve().count(), 1, "{fault}");
@@ -166,7 +166,7 @@ fn migration_is_reported() {
         let stderr = output.expect("the program runs").stderr;
         let stderr = String::from_utf8_lossy(&stderr);
         let mut lines = stderr.lines();
-        let line = lines.find(|line| line.contains("to format 3"));
+        let line = lines.find(|line| line.contains("to format 4"));
         let line = line.expect(&stderr);
         let warning = "earlier versions of this program cannot read it";
         assert!(line.contains(warning), "{line}");
@@ -201,7 +201,7 @@ fn commands_leave_the_format_to_the_server() {
         let output = output.expect("the program runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{args}: {stderr}");
-        let advice = "it has format 2, and this program uses format 3; start the server with this program once, which \
+        let advice = "it has format 2, and this program uses format 4; start the server with this program once, which \
                       updates the list; nothing was changed";
         assert!(stderr.contains(advice), "{args}: {stderr}");
         assert_eq!(contents(&data.join("waitlist")), before, "{args}");

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use landing::waitlist::{Email, SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 
@@ -57,6 +58,8 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         acknowledged.retain(|address| !to_erase.contains(address));
         if erase_and_kill(&sandbox, &to_erase, random.random_range(0..60_000)) {
             erased.extend(to_erase);
+        } else {
+            assert_listed_or_suppressed(&data, &to_erase);
         }
         assert_list(&data, &acknowledged, &erased);
 
@@ -157,10 +160,10 @@ fn addresses_with_signal(
     })
 }
 
-/// Runs `landing erase` and kills it after `micros` microseconds. Returns whether it succeeded before that.
+/// Runs `landing erase --suppress` and kills it after `micros` microseconds. Returns whether it succeeded before that.
 fn erase_and_kill(sandbox: &Sandbox, addresses: &[String], micros: u64) -> bool {
     let mut erase = landing(sandbox.path());
-    let erase = erase.arg("erase").args(addresses);
+    let erase = erase.args(["erase", "--suppress"]).args(addresses);
     let erase = erase.stdout(Stdio::null()).stderr(Stdio::null());
     let mut erase = erase.spawn().expect("the program starts");
     sleep(Duration::from_micros(micros));
@@ -220,12 +223,35 @@ fn interrupt(program: &mut Command, micros: u64, random: &mut StdRng) -> Option<
     running.wait().expect("the process ends").code()
 }
 
-/// Checks that the list holds every acknowledged address once, counts its entries correctly, and holds no
-/// erased address.
+/// Checks that the list holds every acknowledged address once, counts its entries correctly, holds no erased address,
+/// and suppresses every erased one.
 fn assert_list(data: &Path, acknowledged: &BTreeSet<String>, erased: &BTreeSet<String>) {
     let listed = listed_keys(data);
     let missing: Vec<_> = acknowledged.difference(&listed).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
     let back: Vec<_> = erased.intersection(&listed).collect();
     assert!(back.is_empty(), "erased but still listed: {back:?}");
+    let suppressed = suppressed_in(data, erased.iter());
+    let lost: Vec<_> = erased.difference(&suppressed).collect();
+    assert!(lost.is_empty(), "erased but not suppressed: {lost:?}");
+}
+
+/// Checks that an erasure that was killed has erased only people that it has suppressed.
+fn assert_listed_or_suppressed(data: &Path, addresses: &[String]) {
+    let (listed, suppressed) = (listed_keys(data), suppressed_in(data, addresses.iter()));
+    let is_lost = |it: &&String| !listed.contains(*it) && !suppressed.contains(*it);
+    let lost: Vec<_> = addresses.iter().filter(is_lost).collect();
+    assert!(lost.is_empty(), "neither listed nor suppressed: {lost:?}");
+}
+
+/// Returns those addresses that are suppressed in the list of a data directory.
+fn suppressed_in<'a>(data: &Path, addresses: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+    let list = SledWaitlist::open(data).expect("the list opens");
+    let suppressions = Runtime::new()
+        .expect("a runtime")
+        .block_on(list.suppressions());
+    let suppressions = suppressions.expect("readable");
+    let is_suppressed =
+        |it: &&String| suppressions.contains(&Email::parse(it).expect("an address"));
+    addresses.filter(is_suppressed).cloned().collect()
 }

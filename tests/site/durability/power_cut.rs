@@ -178,7 +178,8 @@ impl Recording {
     }
 
     /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
-    /// corrected address, no erased address and no unknown one, and that its count is right. Returns the count.
+    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, and that its
+    /// count is right. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,
@@ -200,6 +201,16 @@ impl Recording {
         }
         if let Some(back) = erased.intersection(&listed).next() {
             return Err(format!("{back} was erased and is back"));
+        }
+        // Corrected addresses are not suppressed.
+        let suppressions = Runtime::new()
+            .expect("a runtime")
+            .block_on(list.suppressions());
+        let suppressions = suppressions.map_err(unreadable)?;
+        let is_suppressed = |key: &str| suppressions.contains(&Email::parse(key).expect("valid"));
+        let mut suppressed = erased.intersection(&self.erased);
+        if let Some(lost) = suppressed.find(|key| !is_suppressed(key)) {
+            return Err(format!("{lost} was suppressed and no longer is"));
         }
         for (key, entry) in keys.iter().zip(&entries) {
             if let Some((source, is_confirmed)) = self.facts.get(key)

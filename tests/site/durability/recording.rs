@@ -259,7 +259,8 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, erases some of them, spread over many records, corrects others, and compacts the list.
+    /// Imports people, erases and suppresses some of them, spread over many records, corrects others, and compacts the
+    /// list.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));
@@ -287,7 +288,7 @@ impl Recording {
         };
         for args in [
             vec!["import".into(), file.display().to_string()],
-            [vec!["erase".into()], erased].concat(),
+            [vec!["erase".into(), "--suppress".into()], erased].concat(),
             vec!["compact".into()],
         ] {
             run(args);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    AddressFilter, EmailDomain, JoinOutcome, Selection, StoreError, Waitlist, WaitlistEntry,
+    AddressFilter, EmailDomain, Erasure, JoinOutcome, Selection, StoreError, Waitlist,
+    WaitlistEntry,
 };
 use tokio::task::JoinSet;
 
@@ -286,7 +287,10 @@ async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
         .chain([3])
         .map(|number| email(&format!("{number}@EXAMPLE.com")))
         .collect();
-    let erased = list.erase(&emails).await.expect("a response");
+    let erased = list
+        .erase(&emails, Erasure::Complete)
+        .await
+        .expect("a response");
     assert_eq!(erased.len(), 401);
     assert!(erased[..334].iter().all(|erased| *erased));
     assert!(
@@ -310,7 +314,8 @@ async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     let joined = list.join_all((0..3_000).map(person).collect()).await;
     joined.expect("a response");
     let to_erase: Vec<_> = (0..1_000).map(|number| person(number).email).collect();
-    list.erase(&to_erase).await.expect("a response");
+    let erased = list.erase(&to_erase, Erasure::Complete).await;
+    erased.expect("a response");
     let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
     let compaction = tokio::task::spawn_blocking({
         let list = Arc::clone(&list);
@@ -328,7 +333,8 @@ async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     while !compaction.is_finished() || next < 3_050 {
         assert_eq!(list.join(person(next)).await, Ok(JoinOutcome::New));
         let gone = person(next - 2_000).email;
-        assert_eq!(list.erase(&[gone]).await, Ok(vec![true]));
+        let erased = list.erase(&[gone], Erasure::Complete).await;
+        assert_eq!(erased, Ok(vec![true]));
         next += 1;
     }
     compaction.await.expect("no panic");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    AddressFilter, CorrectOutcome, JoinOutcome, Selection, Waitlist, WaitlistEntry,
+    AddressFilter, CorrectOutcome, Erasure, JoinOutcome, Selection, Waitlist, WaitlistEntry,
 };
 
 use super::{StoreFixture, addresses, email, entries, entry, join, selected};
@@ -99,7 +99,7 @@ async fn concurrent_corrections_and_erasures_report_what_they_did(fixture: impl 
         let second = tokio::spawn(async move {
             if round % 2 == 0 {
                 second
-                    .erase(&[new(round)])
+                    .erase(&[new(round)], Erasure::Complete)
                     .await
                     .map(|erased| erased == [true])
             } else {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use landing::waitlist::{
-    CorrectOutcome, Email, Fact, InvalidSource, JoinOutcome, Selection, Source, Waitlist,
+    CorrectOutcome, Email, Erasure, Fact, InvalidSource, JoinOutcome, Selection, Source, Waitlist,
     WaitlistEntry,
 };
 
@@ -223,6 +223,7 @@ async fn records_many_facts(fixture: impl StoreFixture) {
             &(250..350)
                 .map(|number| person(number).email)
                 .collect::<Vec<_>>(),
+            Erasure::Complete,
         )
         .await;
     assert_eq!(erased, Ok(vec![true; 100]));

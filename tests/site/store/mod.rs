@@ -34,6 +34,7 @@ mod postgres;
 mod random_histories;
 mod reference_model;
 mod sled;
+mod suppression;
 
 use std::{
     fs,
@@ -43,8 +44,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry};
-use reference_model::ReferenceModel;
+use landing::waitlist::{
+    Email, Erasure, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry,
+};
+use reference_model::{ModelState, ReferenceModel};
 use tempfile::TempDir;
 
 use crate::postgres_server::TestDatabase;
@@ -97,9 +100,9 @@ impl StoreFixture for TestDatabase {
     }
 }
 
-/// The entries of a list in memory.
+/// A list in memory.
 #[derive(Default)]
-struct MemoryFixture(Arc<Mutex<Vec<WaitlistEntry>>>);
+struct MemoryFixture(Arc<Mutex<ModelState>>);
 
 impl StoreFixture for MemoryFixture {
     fn open(&self) -> Box<dyn Waitlist> {
@@ -124,7 +127,7 @@ async fn join(list: &dyn Waitlist, typed: &str) -> JoinOutcome {
 
 /// Erases an address, and returns whether it was listed.
 async fn erase(list: &dyn Waitlist, typed: &str) -> bool {
-    let erased = list.erase(&[email(typed)]).await;
+    let erased = list.erase(&[email(typed)], Erasure::Complete).await;
     erased.expect("a response") == [true]
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Fact, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{Email, Erasure, Fact, Source, Waitlist, WaitlistEntry};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use tokio::{runtime::Runtime, task::JoinSet};
@@ -49,6 +49,12 @@ enum Event {
     /// Concurrent joins.
     JoinTogether(Vec<SignUp>),
     Erase(u8),
+    /// Erases people and suppresses them.
+    Suppress(Vec<u8>),
+    /// An import.
+    Import(Vec<SignUp>),
+    /// Lifts the suppressions of those people who are listed.
+    LiftListed(Vec<u8>),
     /// Gives a person the address of another.
     Correct(u8, SignUp),
     /// Records that people have confirmed their addresses.
@@ -101,18 +107,24 @@ fn address(person: u8, in_capitals: bool) -> String {
     }
 }
 
-/// The people on the list, from which the next event is chosen.
-struct ListedPeople;
+/// The people on the list, and the suppressed ones, from which the next event is chosen.
+struct People;
 
-impl ReferenceStateMachine for ListedPeople {
-    type State = BTreeSet<u8>;
+#[derive(Clone, Debug, Default)]
+struct PeopleState {
+    listed: BTreeSet<u8>,
+    suppressed: BTreeSet<u8>,
+}
+
+impl ReferenceStateMachine for People {
+    type State = PeopleState;
     type Transition = Event;
 
     fn init_state() -> BoxedStrategy<Self::State> {
-        Just(BTreeSet::new()).boxed()
+        Just(PeopleState::default()).boxed()
     }
 
-    fn transitions(listed: &Self::State) -> BoxedStrategy<Event> {
+    fn transitions(state: &Self::State) -> BoxedStrategy<Event> {
         let sign_up = || {
             let facts = (
                 proptest::option::of(0u8..4),
@@ -128,11 +140,15 @@ impl ReferenceStateMachine for ListedPeople {
                 },
             )
         };
-        let people: Vec<_> = listed.iter().copied().chain([200]).collect();
+        let people: Vec<_> = state.listed.iter().copied().chain([200]).collect();
+        let some_people = || prop::collection::vec(0u8..60, 1..20);
         prop_oneof![
             6 => sign_up().prop_map(Event::Join),
             4 => prop::collection::vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
             3 => prop::sample::select(people.clone()).prop_map(Event::Erase),
+            3 => some_people().prop_map(Event::Suppress),
+            3 => prop::collection::vec(sign_up(), 1..80).prop_map(Event::Import),
+            1 => some_people().prop_map(Event::LiftListed),
             3 => (prop::sample::select(people.clone()), sign_up())
                 .prop_map(|(person, new)| Event::Correct(person, new)),
             3 => prop::collection::vec((prop::sample::select(people), 0u16..1000), 1..40)
@@ -144,10 +160,31 @@ impl ReferenceStateMachine for ListedPeople {
         .boxed()
     }
 
-    fn apply(mut listed: Self::State, event: &Event) -> Self::State {
+    fn apply(mut state: Self::State, event: &Event) -> Self::State {
+        let PeopleState { listed, suppressed } = &mut state;
         match event {
-            Event::Join(sign_up) => listed.extend([sign_up.person]),
-            Event::JoinTogether(all) => listed.extend(all.iter().map(|sign_up| sign_up.person)),
+            Event::Join(sign_up) => {
+                listed.insert(sign_up.person);
+                suppressed.remove(&sign_up.person);
+            }
+            Event::JoinTogether(all) => {
+                for sign_up in all {
+                    listed.insert(sign_up.person);
+                    suppressed.remove(&sign_up.person);
+                }
+            }
+            Event::Import(all) => {
+                let people = all.iter().map(|sign_up| sign_up.person);
+                listed.extend(people.filter(|person| !suppressed.contains(person)));
+            }
+            Event::Suppress(people) => {
+                listed.retain(|person| !people.contains(person));
+                suppressed.extend(people);
+            }
+            Event::LiftListed(people) => {
+                let is_lifted = |person: &u8| people.contains(person) && listed.contains(person);
+                suppressed.retain(|person| !is_lifted(person));
+            }
             Event::Erase(person) => drop(listed.remove(person)),
             Event::Correct(old, new) => {
                 if listed.contains(old) && !listed.contains(&new.person) {
@@ -157,7 +194,7 @@ impl ReferenceStateMachine for ListedPeople {
             }
             Event::Record(_) | Event::Compact | Event::Restart | Event::Kill => {}
         }
-        listed
+        state
     }
 }
 
@@ -175,6 +212,13 @@ impl<P: StoreFixture> StoreAndModel<P> {
         self.list.as_ref().expect("the list is open")
     }
 
+    /// Erases addresses from the list and from the model.
+    fn erase(&self, emails: &[Email], erasure: Erasure) {
+        let erased = self.runtime.block_on(self.list().erase(emails, erasure));
+        let expected = self.runtime.block_on(self.model.erase(emails, erasure));
+        assert_eq!(erased, expected);
+    }
+
     fn open(&mut self) {
         self.list = Some(self.fixture.open().into());
     }
@@ -182,9 +226,9 @@ impl<P: StoreFixture> StoreAndModel<P> {
 
 impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
     type SystemUnderTest = Self;
-    type Reference = ListedPeople;
+    type Reference = People;
 
-    fn init_test(_: &BTreeSet<u8>) -> Self {
+    fn init_test(_: &PeopleState) -> Self {
         let mut state = Self {
             runtime: Runtime::new().expect("a runtime"),
             fixture: P::default(),
@@ -195,7 +239,7 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
         state
     }
 
-    fn apply(mut state: Self, _: &BTreeSet<u8>, event: Event) -> Self {
+    fn apply(mut state: Self, _: &PeopleState, event: Event) -> Self {
         match event {
             Event::Join(sign_up) => {
                 let joined = state.runtime.block_on(state.list().join(sign_up.entry()));
@@ -226,8 +270,29 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
             Event::Erase(person) => {
                 // Both spellings name one entry.
                 let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
-                let erased = state.runtime.block_on(state.list().erase(&emails));
-                assert_eq!(erased, state.runtime.block_on(state.model.erase(&emails)));
+                state.erase(&emails, Erasure::Complete);
+            }
+            Event::Suppress(people) => {
+                let emails = people
+                    .into_iter()
+                    .map(|it| email(&address(it, it % 2 == 0)));
+                state.erase(&emails.collect::<Vec<_>>(), Erasure::Suppress);
+            }
+            Event::Import(sign_ups) => {
+                let entries: Vec<_> = sign_ups.into_iter().map(SignUp::entry).collect();
+                let joined = state.list().join_all(entries.clone());
+                let joined = state.runtime.block_on(joined);
+                let expected = state.runtime.block_on(state.model.join_all(entries));
+                assert_eq!(joined, expected);
+            }
+            Event::LiftListed(people) => {
+                let emails = people
+                    .into_iter()
+                    .map(|it| email(&address(it, it % 2 == 0)));
+                let emails: Vec<_> = emails.collect();
+                let lifted = state.runtime.block_on(state.list().lift_listed(&emails));
+                let expected = state.runtime.block_on(state.model.lift_listed(&emails));
+                assert_eq!(lifted, expected);
             }
             Event::Correct(person, new) => {
                 let (old, new) = (email(&address(person, false)), new.entry().email);
@@ -268,9 +333,9 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
         state
     }
 
-    fn check_invariants(state: &Self, listed: &BTreeSet<u8>) {
+    fn check_invariants(state: &Self, people: &PeopleState) {
         let list = state.list();
-        assert_eq!(list.count(), listed.len() as u64);
+        assert_eq!(list.count(), people.listed.len() as u64);
         assert_eq!(list.count(), state.model.count());
         // Concurrent joins with the same time may be in any order.
         let sorted = |list: &dyn Waitlist| {
@@ -280,5 +345,10 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
             entries
         };
         assert_eq!(sorted(&**list), sorted(&state.model));
+        let suppressions = state.runtime.block_on(list.suppressions());
+        let suppressions = suppressions.expect("readable");
+        let suppressed = (0..60).filter(|it| suppressions.contains(&email(&address(*it, false))));
+        assert!(suppressed.eq(people.suppressed.iter().copied()));
+        assert_eq!(suppressions.len(), people.suppressed.len());
     }
 }

@@ -3,35 +3,83 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Email, EntryStream, Fact, JoinOutcome, Selection, StoreError,
-    StoreFuture, Waitlist, WaitlistEntry,
+    Compaction, CorrectOutcome, Email, EntryStream, Erasure, Fact, JoinOutcome, ListKey, Selection,
+    StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
-/// Entries in the order of their sign-ups.
+/// The entries in the order of their sign-ups, and the suppressions.
+#[derive(Default)]
+pub(super) struct ModelState {
+    entries: Vec<WaitlistEntry>,
+    suppressions: Suppressions,
+}
+
+impl ModelState {
+    fn join(&mut self, entry: WaitlistEntry, is_imported: bool) -> JoinOutcome {
+        let is_listed = self.is_listed(&entry.email);
+        if !is_imported {
+            self.lift(&entry.email);
+        }
+        if is_listed {
+            JoinOutcome::AlreadyListed
+        } else if self.suppressions.contains(&entry.email) {
+            JoinOutcome::Suppressed
+        } else {
+            self.entries.push(entry);
+            JoinOutcome::New
+        }
+    }
+
+    fn is_listed(&self, email: &Email) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.email.key() == email.key())
+    }
+
+    fn suppress(&mut self, email: &Email) {
+        if self.suppressions.keys().is_empty() {
+            let key = ListKey::generate().expect("a key");
+            self.suppressions.add(SuppressionItem::Key(key));
+        }
+        if !self.suppressions.contains(email) {
+            let hash = self.suppressions.keys()[0].hash(email.key());
+            self.suppressions.add(SuppressionItem::Address(hash));
+        }
+    }
+
+    fn lift(&mut self, email: &Email) {
+        let hashes: Vec<_> = self.suppressions.hashes_of(&email.key()).collect();
+        for hash in hashes {
+            self.suppressions.lift(hash);
+        }
+    }
+}
+
+/// An open model.
 pub(super) struct ReferenceModel {
-    entries: Arc<Mutex<Vec<WaitlistEntry>>>,
+    state: Arc<Mutex<ModelState>>,
     count: watch::Sender<u64>,
 }
 
 impl ReferenceModel {
-    /// Opens a list of these entries.
-    pub(super) fn over(entries: Arc<Mutex<Vec<WaitlistEntry>>>) -> Self {
-        let count = entries.lock().expect("no panic").len() as u64;
+    /// Opens a list in this state.
+    pub(super) fn over(state: Arc<Mutex<ModelState>>) -> Self {
+        let count = state.lock().expect("no panic").entries.len() as u64;
         Self {
-            entries,
+            state,
             count: watch::channel(count).0,
         }
     }
 
     fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&mut Vec<WaitlistEntry>) -> T,
+        change: impl FnOnce(&mut ModelState) -> T,
     ) -> StoreFuture<'_, T> {
-        let mut entries = self.entries.lock().expect("no panic");
-        let result = change(&mut entries);
+        let mut state = self.state.lock().expect("no panic");
+        let result = change(&mut state);
         self.count.send_if_modified(|count| {
-            let before = std::mem::replace(count, entries.len() as u64);
+            let before = std::mem::replace(count, state.entries.len() as u64);
             before != *count
         });
         Box::pin(async { Ok(result) })
@@ -40,31 +88,60 @@ impl ReferenceModel {
 
 impl Waitlist for ReferenceModel {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.change(|entries| {
-            if entries
-                .iter()
-                .any(|listed| listed.email.key() == entry.email.key())
-            {
-                return JoinOutcome::AlreadyListed;
-            }
-            entries.push(entry);
-            JoinOutcome::New
-        })
+        self.change(|state| state.join(entry, false))
     }
 
-    fn erase(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|entries| {
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        let join = |state: &mut ModelState| {
+            let joined = entries.into_iter().map(|entry| state.join(entry, true));
+            joined.collect()
+        };
+        self.change(join)
+    }
+
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| {
             let mut erase = |email: &Email| {
-                let before = entries.len();
-                entries.retain(|entry| entry.email.key() != email.key());
-                entries.len() < before
+                if erasure == Erasure::Suppress {
+                    state.suppress(email);
+                }
+                let before = state.entries.len();
+                state
+                    .entries
+                    .retain(|entry| entry.email.key() != email.key());
+                state.entries.len() < before
             };
             emails.iter().map(&mut erase).collect()
         })
     }
 
+    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        self.change(|state| {
+            for item in items {
+                state.suppressions.add(item);
+            }
+        })
+    }
+
+    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| {
+            let mut lift = |email: &Email| {
+                let is_listed = state.is_listed(email);
+                if is_listed {
+                    state.lift(email);
+                }
+                is_listed
+            };
+            emails.iter().map(&mut lift).collect()
+        })
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
+        self.change(|state| state.suppressions.clone())
+    }
+
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        self.change(|entries| {
+        self.change(|ModelState { entries, .. }| {
             let position = |key: String| entries.iter().position(|entry| entry.email.key() == key);
             let Some(at) = position(old.key()) else {
                 return CorrectOutcome::NotListed;
@@ -78,7 +155,7 @@ impl Waitlist for ReferenceModel {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|entries| {
+        self.change(|ModelState { entries, .. }| {
             let mut record = |(email, fact): (Email, Fact)| {
                 let entry = entries
                     .iter_mut()
@@ -109,7 +186,7 @@ impl Waitlist for ReferenceModel {
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let mut entries = self.entries.lock().expect("no panic").clone();
+        let mut entries = self.state.lock().expect("no panic").entries.clone();
         entries.retain(|entry| {
             selection.since.is_none_or(|since| entry.joined_at >= since)
                 && selection.until.is_none_or(|until| entry.joined_at < until)

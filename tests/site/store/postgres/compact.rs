@@ -1,6 +1,6 @@
 //! Compaction of a database, and commands of two processes on one person.
 
-use landing::waitlist::{CorrectOutcome, Waitlist};
+use landing::waitlist::{CorrectOutcome, Erasure, Waitlist};
 use tokio::task::{block_in_place, spawn_blocking};
 
 use super::{SharedDatabase, open, open_url};
@@ -71,7 +71,8 @@ async fn two_processes_report_what_they_did_to_one_person() {
             assert_eq!(outcomes.iter().filter(is_done).count(), 1, "{outcomes:?}");
         } else {
             let erasure = [old.clone()];
-            let (corrected, erased) = tokio::join!(corrected, instances[1].erase(&erasure));
+            let (corrected, erased) =
+                tokio::join!(corrected, instances[1].erase(&erasure, Erasure::Complete));
             let corrected = corrected.expect("a response") == CorrectOutcome::Corrected;
             let erased = erased.expect("a response") == [true];
             assert_ne!(corrected, erased, "{round}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
+use landing::waitlist::{Erasure, JoinOutcome, StoreError, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{ProxiedDatabase, is_outage, open_url, within_timeout};
@@ -65,7 +65,8 @@ async fn interrupted_erasure_reports_who_was_listed() {
             join(&list, "interrupted@example.com").await;
             let named = [email("interrupted@example.com"), email("bob@example.com")];
             fail(&proxy, fault);
-            assert_eq!(list.erase(&named).await, Ok(vec![true, false]), "{fault:?}");
+            let erased = list.erase(&named, Erasure::Complete).await;
+            assert_eq!(erased, Ok(vec![true, false]), "{fault:?}");
             assert_eq!(list.count(), 1, "{fault:?}");
             assert_eq!(addresses(&list), ["ann@example.com"]);
         }

@@ -3,14 +3,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use landing::waitlist::{JoinOutcome, PostgresWaitlist, Waitlist};
+use landing::waitlist::{Erasure, JoinOutcome, PostgresWaitlist, Waitlist};
 use tokio::time::{sleep, timeout};
 
 use super::{ProxiedDatabase, is_outage, run_concurrently, within_timeout};
 use crate::{
     fault_proxy::Fault,
     process::TEST_TIMEOUT,
-    store::{addresses, entry, erase, join},
+    store::{addresses, email, entry, erase, join},
 };
 
 /// The database executes a sign-up only after its retry and an erasure.
@@ -94,7 +94,7 @@ async fn retried_sign_up_does_not_restore_an_erased_person() {
     assert_eq!(addresses(&other), ["late@example.com"]);
 }
 
-/// Delays each message of an instance in turn: connecting, signing up, erasing and checking readiness.
+/// Delays each message of an instance in turn: connecting, signing up, erasing, suppressing and checking readiness.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_late_statement_is_harmless() {
     const BATCH: u64 = 8;
@@ -127,6 +127,18 @@ async fn assert_late_is_harmless(number: u64) -> bool {
         assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
         assert!(erase(&list, "bob@example.com").await, "message {number}");
         assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+        // Carl leaves and comes back, and Eve leaves for good.
+        for (typed, was_listed) in [("carl@example.com", true), ("eve@example.com", false)] {
+            let erased = list.erase(&[email(typed)], Erasure::Suppress).await;
+            assert_eq!(erased, Ok(vec![was_listed]), "message {number}");
+            let imported = list.join_all(vec![entry(typed, 1)]).await;
+            assert_eq!(
+                imported,
+                Ok(vec![JoinOutcome::Suppressed]),
+                "message {number}"
+            );
+        }
+        assert_eq!(join(&list, "carl@example.com").await, JoinOutcome::New);
     });
     changes.await.expect("no timeout");
     let was_delayed = proxy.faults() > 0;
@@ -144,5 +156,9 @@ async fn assert_late_is_harmless(number: u64) -> bool {
         "message {number}"
     );
     assert_eq!(list.count(), 2, "message {number}");
+    for (typed, expected) in [("carl@example.com", false), ("eve@example.com", true)] {
+        let is_suppressed = list.is_suppressed(&email(typed)).await;
+        assert_eq!(is_suppressed, Ok(expected), "message {number}");
+    }
     was_delayed
 }

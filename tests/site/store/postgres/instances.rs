@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use landing::waitlist::{DatabaseUrl, JoinOutcome, PostgresWaitlist, Waitlist};
+use landing::waitlist::{DatabaseUrl, Erasure, JoinOutcome, PostgresWaitlist, Waitlist};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{SharedDatabase, open};
@@ -90,7 +90,7 @@ async fn join_and_erase_concurrently(instances: [Arc<PostgresWaitlist>; 3]) {
             let erased = (0..60).map(|it| (it * 37 + number * 30) % 90);
             let erased = erased.map(|it| email(&format!("{it}@example.com")));
             instance
-                .erase(&erased.collect::<Vec<_>>())
+                .erase(&erased.collect::<Vec<_>>(), Erasure::Complete)
                 .await
                 .expect("a response")
         });
@@ -187,3 +187,40 @@ fn conformance_suite_cleans_up_its_schemas() {
 }
 
 const CONCURRENT_JOINS: &str = "concurrent_joins_across_instances_are_new_and_counted_once";
+
+/// Instances that have no key yet learn it before their next sign-up takes effect.
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_learn_the_suppressions_of_others() {
+    let database = SharedDatabase::create();
+    let instances: Vec<_> = (0..3).map(|_| database.open()).collect();
+    for (number, list) in (0..).zip(&instances) {
+        join(list, &format!("{number}@example.com")).await;
+    }
+    let import = async |list: &PostgresWaitlist, typed: &str| {
+        let joined = list.join_all(vec![entry(typed, 1)]).await;
+        joined.expect("a response")[0]
+    };
+    let suppress = async |list: &PostgresWaitlist, typed: &str| {
+        let erased = list.erase(&[email(typed)], Erasure::Suppress).await;
+        erased.expect("a response")
+    };
+    assert_eq!(suppress(&instances[0], "0@example.com").await, [true]);
+    // An erasure raises the epoch too, and must not hide that there is a key now.
+    assert!(erase(&instances[1], "1@example.com").await);
+    for list in &instances {
+        let imported = import(list, "0@example.com").await;
+        assert_eq!(imported, JoinOutcome::Suppressed);
+    }
+    assert_eq!(suppress(&instances[2], "1@example.com").await, [false]);
+    assert_eq!(database.sql("SELECT count(*) FROM waitlist_keys"), "1");
+    // The visitor comes back through another instance.
+    assert_eq!(join(&instances[1], "0@example.com").await, JoinOutcome::New);
+    assert_eq!(
+        import(&instances[0], "0@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
+    assert_eq!(
+        database.sql("SELECT count(*) FROM waitlist_suppressed"),
+        "1"
+    );
+}

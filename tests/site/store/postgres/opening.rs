@@ -3,7 +3,7 @@
 use std::time::UNIX_EPOCH;
 
 use landing::waitlist::{
-    CorrectOutcome, Fact, JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist,
+    CorrectOutcome, Erasure, Fact, JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist,
 };
 use tokio::task::block_in_place;
 
@@ -68,7 +68,7 @@ fn rejects_a_newer_format_by_its_number() {
     database.sql("INSERT INTO waitlist_migrations (version) VALUES (7)");
     let message = open_error(&database.url);
     assert!(
-        message.contains("format 7") && message.contains("reads format 3"),
+        message.contains("format 7") && message.contains("reads format 4"),
         "{message}"
     );
 }
@@ -89,7 +89,9 @@ async fn serves_an_existing_list_without_create_rights() {
         "GRANT SELECT ON waitlist_migrations TO {user};
          GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_entries TO {user};
          GRANT SELECT, INSERT ON waitlist_facts TO {user};
-         GRANT SELECT, UPDATE ON waitlist_count TO {user}"
+         GRANT SELECT, UPDATE ON waitlist_count TO {user};
+         GRANT SELECT, INSERT ON waitlist_keys TO {user};
+         GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user}"
     ));
     let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
@@ -100,8 +102,18 @@ async fn serves_an_existing_list_without_create_rights() {
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
     let listed = entries(&list);
     assert_eq!(listed[0].confirmed_at, Some(UNIX_EPOCH));
-    assert_eq!(list.erase(&[eve]).await, Ok(vec![true]));
+    let erased = list.erase(&[eve], Erasure::Suppress).await;
+    assert_eq!(erased, Ok(vec![true]));
     assert_eq!(database.sql("SELECT count(*) FROM waitlist_facts"), "0");
+    assert_eq!(
+        list.is_suppressed(&email("eve@example.com")).await,
+        Ok(true)
+    );
+    assert_eq!(join(&list, "eve@example.com").await, JoinOutcome::New);
+    assert_eq!(
+        list.is_suppressed(&email("eve@example.com")).await,
+        Ok(false)
+    );
 }
 
 /// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use landing::waitlist::{Fact, JoinOutcome, Waitlist};
+use landing::waitlist::{Erasure, Fact, JoinOutcome, Waitlist};
 
 use super::{SharedDatabase, open_error, open_url, within_timeout};
-use crate::store::{addresses, email, entries, join};
+use crate::store::{addresses, email, entries, entry, join};
 
 /// The default `search_path` has `"$user"` before `public`.
 #[tokio::test(flavor = "multi_thread")]
@@ -65,9 +65,9 @@ async fn older_instances_keep_working_on_a_migrated_list() {
     let database = SharedDatabase::create();
     database.open();
     database.sql(
-        "DROP TABLE waitlist_facts;
+        "DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_keys;
          ALTER TABLE waitlist_entries DROP COLUMN source;
-         DELETE FROM waitlist_migrations WHERE version = 3",
+         DELETE FROM waitlist_migrations WHERE version >= 3",
     );
     let join = |name: &str| {
         database.sql(&format!(
@@ -102,6 +102,18 @@ async fn older_instances_keep_working_on_a_migrated_list() {
         Some(UNIX_EPOCH + Duration::from_secs(5))
     );
     assert_eq!(database.sql("SELECT count(*) FROM waitlist_facts"), "1");
+    // An older instance adds a suppressed person. The new one lifts the suppression.
+    let erased = list
+        .erase(&[email("dan@example.com")], Erasure::Suppress)
+        .await;
+    assert_eq!(erased, Ok(vec![false]));
+    join("dan");
+    let joined = list.join_all(vec![entry("dan@example.com", 1)]).await;
+    assert_eq!(joined, Ok(vec![JoinOutcome::AlreadyListed]));
+    let lifted = list.lift_listed(&[email("dan@example.com")]).await;
+    assert_eq!(lifted, Ok(vec![true]));
+    let is_suppressed = list.is_suppressed(&email("dan@example.com")).await;
+    assert_eq!(is_suppressed, Ok(false));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +125,7 @@ async fn migrates_a_list_of_the_first_format() {
     database.sql(
         "ALTER TABLE waitlist_count DROP COLUMN epoch;
          ALTER TABLE waitlist_entries DROP COLUMN source;
-         DROP TABLE waitlist_facts;
+         DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_keys;
          DELETE FROM waitlist_migrations WHERE version >= 2",
     );
     let list = database.open();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, thread};
 
-use landing::waitlist::{Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{Erasure, Source, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 
@@ -104,7 +104,10 @@ async fn compaction_removes_addresses_that_are_erased_while_it_runs() {
     let compaction = block_in_place(|| {
         list.compact(&mut |_| {
             // After the first record was copied, and before the copy is used.
-            let erase = list.erase(&[email("7@example.com"), email("499@example.com")]);
+            let erase = list.erase(
+                &[email("7@example.com"), email("499@example.com")],
+                Erasure::Complete,
+            );
             let erase = async { erase.await.expect("a response") };
             if !std::mem::replace(&mut is_erased, true) {
                 thread::scope(|scope| {

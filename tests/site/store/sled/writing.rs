@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
+use landing::waitlist::{Erasure, JoinOutcome, StoreError, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
@@ -76,7 +76,10 @@ async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
     let mut join_was_first = false;
     for number in 0..20 {
         let mut context = Context::from_waker(Waker::noop());
-        let mut erasing = list.erase(&[entry(&format!("{number}@example.com"), 0).email]);
+        let mut erasing = list.erase(
+            &[entry(&format!("{number}@example.com"), 0).email],
+            Erasure::Complete,
+        );
         assert!(erasing.as_mut().poll(&mut context).is_pending());
         let new = format!("new{number}@example.com");
         assert_eq!(join(&list, &new).await, JoinOutcome::New);

@@ -1,0 +1,324 @@
+//! Suppressed addresses: people who have left. No import adds them again. Every store passes these tests.
+
+use std::sync::Arc;
+
+use landing::waitlist::{
+    CorrectOutcome, Email, Erasure, JoinOutcome, ListKey, SuppressionItem, Suppressions, Waitlist,
+};
+use tokio::task::JoinSet;
+
+use super::{StoreFixture, addresses, email, entries, entry, erase, join};
+
+conformance_tests! {
+    new_list_has_no_suppressions,
+    suppressed_people_are_erased_and_no_import_adds_them,
+    joining_lifts_the_suppression,
+    complete_erasure_keeps_a_suppression,
+    correction_to_a_suppressed_address_does_not_lift,
+    imports_skip_only_suppressed_people,
+    suppresses_many,
+    suppressions_of_other_lists_apply,
+    adding_suppressions_erases_nobody,
+    compaction_keeps_suppressions,
+}
+
+async fn suppress(list: &dyn Waitlist, typed: &[&str]) -> Vec<bool> {
+    let emails: Vec<_> = typed.iter().map(|typed| email(typed)).collect();
+    let erased = list.erase(&emails, Erasure::Suppress).await;
+    erased.expect("a response")
+}
+
+/// Imports one person.
+async fn import(list: &dyn Waitlist, typed: &str) -> JoinOutcome {
+    let joined = list.join_all(vec![entry(typed, 7)]).await;
+    joined.expect("a response")[0]
+}
+
+async fn is_suppressed(list: &dyn Waitlist, typed: &str) -> bool {
+    let is_suppressed = list.is_suppressed(&email(typed)).await;
+    let suppressions = list.suppressions().await.expect("a response");
+    assert_eq!(is_suppressed, Ok(suppressions.contains(&email(typed))));
+    suppressions.contains(&email(typed))
+}
+
+#[test]
+fn hashes_depend_on_the_key_and_not_on_the_spelling() {
+    let key = |byte| ListKey::from_slice(&[byte; 32]).expect("32 bytes");
+    let hash = |byte, typed: &str| key(byte).hash(email(typed).key());
+    assert_eq!(hash(1, "Ann@EXAMPLE.com"), hash(1, "ann@example.com"));
+    assert_ne!(hash(1, "ann@example.com"), hash(2, "ann@example.com"));
+    assert_ne!(hash(1, "ann@example.com"), hash(1, "bob@example.com"));
+    // `printf ann@example.com | openssl dgst -sha256 -mac HMAC -macopt hexkey:01…01 | head -c 32`
+    let expected = 0x4028_8d83_57fd_f0ec_2f4c_b5db_1c3b_82c5_u128.to_be_bytes();
+    assert_eq!(hash(1, "ann@example.com").as_bytes(), expected);
+    assert_ne!(ListKey::generate(), ListKey::generate());
+    assert_eq!(ListKey::from_slice(&[1; 31]), None);
+}
+
+#[test]
+fn debug_output_shows_neither_keys_nor_hashes() {
+    let key = ListKey::from_slice(&[65; 32]).expect("32 bytes");
+    let items = [
+        SuppressionItem::Key(key),
+        SuppressionItem::Address(key.hash("ann@example.com")),
+    ];
+    let suppressions: Suppressions = items.into_iter().collect();
+    let shown = format!("{items:?} {suppressions:?}");
+    assert_eq!(
+        shown,
+        "[Key(ListKey(…)), Address(AddressHash(…))] Suppressions(1)"
+    );
+}
+
+async fn new_list_has_no_suppressions(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    assert_eq!(list.suppressions().await, Ok(Suppressions::default()));
+    join(&*list, "ann@example.com").await;
+    assert!(erase(&*list, "ann@example.com").await);
+    assert_eq!(list.suppressions().await, Ok(Suppressions::default()));
+    assert_eq!(import(&*list, "ann@example.com").await, JoinOutcome::New);
+}
+
+async fn suppressed_people_are_erased_and_no_import_adds_them(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "Ann@example.com").await;
+    join(&*list, "cyd@example.com").await;
+    // Also a person who is not on the list.
+    let erased = suppress(&*list, &["ann@EXAMPLE.com", "bob@example.com"]).await;
+    assert_eq!(erased, [true, false]);
+    for _ in 0..2 {
+        assert_eq!(
+            (list.count(), &addresses(&*list)[..]),
+            (1, &["cyd@example.com".into()][..])
+        );
+        for typed in ["ann@example.com", "BOB@example.com"] {
+            assert_eq!(import(&*list, typed).await, JoinOutcome::Suppressed);
+            assert!(is_suppressed(&*list, typed).await);
+        }
+        assert!(!is_suppressed(&*list, "cyd@example.com").await);
+        // Again: nothing changes.
+        let erased = suppress(&*list, &["ann@example.com", "bob@example.com"]).await;
+        assert_eq!(erased, [false, false]);
+        let suppressions = list.suppressions().await.expect("a response");
+        assert_eq!((suppressions.len(), suppressions.keys().len()), (2, 1));
+    }
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(list.count(), 1);
+    assert_eq!(
+        import(&*list, "ann@example.com").await,
+        JoinOutcome::Suppressed
+    );
+    assert_eq!(
+        import(&*list, "bob@example.com").await,
+        JoinOutcome::Suppressed
+    );
+    assert_eq!(import(&*list, "eve@example.com").await, JoinOutcome::New);
+}
+
+async fn joining_lifts_the_suppression(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    suppress(&*list, &["ann@example.com", "bob@example.com"]).await;
+    assert_eq!(join(&*list, "Ann@example.com").await, JoinOutcome::New);
+    assert!(!is_suppressed(&*list, "ann@example.com").await);
+    assert_eq!(
+        import(&*list, "ann@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
+    drop(list);
+    let list = fixture.open();
+    assert!(!is_suppressed(&*list, "ann@example.com").await);
+    assert!(is_suppressed(&*list, "bob@example.com").await);
+    assert_eq!(addresses(&*list), ["Ann@example.com"]);
+    assert!(erase(&*list, "ann@example.com").await);
+    assert_eq!(import(&*list, "ann@example.com").await, JoinOutcome::New);
+    // The person leaves again.
+    assert_eq!(suppress(&*list, &["ann@example.com"]).await, [true]);
+    assert_eq!(
+        import(&*list, "ann@example.com").await,
+        JoinOutcome::Suppressed
+    );
+}
+
+async fn complete_erasure_keeps_a_suppression(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    suppress(&*list, &["ann@example.com"]).await;
+    assert!(!erase(&*list, "ann@example.com").await);
+    assert!(is_suppressed(&*list, "ann@example.com").await);
+    assert_eq!(
+        import(&*list, "ann@example.com").await,
+        JoinOutcome::Suppressed
+    );
+}
+
+async fn correction_to_a_suppressed_address_does_not_lift(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    suppress(&*list, &["ann@example.com"]).await;
+    join(&*list, "an@example.com").await;
+    let (old, new) = (email("an@example.com"), email("ann@example.com"));
+    let corrected = list.correct(&old, &new).await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    assert!(is_suppressed(&*list, "ann@example.com").await);
+    assert_eq!(
+        import(&*list, "ann@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
+    assert_eq!(
+        join(&*list, "ann@example.com").await,
+        JoinOutcome::AlreadyListed
+    );
+    assert!(!is_suppressed(&*list, "ann@example.com").await);
+    assert_eq!(addresses(&*list), ["ann@example.com"]);
+}
+
+async fn imports_skip_only_suppressed_people(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    join(&*list, "6@example.com").await;
+    let gone: Vec<_> = (0..600).step_by(3).map(|it| person(it).email).collect();
+    let erased = list.erase(&gone, Erasure::Suppress).await;
+    assert_eq!(erased.map(|it| it.iter().filter(|it| **it).count()), Ok(1));
+    // Each person twice, and more than fit into one batch.
+    let people = (0..600).map(|number| person(number / 2));
+    let joined = list.join_all(people.collect()).await;
+    let expected = (0..600).map(|number| match (number / 2 % 3, number % 2) {
+        (0, _) => JoinOutcome::Suppressed,
+        (_, 0) => JoinOutcome::New,
+        _ => JoinOutcome::AlreadyListed,
+    });
+    assert_eq!(joined, Ok(expected.collect()));
+    assert_eq!((list.count(), entries(&*list).len()), (200, 200));
+}
+
+async fn suppresses_many(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    list.join_all((0..1000).map(person).collect())
+        .await
+        .expect("a response");
+    let gone: Vec<_> = (500..5000).map(|it| person(it).email).collect();
+    let erased = list.erase(&gone, Erasure::Suppress).await;
+    let expected = (500..5000).map(|number| number < 1000);
+    assert_eq!(erased, Ok(expected.collect()));
+    drop(list);
+    let list: Arc<dyn Waitlist> = fixture.open().into();
+    assert_eq!((list.count(), entries(&*list).len()), (500, 500));
+    let suppressions = list.suppressions().await.expect("a response");
+    assert_eq!(suppressions.len(), 4500);
+    assert!(gone.iter().all(|email| suppressions.contains(email)));
+    // They all come back.
+    for chunk in gone.chunks(500) {
+        let mut joins = JoinSet::new();
+        for email in chunk {
+            let list = Arc::clone(&list);
+            let email = email.clone();
+            joins.spawn(async move { join(&*list, email.as_typed()).await });
+        }
+        let joined = joins.join_all().await;
+        assert!(joined.iter().all(|it| *it == JoinOutcome::New));
+    }
+    assert_eq!(list.suppressions().await.map(|it| it.len()), Ok(0));
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(list.suppressions().await.map(|it| it.len()), Ok(0));
+    assert_eq!(list.count(), 5000);
+}
+
+/// Returns the suppressions of another list, which has this key.
+fn other_suppressions(key: u8, typed: &[&str]) -> Vec<SuppressionItem> {
+    let key = ListKey::from_slice(&[key; 32]).expect("32 bytes");
+    let hashes = typed.iter().map(|typed| key.hash(email(typed).key()));
+    let hashes = hashes.map(SuppressionItem::Address);
+    [SuppressionItem::Key(key)]
+        .into_iter()
+        .chain(hashes)
+        .collect()
+}
+
+async fn suppressions_of_other_lists_apply(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    suppress(&*list, &["ann@example.com", "bob@example.com"]).await;
+    let first = other_suppressions(1, &["bob@example.com", "cyd@example.com"]);
+    let second = other_suppressions(2, &["cyd@example.com", "dan@example.com"]);
+    // Twice, as a file may be imported again.
+    for items in [&first, &second, &first] {
+        assert_eq!(list.add_suppressions(items.clone()).await, Ok(()));
+    }
+    assert_eq!(list.add_suppressions(vec![]).await, Ok(()));
+    for _ in 0..2 {
+        for typed in [
+            "ann@example.com",
+            "bob@example.com",
+            "cyd@example.com",
+            "dan@example.com",
+        ] {
+            assert_eq!(
+                import(&*list, typed).await,
+                JoinOutcome::Suppressed,
+                "{typed}"
+            );
+        }
+    }
+    let suppressions = list.suppressions().await.expect("a response");
+    assert_eq!((suppressions.keys().len(), suppressions.len()), (3, 6));
+    // All keys are tried when a person joins.
+    assert_eq!(join(&*list, "CYD@example.com").await, JoinOutcome::New);
+    assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
+    drop(list);
+    let list = fixture.open();
+    let suppressions = list.suppressions().await.expect("a response");
+    assert_eq!((suppressions.keys().len(), suppressions.len()), (3, 2));
+    for (typed, expected) in [("ann", true), ("bob", false), ("cyd", false), ("dan", true)] {
+        let typed = format!("{typed}@example.com");
+        assert_eq!(is_suppressed(&*list, &typed).await, expected, "{typed}");
+    }
+    // New suppressions use the first key.
+    suppress(&*list, &["eve@example.com"]).await;
+    let after = list.suppressions().await.expect("a response");
+    let hash = suppressions.keys()[0].hash("eve@example.com");
+    assert!(after.items().any(|it| it == SuppressionItem::Address(hash)));
+    assert_eq!(after.keys(), suppressions.keys());
+}
+
+async fn adding_suppressions_erases_nobody(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "ann@example.com").await;
+    let items = other_suppressions(1, &["ann@example.com", "bob@example.com"]);
+    assert_eq!(list.add_suppressions(items).await, Ok(()));
+    assert_eq!((list.count(), addresses(&*list).len()), (1, 1));
+    let emails = ["Ann@example.com", "bob@example.com"].map(email);
+    assert_eq!(list.lift_listed(&emails).await, Ok(vec![true, false]));
+    assert_eq!(list.lift_listed(&[]).await, Ok(vec![]));
+    drop(list);
+    let list = fixture.open();
+    assert!(!is_suppressed(&*list, "ann@example.com").await);
+    assert_eq!(
+        import(&*list, "bob@example.com").await,
+        JoinOutcome::Suppressed
+    );
+    assert_eq!(addresses(&*list), ["ann@example.com"]);
+}
+
+async fn compaction_keeps_suppressions(fixture: impl StoreFixture) {
+    let list = Arc::<dyn Waitlist>::from(fixture.open());
+    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    list.join_all((0..300).map(person).collect())
+        .await
+        .expect("a response");
+    let gone: Vec<Email> = (100..400).map(|it| person(it).email).collect();
+    list.erase(&gone, Erasure::Suppress)
+        .await
+        .expect("a response");
+    join(&*list, "399@example.com").await;
+    let compacting = Arc::clone(&list);
+    let compacted = tokio::task::spawn_blocking(move || compacting.compact(&mut |_| {})).await;
+    compacted.expect("no panic").expect("compacted");
+    drop(list);
+    let list = fixture.open();
+    let suppressions = list.suppressions().await.expect("a response");
+    assert_eq!((list.count(), suppressions.len()), (101, 299));
+    assert_eq!(
+        import(&*list, "398@example.com").await,
+        JoinOutcome::Suppressed
+    );
+}
