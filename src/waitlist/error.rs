@@ -1,8 +1,11 @@
-//! Errors of a running store.
+//! Errors of a running store, and the future that may return them.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use thiserror::Error;
+
+/// The future of a store's response.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// An error of a running store.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]

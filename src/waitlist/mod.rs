@@ -6,10 +6,12 @@
 //! - `email`: [`Email`], a valid address, and [`EmailDomain`].
 //! - `source`: [`Source`], where a sign-up came from.
 //! - `suppression`: [`Suppressions`], the addresses of people who have left.
+//! - `ledger`: [`Ledger`], the part of a store that knows who gets which [`Message`]. `message_id`: [`MessageId`].
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
-//! - `queue`: the queue between the callers of a store and its committer.
+//! - `queue`: the queue between the callers of a store and its committer. `ledger_request`: its requests about the
+//!   ledger. `reply`: how the committer replies.
 //! - `store_panic`: ends the process when a store panics.
 //! - `exit`: the last message of the process, and its exit codes.
 
@@ -18,8 +20,12 @@ mod entry;
 mod entry_stream;
 mod error;
 mod exit;
+mod ledger;
+mod ledger_request;
+mod message_id;
 mod postgres;
 mod queue;
+mod reply;
 mod sled;
 mod source;
 mod store;
@@ -29,13 +35,15 @@ mod suppression;
 pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
-pub use error::StoreError;
+pub use error::{StoreError, StoreFuture};
 pub use exit::{print_stderr, set_exit_note, set_line_format};
+pub use ledger::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message, ServerReply};
+pub use message_id::{InvalidMessageId, MessageId};
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };
 pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
 pub use source::{InvalidSource, Source};
-pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist};
+pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist};
 pub use store_panic::exit_on_store_panic;
 pub use suppression::{AddressHash, ListKey, SuppressionItem, Suppressions};

@@ -13,8 +13,10 @@ use tokio::{
 use super::{
     email::Email,
     entry::{Fact, WaitlistEntry},
-    error::StoreError,
-    store::{CorrectOutcome, Erasure, JoinOutcome, StoreFuture},
+    error::{StoreError, StoreFuture},
+    ledger_request::LedgerRequest,
+    reply::ReplySender,
+    store::{CorrectOutcome, Erasure, JoinOutcome},
     suppression::{ListKey, SuppressionItem},
 };
 
@@ -26,9 +28,6 @@ const QUEUE_MAX_REQUESTS: usize = 2048;
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time until a store reports that it is ready. It is short, so that a health check fails soon.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Carries the reply of a committer.
-pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// A request to a committer, with the sender for its reply.
 pub(super) enum Request {
@@ -43,6 +42,8 @@ pub(super) enum Request {
     AddSuppressions(Vec<SuppressionItem>, ReplySender<Vec<()>>),
     /// At most one batch of addresses (see [`Email::key`]) whose suppressions are lifted if they are on the list.
     LiftListed(Vec<String>, ReplySender<Vec<bool>>),
+    /// Only for the sled store. In a database, the ledger has a connection of its own.
+    Ledger(LedgerRequest),
     /// Asks only for the reply.
     Ready(ReplySender<()>),
 }
@@ -131,6 +132,7 @@ impl Request {
             Self::AddFacts(_, reply) => reply.is_closed(),
             Self::AddSuppressions(_, reply) => reply.is_closed(),
             Self::LiftListed(_, reply) => reply.is_closed(),
+            Self::Ledger(request) => request.is_abandoned(),
             Self::Ready(reply) => reply.is_closed(),
         }
     }
@@ -145,6 +147,7 @@ impl Request {
             Self::AddFacts(_, reply) => drop(reply.send(Err(error))),
             Self::AddSuppressions(_, reply) => drop(reply.send(Err(error))),
             Self::LiftListed(_, reply) => drop(reply.send(Err(error))),
+            Self::Ledger(request) => request.fail(error),
             Self::Ready(reply) => drop(reply.send(Err(error))),
         }
     }
@@ -158,6 +161,7 @@ impl Request {
             Self::AddFacts(facts, _) => facts.len(),
             Self::AddSuppressions(items, _) => items.len(),
             Self::LiftListed(addresses, _) => addresses.len(),
+            Self::Ledger(request) => request.batch_cost(),
             Self::Erase(..) | Self::Correct(..) => max_entries,
             Self::Ready(_) => 0,
         }
@@ -243,6 +247,18 @@ impl Queue {
         Box::pin(async move {
             let (reply, response) = oneshot::channel();
             self.enqueue(Request::Correct(correction, reply)).await?;
+            await_reply(REPLY_TIMEOUT, response).await
+        })
+    }
+
+    /// Sends a request about the ledger, which waits for space in the queue.
+    pub(super) fn ledger<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(ReplySender<T>) -> LedgerRequest + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        Box::pin(async move {
+            let (reply, response) = oneshot::channel();
+            self.enqueue(Request::Ledger(request(reply))).await?;
             await_reply(REPLY_TIMEOUT, response).await
         })
     }

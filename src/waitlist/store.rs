@@ -1,6 +1,6 @@
 //! The interface of a store.
 
-use std::{future::ready, pin::Pin};
+use std::future::ready;
 
 use tokio::sync::watch;
 
@@ -8,12 +8,10 @@ use super::{
     email::Email,
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
-    error::StoreError,
+    error::{StoreError, StoreFuture},
+    ledger::Ledger,
     suppression::{SuppressionItem, Suppressions},
 };
-
-/// The future of a store's response.
-pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// The outcome of a sign-up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -56,7 +54,7 @@ pub struct Compaction {
 }
 
 /// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
-pub trait Waitlist: Send + Sync + 'static {
+pub trait Waitlist: Ledger {
     /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
     /// the address is on the list and survives a crash of the process and of the machine. If the address was
     /// suppressed, it no longer is, because the person wants to be on the list.

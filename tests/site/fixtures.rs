@@ -6,8 +6,9 @@ use clap::Parser;
 use landing::{
     config::Config,
     waitlist::{
-        Compaction, CorrectOutcome, Email, EntryStream, Erasure, Fact, JoinOutcome, Selection,
-        StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+        Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Email, EntryStream,
+        Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection, StoreError,
+        StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
     },
 };
 use tokio::sync::watch;
@@ -56,6 +57,48 @@ pub(crate) fn immediate<T: Send + 'static>(
 struct StubStore<J, R> {
     join: J,
     ready: R,
+}
+
+impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J, R> {
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn are_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn add_message(&self, _: Message) -> StoreFuture<'_, ()> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn deliveries(&self, _: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn add_deliveries(&self, _: &MessageId, _: u32, _: Vec<Delivery>) -> StoreFuture<'_, bool> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn begin_deliveries(
+        &self,
+        _: &MessageId,
+        _: Vec<(u32, DeliveryState)>,
+    ) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn finish_deliveries(
+        &self,
+        _: &MessageId,
+        _: Vec<(u32, DeliveryStatus)>,
+    ) -> StoreFuture<'_, ()> {
+        immediate(Err(StoreError::Stopped))
+    }
 }
 
 impl<J, R> Waitlist for StubStore<J, R>

@@ -111,6 +111,7 @@ impl Batch {
                 | Request::AddFacts(..)
                 | Request::AddSuppressions(..)
                 | Request::LiftListed(..)
+                | Request::Ledger(_)
                 | Request::Ready(_) => &[],
             };
             sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
@@ -387,6 +388,8 @@ impl Batch {
                     let was_listed = keys.iter().map(|key| self.lifted_keys.contains(key));
                     let _ = reply.send(Ok(was_listed.collect()));
                 }
+                // In a database, the ledger does not use the queue.
+                Request::Ledger(request) => request.fail(StoreError::Stopped),
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));
                 }

@@ -5,7 +5,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 4] = [
+pub(super) const MIGRATIONS: [&[&str]; 5] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -60,6 +60,33 @@ pub(super) const MIGRATIONS: [&[&str]; 4] = [
         // hash: the first 16 bytes of the HMAC-SHA-256 of an address, in the form that all its spellings share.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
             hash bytea PRIMARY KEY
+        )",
+    ],
+    &[
+        // The messages to the people on the list.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_messages (
+            id text PRIMARY KEY,
+            begun_at timestamptz NOT NULL,
+            subject text NOT NULL
+        )",
+        // number: from 0, in each message. recipient: the hash of the address, as in `waitlist_suppressed`. state:
+        // `waiting`, `sending`, `accepted`, `deferred`, `refused`, `unknown` or `left`. since: when it got into this
+        // state. code, reply: what the mail server replied. added_by, begun_by: the ids of the requests that have
+        // added it, and begun it last. By them, a client recognizes its own changes after it has lost the response.
+        // leased_until: when a delivery that has begun becomes unknown.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_deliveries (
+            message text NOT NULL REFERENCES {schema}.waitlist_messages (id),
+            number bigint NOT NULL,
+            recipient bytea NOT NULL,
+            state text NOT NULL,
+            since timestamptz,
+            code bigint,
+            reply text,
+            attempts bigint NOT NULL,
+            added_by uuid NOT NULL,
+            begun_by uuid,
+            leased_until timestamptz,
+            PRIMARY KEY (message, number)
         )",
     ],
 ];

@@ -11,6 +11,7 @@
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
 //! - `suppressions`: changes and reads the suppressed addresses.
+//! - `ledger`, `ledger_sql`: the ledger, and its statements. `list_ledger`: its trait.
 //! - `recount`: corrects the count.
 //! - `compact`: rewrites the table.
 //! - `error`, `open_error`, `url_error`: errors.
@@ -25,6 +26,9 @@ mod entries;
 mod error;
 mod facts;
 mod hosts;
+mod ledger;
+mod ledger_sql;
+mod list_ledger;
 mod migrations;
 mod notices;
 mod open;
@@ -52,14 +56,15 @@ use super::{
     email::Email,
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
-    error::StoreError,
+    error::{StoreError, StoreFuture},
     queue::{AddressSearch, Correction, EraseTask, NewFact, Queue, REPLY_TIMEOUT},
-    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
     store_panic::store_task,
     suppression::{SuppressionItem, Suppressions},
 };
 use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
 use connector::Connector;
+use ledger::PostgresLedger;
 use state::State;
 
 pub use open_error::PostgresOpenError;
@@ -80,6 +85,7 @@ pub struct PostgresWaitlist {
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
+    ledger: PostgresLedger,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -127,6 +133,7 @@ impl PostgresWaitlist {
             error,
         })?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
+        let ledger_connector = Arc::new(writer_connector.with_own_permits());
         let (reader_connector, writer_connector) = (
             Arc::new(writer_connector.with_own_permits()),
             Arc::new(writer_connector),
@@ -156,6 +163,7 @@ impl PostgresWaitlist {
         ));
         Ok(Self {
             queue,
+            ledger: PostgresLedger::new(ledger_connector),
             reader_connector,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]

@@ -95,6 +95,11 @@ pub(super) const MISSING_PRIVILEGES: &str = "
         ('SELECT', 'waitlist_suppressed'),
         ('INSERT', 'waitlist_suppressed'),
         ('DELETE', 'waitlist_suppressed'),
+        ('SELECT', 'waitlist_messages'),
+        ('INSERT', 'waitlist_messages'),
+        ('SELECT', 'waitlist_deliveries'),
+        ('INSERT', 'waitlist_deliveries'),
+        ('UPDATE', 'waitlist_deliveries'),
         ('SELECT', 'waitlist_count'),
         ('UPDATE', 'waitlist_count')
     ) AS needed (privilege, name)
@@ -110,7 +115,7 @@ pub(super) const MISSING_MIGRATION_PRIVILEGES: &str = "
     WHERE schemaname = $1
         AND tablename IN (
             'waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count',
-            'waitlist_keys', 'waitlist_suppressed'
+            'waitlist_keys', 'waitlist_suppressed', 'waitlist_messages', 'waitlist_deliveries'
         )
         AND NOT pg_has_role(tableowner, 'USAGE')";
 

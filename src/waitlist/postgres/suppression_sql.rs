@@ -1,8 +1,8 @@
 //! The statements about suppressed addresses. Those for sign-ups are in `sql`, because they add entries too.
 
-/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. It takes effect only in the epoch $4. Late: it
-/// divides by zero, so it does not suppress a person who has signed up again. Twice: the second time it has another
-/// epoch.
+/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. It takes effect only in the
+/// epoch $4. Late: it divides by zero, so it does not suppress a person who has signed up again. Twice: the second
+/// time it has another epoch.
 ///
 /// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no
 /// suppression that one of them lifts is mistaken for an existing one.
@@ -32,8 +32,8 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
         ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Lifts the suppressions with the hashes $2 of those keys $1 that are listed. Late, after a person was suppressed: slot
-/// $3 no longer has the epoch $4, so it divides by zero like [`JOIN`](super::sql::JOIN).
+/// Lifts the suppressions with the hashes $2 of those keys $1 that are listed. Late, after a person was suppressed:
+/// slot $3 no longer has the epoch $4, so it divides by zero like [`JOIN`](super::sql::JOIN).
 pub(super) const LIFT_LISTED: &str = "
     WITH lifted AS (
         DELETE FROM {schema}.waitlist_suppressed WHERE hash IN (

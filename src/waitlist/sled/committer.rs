@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         entry::{Fact, WaitlistEntry},
-        queue::{ReplySender, Request, take_batch},
+        queue::{Request, take_batch},
+        reply::ReplySender,
         store::{CorrectOutcome, JoinOutcome},
         suppression::{AddressHash, Suppressions},
     },
@@ -22,6 +23,8 @@ use super::{
     file_guard::FileGuard,
     high_water_mark::Progress,
     key_set::KeySet,
+    ledger_reply::PendingLedgerReply,
+    ledger_states::LedgerStates,
     record::{FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredEntry, StoredFact},
     snapshot::Published,
 };
@@ -41,6 +44,7 @@ pub(super) struct SledCommitter {
     pub(super) files: FileGuard,
     pub(super) keys: KeySet,
     pub(super) suppressions: Suppressions,
+    pub(super) ledger: LedgerStates,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
     pub(super) counts: Counts,
@@ -98,6 +102,9 @@ impl SledCommitter {
                 Request::LiftListed(keys, reply) => {
                     let lifted = keys.iter().map(|key| self.lift_listed(key));
                     PendingReply::LiftListed(lifted.collect(), reply)
+                }
+                Request::Ledger(request) => {
+                    PendingReply::Ledger(self.handle_ledger_request(request))
                 }
                 Request::Ready(reply) => PendingReply::Ready(reply),
             });
@@ -220,6 +227,7 @@ enum PendingReply {
     AddFacts(Vec<bool>, ReplySender<Vec<bool>>),
     AddSuppressions(Vec<()>, ReplySender<Vec<()>>),
     LiftListed(Vec<bool>, ReplySender<Vec<bool>>),
+    Ledger(PendingLedgerReply),
     Ready(ReplySender<()>),
 }
 
@@ -234,6 +242,7 @@ impl PendingReply {
             Self::AddFacts(recorded, reply) => drop(reply.send(Ok(recorded))),
             Self::AddSuppressions(added, reply) => drop(reply.send(Ok(added))),
             Self::LiftListed(was_listed, reply) => drop(reply.send(Ok(was_listed))),
+            Self::Ledger(reply) => reply.send(),
             Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }

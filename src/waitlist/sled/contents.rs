@@ -5,6 +5,7 @@ use super::{
     error::{UnusableReason, describe},
     high_water_mark::Progress,
     key_set::KeySet,
+    ledger_states::LedgerStates,
     record::{Record, RecordItem},
 };
 
@@ -13,6 +14,7 @@ use super::{
 pub(super) struct Contents {
     pub(super) keys: KeySet,
     pub(super) suppressions: Suppressions,
+    pub(super) ledger: LedgerStates,
     /// The last record.
     pub(super) tail: Record,
     pub(super) counts: Counts,
@@ -49,6 +51,7 @@ impl Contents {
         let mut contents = Self {
             keys: KeySet::default(),
             suppressions: Suppressions::default(),
+            ledger: LedgerStates::default(),
             tail: Record::starting_at(0),
             counts: Counts::default(),
         };
@@ -59,11 +62,13 @@ impl Contents {
             if first != next {
                 return Err(UnusableReason::MissingItems(next..first));
             }
-            for item in &items {
-                contents.add(item);
+            for (number, item) in (next..).zip(&items) {
+                let added = contents.add(item);
+                added.ok_or(UnusableReason::DamagedItems(number))?;
             }
             contents.tail = Record::from_items(first, &items);
         }
+        contents.ledger.mark_interrupted();
         let Progress { end, erased } = contents.progress();
         if end < minimum.end {
             return Err(UnusableReason::MissingItems(end..minimum.end));
@@ -82,7 +87,8 @@ impl Contents {
         }
     }
 
-    fn add(&mut self, item: &RecordItem<'_>) {
+    /// Takes an item into account. Returns `None` if it contradicts the items before it.
+    fn add(&mut self, item: &RecordItem<'_>) -> Option<()> {
         match item {
             RecordItem::Entry(entry) => {
                 self.keys.insert(&entry.address_key());
@@ -93,6 +99,10 @@ impl Contents {
             RecordItem::Lifted(hash) => self.suppressions.lift(*hash),
             RecordItem::ErasedEntry => self.counts.erased_entries += 1,
             RecordItem::ErasedFact => self.counts.erased_facts += 1,
+            RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
+                return self.ledger.add(item);
+            }
         }
+        Some(())
     }
 }

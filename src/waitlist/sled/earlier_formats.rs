@@ -1,6 +1,7 @@
 //! The formats of earlier versions, which a migration reads.
 
 use super::{
+    bytes::parse_u64,
     contents::ParseRecord,
     record::{self, RecordItem, StoredEntry},
 };
@@ -31,8 +32,8 @@ pub(super) fn earlier_format(version: u64) -> Option<EarlierFormat> {
         .find(|format| format.version == version)
 }
 
-/// Parses a record of format 2, which has no sources and no facts. An entry is the length of the address (one byte), the
-/// time (big-endian) and the address. An erased entry is only the byte 0.
+/// Parses a record of format 2, which has no sources and no facts. An entry is the length of the address (one byte),
+/// the time (big-endian) and the address. An erased entry is only the byte 0.
 fn parse_format_2<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let first = u64::from_be_bytes(key.try_into().ok()?);
     let mut items = Vec::new();
@@ -43,7 +44,7 @@ fn parse_format_2<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordIte
             items.push(RecordItem::ErasedEntry);
             continue;
         }
-        let joined_at_millis = record::parse_u64(&mut remaining)?;
+        let joined_at_millis = parse_u64(&mut remaining)?;
         let (address, rest) = remaining.split_at_checked(len.into())?;
         remaining = rest;
         items.push(RecordItem::Entry(StoredEntry {
@@ -55,10 +56,12 @@ fn parse_format_2<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordIte
     Some((first, items))
 }
 
-/// Parses a record of format 3, which has no suppressions.
+/// Parses a record of format 3, which has only entries and facts.
 fn parse_format_3<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)> {
     let (first, items) = record::parse(key, bytes)?;
-    let is_newer =
-        |item: &RecordItem<'_>| matches!(item, RecordItem::Suppression(_) | RecordItem::Lifted(_));
-    (!items.iter().any(is_newer)).then_some((first, items))
+    let is_known = |item: &RecordItem<'_>| {
+        use RecordItem::{Entry, ErasedEntry, ErasedFact, Fact};
+        matches!(item, Entry(_) | Fact(_) | ErasedEntry | ErasedFact)
+    };
+    items.iter().all(is_known).then_some((first, items))
 }

@@ -3,18 +3,19 @@
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
 //! - `contents`: reads the whole list at the start.
-//! - `record`: the stored format.
+//! - `record`, `ledger_items`: the stored format. `bytes`: reads it.
 //! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `suppress`: its suppressions.
-//!   `snapshot`: what it publishes.
+//!   `ledger`, `ledger_states`, `ledger_reply`: its ledger. `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
 //! - `migration`: rewrites a list of an earlier format (`earlier_formats`), in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
-//! - `entries`: reads the list.
+//! - `entries`: reads the list. `read_ledger`: reads the ledger. `list_ledger`: the trait of the ledger.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
+mod bytes;
 mod committer;
 mod compaction;
 mod contents;
@@ -28,10 +29,16 @@ mod file_guard;
 mod files;
 mod high_water_mark;
 mod key_set;
+mod ledger;
+mod ledger_items;
+mod ledger_reply;
+mod ledger_states;
+mod list_ledger;
 mod lock;
 mod migration;
 mod open;
 mod overwrite_monitor;
+mod read_ledger;
 mod record;
 mod rewrite;
 mod scratch_copy;
@@ -55,9 +62,9 @@ use super::{
     email::Email,
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
-    error::StoreError,
+    error::{StoreError, StoreFuture},
     queue::{AddressSearch, Correction, EraseTask, NewFact, Queue},
-    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, StoreFuture, Waitlist},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
     store_panic::COMMITTER_THREAD_NAME,
     suppression::{SuppressionItem, Suppressions},
 };
@@ -201,6 +208,7 @@ impl SledWaitlist {
             },
             keys: contents.keys,
             suppressions: contents.suppressions,
+            ledger: contents.ledger,
             tail: contents.tail,
             counts: contents.counts,
             published,

@@ -28,6 +28,7 @@ mod conformance;
 mod corrections;
 mod corruption;
 mod facts;
+mod ledger;
 mod migration;
 mod opening;
 mod postgres;

@@ -33,7 +33,7 @@ prop_state_machine! {
 }
 
 /// Runs this many cases, unless `PROPTEST_CASES` says otherwise.
-fn config(cases: u32) -> ProptestConfig {
+pub(super) fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let is_set = env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Email, EntryStream, Erasure, Fact, JoinOutcome, ListKey, Selection,
-    StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+    Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Email, EntryStream,
+    Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection, StoreError,
+    StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 pub(super) struct ModelState {
     entries: Vec<WaitlistEntry>,
     suppressions: Suppressions,
+    messages: Vec<(Message, Vec<Delivery>)>,
 }
 
 impl ModelState {
@@ -48,6 +50,20 @@ impl ModelState {
         }
     }
 
+    fn deliveries(&mut self, id: &MessageId) -> Option<&mut Vec<Delivery>> {
+        let message = self.messages.iter_mut().find(|(it, _)| it.id == *id);
+        message.map(|(_, deliveries)| deliveries)
+    }
+
+    /// The process ends.
+    pub(super) fn interrupt(&mut self) {
+        for delivery in self.messages.iter_mut().flat_map(|(_, it)| it) {
+            if delivery.status.state == DeliveryState::Sending {
+                delivery.status.state = DeliveryState::Unknown;
+            }
+        }
+    }
+
     fn lift(&mut self, email: &Email) {
         let hashes: Vec<_> = self.suppressions.hashes_of(&email.key()).collect();
         for hash in hashes {
@@ -72,6 +88,11 @@ impl ReferenceModel {
         }
     }
 
+    /// The process ends, and starts again.
+    pub(super) fn restart(&self) {
+        self.state.lock().expect("no panic").interrupt();
+    }
+
     fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut ModelState) -> T,
@@ -83,6 +104,98 @@ impl ReferenceModel {
             before != *count
         });
         Box::pin(async { Ok(result) })
+    }
+}
+
+impl Ledger for ReferenceModel {
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        self.change(|state| state.suppressions.keys().to_vec())
+    }
+
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
+    }
+
+    fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
+        self.change(|state| {
+            let messages = state.messages.iter().map(|(message, _)| message.clone());
+            let mut messages: Vec<_> = messages.collect();
+            messages.sort_by_key(|message| message.begun_at);
+            messages
+        })
+    }
+
+    fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
+        self.change(|state| {
+            if state.deliveries(&message.id).is_none() {
+                state.messages.push((message, Vec::new()));
+            }
+        })
+    }
+
+    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
+        self.change(|state| state.deliveries(message).cloned().unwrap_or_default())
+    }
+
+    fn add_deliveries(
+        &self,
+        message: &MessageId,
+        known: u32,
+        mut deliveries: Vec<Delivery>,
+    ) -> StoreFuture<'_, bool> {
+        for delivery in &mut deliveries {
+            delivery.attempts = 0;
+            if delivery.status.state == DeliveryState::Sending {
+                delivery.status.state = DeliveryState::Unknown;
+            }
+        }
+        self.change(|state| {
+            let existing = state.deliveries(message);
+            let existing = existing.filter(|it| it.len() == known as usize);
+            existing.map(|it| it.extend(deliveries)).is_some()
+        })
+    }
+
+    fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: Vec<(u32, DeliveryState)>,
+    ) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| {
+            let mut existing = state.deliveries(message);
+            let mut begin = |(number, expected): &(u32, DeliveryState)| {
+                let delivery = existing
+                    .as_mut()
+                    .and_then(|it| it.get_mut(*number as usize));
+                let delivery = delivery.filter(|it| it.status.state == *expected);
+                delivery
+                    .filter(|_| *expected != DeliveryState::Sending)
+                    .map(|it| {
+                        it.status = DeliveryStatus::new(DeliveryState::Sending);
+                        it.attempts += 1;
+                    })
+            };
+            deliveries.iter().map(|it| begin(it).is_some()).collect()
+        })
+    }
+
+    fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: Vec<(u32, DeliveryStatus)>,
+    ) -> StoreFuture<'_, ()> {
+        self.change(|state| {
+            let mut existing = state.deliveries(message);
+            for (number, status) in results {
+                let delivery = existing.as_mut().and_then(|it| it.get_mut(number as usize));
+                if let Some(delivery) = delivery
+                    && [DeliveryState::Sending, DeliveryState::Unknown]
+                        .contains(&delivery.status.state)
+                {
+                    delivery.status = status;
+                }
+            }
+        })
     }
 }
 

@@ -1,0 +1,254 @@
+//! The ledger: which message goes to whom, and what became of it.
+//!
+//! A message has one delivery for each recipient. A delivery is [`Sending`](DeliveryState::Sending), durably, before
+//! the message goes out. So after a crash the ledger names every message that may have gone out without a result:
+//! nothing is sent twice.
+//!
+//! The ledger knows people only by the keyed hashes of their addresses. It keeps them after the people have left, so
+//! that a person who joins again does not get the same message again.
+
+use std::time::SystemTime;
+
+use super::{
+    email::Email,
+    error::StoreFuture,
+    message_id::MessageId,
+    suppression::{AddressHash, ListKey},
+};
+
+/// Maximum length of the subject that the ledger keeps, in bytes. A longer one is cut.
+const SUBJECT_MAX_BYTES: usize = 200;
+/// Maximum length of a server's reply that the ledger keeps, in bytes. A longer one is cut.
+const REPLY_MAX_BYTES: usize = 200;
+
+/// A message to the people on the list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Message {
+    /// The id.
+    pub id: MessageId,
+    /// When it was first sent to somebody. Stores keep it to the millisecond.
+    pub begun_at: SystemTime,
+    /// The subject, or the beginning of it.
+    subject: Box<str>,
+}
+
+impl Message {
+    /// Creates a message.
+    pub fn new(id: MessageId, begun_at: SystemTime, subject: &str) -> Self {
+        Self {
+            id,
+            begun_at,
+            subject: cut(subject, SUBJECT_MAX_BYTES).into(),
+        }
+    }
+
+    /// Returns the subject, or the first 200 bytes of it.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+}
+
+/// What is known about a delivery.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum DeliveryState {
+    /// It has not begun.
+    Waiting,
+    /// It has begun. It may have been sent.
+    Sending,
+    /// The mail server accepted the message.
+    Accepted,
+    /// The mail server asked to try again later (4xx).
+    Deferred,
+    /// The mail server refused the message for good (5xx).
+    Refused,
+    /// It had begun when the process was killed or the connection broke. The person may have the message.
+    Unknown,
+    /// The person had left the list before it began.
+    Left,
+}
+
+impl DeliveryState {
+    /// All states, in the order in which they are reported.
+    pub const ALL: [Self; 7] = [
+        Self::Accepted,
+        Self::Refused,
+        Self::Deferred,
+        Self::Unknown,
+        Self::Left,
+        Self::Sending,
+        Self::Waiting,
+    ];
+
+    /// Returns the name of the state.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sending => "sending",
+            Self::Accepted => "accepted",
+            Self::Deferred => "deferred",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+            Self::Left => "left",
+        }
+    }
+
+    /// Returns the state with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// The reply of a mail server. `Debug` hides its text.
+#[derive(Clone, Eq, PartialEq)]
+pub struct ServerReply {
+    /// The code, such as 550 (RFC 5321).
+    pub code: u16,
+    text: Box<str>,
+}
+
+impl ServerReply {
+    /// Creates a reply. The text must not contain the address of the recipient.
+    pub fn new(code: u16, text: &str) -> Self {
+        Self {
+            code,
+            text: cut(text, REPLY_MAX_BYTES).into(),
+        }
+    }
+
+    /// Returns the text after the code, or the first 200 bytes of it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
+    pub fn is_no_such_mailbox(&self) -> bool {
+        self.code >= 500 && self.text.split(' ').next() == Some("5.1.1")
+    }
+}
+
+impl std::fmt::Debug for ServerReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ServerReply({}, …)", self.code)
+    }
+}
+
+/// A message to one person.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Delivery {
+    /// The address, as a hash under one of the list's keys.
+    pub recipient: AddressHash,
+    /// How far it is, and since when.
+    pub status: DeliveryStatus,
+    /// How often it was begun.
+    pub attempts: u32,
+}
+
+impl Delivery {
+    /// Creates a delivery that has not begun.
+    pub fn waiting(recipient: AddressHash) -> Self {
+        Self {
+            recipient,
+            status: DeliveryStatus::new(DeliveryState::Waiting),
+            attempts: 0,
+        }
+    }
+}
+
+/// The state of a delivery.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DeliveryStatus {
+    /// The state.
+    pub state: DeliveryState,
+    /// When the delivery got into the state. Stores keep it to the millisecond. Waiting and sending deliveries have
+    /// none.
+    pub since: Option<SystemTime>,
+    /// What the mail server replied.
+    pub reply: Option<ServerReply>,
+}
+
+impl DeliveryStatus {
+    /// Creates a status without a time and a reply.
+    pub fn new(state: DeliveryState) -> Self {
+        Self {
+            state,
+            since: None,
+            reply: None,
+        }
+    }
+}
+
+/// The ledger of a list. Its deliveries are numbered from 0, in each message.
+pub trait Ledger: Send + Sync + 'static {
+    /// Returns the keys for the hashes of addresses. New hashes use the first one. A new list has none, see
+    /// `add_suppressions` of [`Waitlist`](super::Waitlist).
+    ///
+    /// # Errors
+    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>>;
+
+    /// Returns, for each address, whether it is on the list now.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Returns the messages, the oldest first.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    fn messages(&self) -> StoreFuture<'_, Vec<Message>>;
+
+    /// Adds a message, unless there is one with this id. Once the future resolves, it is durable.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join).
+    fn add_message(&self, message: Message) -> StoreFuture<'_, ()>;
+
+    /// Returns the deliveries of a message, in the order of their numbers. After a crash of the process that sent them,
+    /// deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
+
+    /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
+    /// is added twice. Returns whether they were added. Then they are durable. One that is
+    /// [`Sending`](DeliveryState::Sending) becomes [`Unknown`](DeliveryState::Unknown).
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). The first ones may have been added.
+    fn add_deliveries(
+        &self,
+        message: &MessageId,
+        known: u32,
+        deliveries: Vec<Delivery>,
+    ) -> StoreFuture<'_, bool>;
+
+    /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is in the state that the caller
+    /// expects. Returns for each whether it is the caller's to send. Once the future resolves, that is durable.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). Some deliveries may have begun. They become
+    /// [`Unknown`](DeliveryState::Unknown) unless they are finished.
+    fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: Vec<(u32, DeliveryState)>,
+    ) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Sets the results of deliveries that the caller has begun. Once the future resolves, they are durable. Repeating
+    /// the call is safe.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join).
+    fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: Vec<(u32, DeliveryStatus)>,
+    ) -> StoreFuture<'_, ()>;
+}
+
+/// Returns the first `max_bytes` of a text, or less, so that no character is cut.
+fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}

@@ -1,0 +1,79 @@
+//! The requests to a committer about the ledger.
+
+use super::{
+    error::StoreError,
+    ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
+    message_id::MessageId,
+    reply::ReplySender,
+};
+
+/// Number of deliveries that cost as much as an entry in a batch. A delivery is at most 32 bytes, unless the server
+/// has replied to it.
+const DELIVERIES_PER_ENTRY: usize = 8;
+
+/// Maximum number of deliveries in a request. Even if the server has replied to all of them, they are as long as the
+/// entries of a batch.
+pub(super) const DELIVERIES_MAX: usize = 128;
+
+/// A request about the ledger, with the sender for its reply.
+pub(super) enum LedgerRequest {
+    /// Asks which of these addresses are on the list, see [`Email::key`](super::email::Email::key).
+    AreListed(Vec<String>, ReplySender<Vec<bool>>),
+    AddMessage(Message, ReplySender<()>),
+    /// Asks for the states of all deliveries of a message.
+    States(MessageId, ReplySender<Vec<DeliveryState>>),
+    Add {
+        message: MessageId,
+        known: u32,
+        deliveries: Vec<Delivery>,
+        reply: ReplySender<bool>,
+    },
+    Begin {
+        message: MessageId,
+        deliveries: Vec<(u32, DeliveryState)>,
+        reply: ReplySender<Vec<bool>>,
+    },
+    Finish {
+        message: MessageId,
+        results: Vec<(u32, DeliveryStatus)>,
+        reply: ReplySender<()>,
+    },
+}
+
+impl LedgerRequest {
+    /// Returns whether the client has gone, so that nobody waits for the reply.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::AreListed(_, reply) => reply.is_closed(),
+            Self::AddMessage(_, reply) => reply.is_closed(),
+            Self::States(_, reply) => reply.is_closed(),
+            Self::Add { reply, .. } => reply.is_closed(),
+            Self::Begin { reply, .. } => reply.is_closed(),
+            // The result is known, whoever waits for the reply.
+            Self::Finish { .. } => false,
+        }
+    }
+
+    pub(super) fn fail(self, error: StoreError) {
+        // Sending fails if the client has gone.
+        match self {
+            Self::AreListed(_, reply) => drop(reply.send(Err(error))),
+            Self::AddMessage(_, reply) => drop(reply.send(Err(error))),
+            Self::States(_, reply) => drop(reply.send(Err(error))),
+            Self::Add { reply, .. } => drop(reply.send(Err(error))),
+            Self::Begin { reply, .. } => drop(reply.send(Err(error))),
+            Self::Finish { reply, .. } => drop(reply.send(Err(error))),
+        }
+    }
+
+    /// Returns how many entries of a batch the request takes the place of.
+    pub(super) fn batch_cost(&self) -> usize {
+        match self {
+            Self::AreListed(..) | Self::States(..) => 0,
+            Self::AddMessage(..) => 1,
+            Self::Begin { deliveries, .. } => deliveries.len().div_ceil(DELIVERIES_PER_ENTRY),
+            Self::Add { deliveries, .. } => deliveries.len(),
+            Self::Finish { results, .. } => results.len(),
+        }
+    }
+}

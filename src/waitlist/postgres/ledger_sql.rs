@@ -1,0 +1,70 @@
+//! The statements about the ledger. Each may be repeated, and may arrive late.
+
+/// Returns the messages, the oldest first.
+pub(super) const READ_MESSAGES: &str =
+    "SELECT id, begun_at, subject FROM {schema}.waitlist_messages ORDER BY begun_at, id";
+
+/// Adds a message.
+pub(super) const ADD_MESSAGE: &str = "
+    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject) VALUES ($1, $2, $3)
+    ON CONFLICT (id) DO NOTHING";
+
+/// Returns the deliveries of message $1, in the order of their numbers.
+pub(super) const READ_DELIVERIES: &str = "
+    SELECT recipient,
+        CASE WHEN state = 'sending' AND leased_until < now() THEN 'unknown' ELSE state END,
+        since, attempts, code, reply
+    FROM {schema}.waitlist_deliveries
+    WHERE message = $1
+    ORDER BY number";
+
+/// Adds deliveries to message $1, the first one with number $2. $3 are their recipients, $4 their states, $5 the times
+/// since when, $6 and $7 the replies of the server. If another client has added deliveries with these numbers, the
+/// primary key rejects them (23505). $8 is the id of the addition.
+pub(super) const ADD_DELIVERIES: &str = "
+    INSERT INTO {schema}.waitlist_deliveries
+        (message, number, recipient, state, since, code, reply, added_by, attempts)
+    SELECT $1::text, $2::bigint + new.at - 1, new.recipient, new.state, new.since, new.code, new.reply, $8::uuid, 0
+    FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
+        WITH ORDINALITY AS new (recipient, state, since, code, reply, at)
+    WHERE EXISTS (SELECT 1 FROM {schema}.waitlist_messages WHERE id = $1::text)
+        AND $2::bigint = (SELECT count(*) FROM {schema}.waitlist_deliveries WHERE message = $1::text)
+    RETURNING number";
+
+/// Returns how many deliveries of message $1 the addition $2 has added.
+pub(super) const COUNT_ADDED: &str = "
+    SELECT count(*) FROM {schema}.waitlist_deliveries
+    WHERE message = $1 AND added_by = $2";
+
+/// Begins the deliveries of message $1 with numbers $2 that are in the states $3, for $4 milliseconds. Returns their
+/// numbers. $5 is the id of this beginning. Twice: it returns the same numbers.
+pub(super) const BEGIN_DELIVERIES: &str = "
+    WITH free AS (
+        SELECT delivery.number
+        FROM unnest($2::bigint[], $3::text[]) AS sought (number, state)
+        JOIN {schema}.waitlist_deliveries AS delivery
+            ON delivery.message = $1::text AND delivery.number = sought.number
+        WHERE CASE
+            WHEN delivery.state <> 'sending' THEN delivery.state = sought.state
+            ELSE delivery.begun_by = $5::uuid OR delivery.leased_until < now() AND sought.state = 'unknown'
+        END
+        FOR UPDATE OF delivery SKIP LOCKED
+    )
+    UPDATE {schema}.waitlist_deliveries AS delivery SET
+        state = 'sending', since = NULL, code = NULL, reply = NULL,
+        attempts = attempts + CASE WHEN begun_by = $5::uuid THEN 0 ELSE 1 END,
+        begun_by = $5::uuid,
+        leased_until = now() + $4::bigint * interval '1 millisecond'
+    FROM free
+    WHERE delivery.message = $1::text AND delivery.number = free.number
+    RETURNING delivery.number";
+
+/// Sets the states $3 of the deliveries of message $1 with numbers $2, the times since when, $4, and the replies of the
+/// server, $5 and $6.
+pub(super) const FINISH_DELIVERIES: &str = "
+    UPDATE {schema}.waitlist_deliveries AS delivery SET
+        state = result.state, since = result.since, code = result.code, reply = result.reply
+    FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[])
+        AS result (number, state, since, code, reply)
+    WHERE delivery.message = $1::text AND delivery.number = result.number
+        AND delivery.state IN ('sending', 'unknown')";

@@ -1,0 +1,23 @@
+//! The replies to requests about the ledger.
+
+use super::super::{ledger::DeliveryState, reply::ReplySender};
+
+/// A reply that waits until the batch is durable.
+pub(super) enum PendingLedgerReply {
+    Done(ReplySender<()>),
+    Added(bool, ReplySender<bool>),
+    Flags(Vec<bool>, ReplySender<Vec<bool>>),
+    States(Vec<DeliveryState>, ReplySender<Vec<DeliveryState>>),
+}
+
+impl PendingLedgerReply {
+    pub(super) fn send(self) {
+        // Sending fails if the client has gone.
+        match self {
+            Self::Done(reply) => drop(reply.send(Ok(()))),
+            Self::Added(added, reply) => drop(reply.send(Ok(added))),
+            Self::Flags(flags, reply) => drop(reply.send(Ok(flags))),
+            Self::States(states, reply) => drop(reply.send(Ok(states))),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Reads the ledger from the records. Only the owner's commands read it, so it is not kept in memory.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{
+        error::StoreError,
+        ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
+        message_id::MessageId,
+        suppression::{ListKey, SuppressionItem},
+    },
+    record::{self, RecordItem},
+};
+
+/// Calls a function for each item with a number below `end`, in order.
+fn for_each_item(
+    records: &::sled::Tree,
+    end: u64,
+    mut handle: impl FnMut(RecordItem<'_>),
+) -> Result<(), StoreError> {
+    let mut next = 0;
+    for record in records.range(..record::key(end)) {
+        let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
+        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        for (number, item) in (first..end).zip(items) {
+            // If a correction has just divided a record, its second part is read twice.
+            if number >= next {
+                handle(item);
+                next = number + 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the keys of the list.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_keys(records: &::sled::Tree, end: u64) -> Result<Vec<ListKey>, StoreError> {
+    let mut keys = Vec::new();
+    for_each_item(records, end, |item| {
+        if let RecordItem::Suppression(SuppressionItem::Key(key)) = item {
+            keys.push(key);
+        }
+    })?;
+    Ok(keys)
+}
+
+/// Reads the messages.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_messages(records: &::sled::Tree, end: u64) -> Result<Vec<Message>, StoreError> {
+    let mut messages = Vec::new();
+    for_each_item(records, end, |item| {
+        if let RecordItem::Message(message) = item {
+            messages.push(Message::from(message));
+        }
+    })?;
+    messages.sort_by(|a, b| (a.begun_at, &a.id).cmp(&(b.begun_at, &b.id)));
+    Ok(messages)
+}
+
+/// Reads the deliveries of a message. `states` are the states that the committer knows. Unlike the records, they
+/// distinguish a delivery that has begun from one that was interrupted.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_deliveries(
+    records: &::sled::Tree,
+    end: u64,
+    id: &MessageId,
+    states: &[DeliveryState],
+) -> Result<Vec<Delivery>, StoreError> {
+    let (mut number, mut sought) = (0, None);
+    let mut deliveries = Vec::new();
+    let mut attempts = HashMap::new();
+    for_each_item(records, end, |item| match item {
+        RecordItem::Message(message) => {
+            if message.id == id.as_str() {
+                sought = Some(number);
+            }
+            number += 1;
+        }
+        RecordItem::Recipient(it) if Some(it.message) == sought => {
+            deliveries.push(Delivery::waiting(it.recipient));
+        }
+        RecordItem::Status(status) if Some(status.message) == sought => {
+            let delivery = status.delivery as usize;
+            if status.state == DeliveryState::Sending {
+                *attempts.entry(delivery).or_default() += 1;
+            }
+            if let Some(delivery) = deliveries.get_mut(delivery) {
+                delivery.status = DeliveryStatus::from(status);
+            }
+        }
+        _ => {}
+    })?;
+    for (number, delivery) in deliveries.iter_mut().enumerate() {
+        delivery.attempts = attempts.get(&number).copied().unwrap_or_default();
+        let is_interrupted = states.get(number) == Some(&DeliveryState::Unknown);
+        if delivery.status.state == DeliveryState::Sending && is_interrupted {
+            delivery.status.state = DeliveryState::Unknown;
+        }
+    }
+    Ok(deliveries)
+}

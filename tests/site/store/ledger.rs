@@ -1,0 +1,534 @@
+//! The ledger of messages. Every store passes these tests.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use landing::waitlist::{
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, Erasure, Ledger, ListKey, Message,
+    MessageId, ServerReply, SuppressionItem, Waitlist,
+};
+use proptest::{
+    collection::{btree_map, vec},
+    prelude::*,
+    sample::select,
+};
+use tokio::runtime::Runtime;
+
+use super::{MemoryFixture, SledFixture, StoreFixture, TestDatabase, email, erase, join};
+
+conformance_tests! {
+    new_list_has_no_messages,
+    message_is_added_once,
+    deliveries_are_added_only_by_a_caller_who_knows_the_others,
+    delivery_begins_once,
+    results_are_kept_with_their_replies,
+    finished_deliveries_do_not_change,
+    deferred_deliveries_begin_again,
+    ledger_survives_reopening,
+    ledger_survives_corrections_erasures_and_compaction,
+    knows_who_is_listed,
+    keeps_many_deliveries,
+}
+
+fn id(text: &str) -> MessageId {
+    text.parse().expect("an id")
+}
+
+/// Adds a message, and a waiting delivery for each person.
+async fn begin_message(list: &dyn Waitlist, text: &str, people: u32) -> MessageId {
+    let message = Message::new(
+        id(text),
+        UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
+        "Hi",
+    );
+    assert_eq!(list.add_message(message).await, Ok(()));
+    let deliveries = (0..people).map(|number| Delivery::waiting(hash(number)));
+    let added = list
+        .add_deliveries(&id(text), 0, deliveries.collect())
+        .await;
+    assert_eq!(added, Ok(true));
+    id(text)
+}
+
+fn hash(person: u32) -> AddressHash {
+    let key = ListKey::from_slice(&[7; 32]).expect("32 bytes");
+    key.hash(format!("{person}@example.com"))
+}
+
+fn status(state: DeliveryState, reply: Option<(u16, &str)>) -> DeliveryStatus {
+    DeliveryStatus {
+        state,
+        since: Some(UNIX_EPOCH + Duration::from_millis(1_700_000_001_456)),
+        reply: reply.map(|(code, text)| ServerReply::new(code, text)),
+    }
+}
+
+async fn states(list: &dyn Waitlist, message: &MessageId) -> Vec<DeliveryState> {
+    let deliveries = list.deliveries(message).await.expect("readable");
+    deliveries.iter().map(|it| it.status.state).collect()
+}
+
+async fn begin(list: &dyn Waitlist, message: &MessageId, number: u32, from: DeliveryState) -> bool {
+    let begun = list.begin_deliveries(message, vec![(number, from)]).await;
+    begun.expect("a response")[0]
+}
+
+async fn new_list_has_no_messages(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    assert_eq!(list.keys().await, Ok(vec![]));
+    assert_eq!(list.messages().await, Ok(vec![]));
+    let launch = id("launch");
+    assert_eq!(list.deliveries(&launch).await, Ok(vec![]));
+    let waiting = vec![Delivery::waiting(hash(0))];
+    assert_eq!(list.add_deliveries(&launch, 0, waiting).await, Ok(false));
+    assert!(!begin(&*list, &launch, 0, DeliveryState::Waiting).await);
+}
+
+async fn message_is_added_once(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let time = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+    let first = Message::new(
+        id("launch"),
+        time(1_700_000_000_123),
+        "We are open \u{1f389}",
+    );
+    let second = Message::new(id("news-2"), time(1_700_000_000_124), &"é".repeat(500));
+    assert_eq!(second.subject().len(), 200);
+    for message in [&first, &second, &first] {
+        assert_eq!(list.add_message(message.clone()).await, Ok(()));
+    }
+    let again = Message::new(id("launch"), time(1_800_000_000_000), "Again");
+    assert_eq!(list.add_message(again).await, Ok(()));
+    assert_eq!(list.messages().await, Ok(vec![first, second]));
+}
+
+async fn deliveries_are_added_only_by_a_caller_who_knows_the_others(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 3).await;
+    let other = begin_message(&*list, "other", 1).await;
+    for known in [0, 2, 4] {
+        let waiting = vec![Delivery::waiting(hash(3))];
+        let added = list.add_deliveries(&launch, known, waiting).await;
+        assert_eq!(added, Ok(false), "{known}");
+    }
+    let sending = Delivery {
+        status: status(DeliveryState::Sending, None),
+        ..Delivery::waiting(hash(4))
+    };
+    let refused = Delivery {
+        status: status(DeliveryState::Refused, Some((550, "5.1.1 no such user"))),
+        ..Delivery::waiting(hash(5))
+    };
+    let more = vec![Delivery::waiting(hash(3)), sending, refused.clone()];
+    assert_eq!(list.add_deliveries(&launch, 3, more).await, Ok(true));
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let recipients: Vec<_> = deliveries.iter().map(|it| it.recipient).collect();
+    assert_eq!(recipients, (0..6).map(hash).collect::<Vec<_>>());
+    assert_eq!(deliveries[4].status.state, DeliveryState::Unknown);
+    assert_eq!(deliveries[5], refused);
+    assert_eq!(states(&*list, &other).await, [DeliveryState::Waiting]);
+}
+
+async fn delivery_begins_once(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 2).await;
+    assert!(!begin(&*list, &launch, 0, DeliveryState::Deferred).await);
+    assert!(begin(&*list, &launch, 0, DeliveryState::Waiting).await);
+    for expected in DeliveryState::ALL {
+        assert!(!begin(&*list, &launch, 0, expected).await, "{expected:?}");
+    }
+    assert!(!begin(&*list, &launch, 2, DeliveryState::Waiting).await);
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let begun = &deliveries[0];
+    assert_eq!(
+        (begun.status.state, begun.attempts),
+        (DeliveryState::Sending, 1)
+    );
+    assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
+}
+
+async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 7).await;
+    let results = [
+        status(
+            DeliveryState::Accepted,
+            Some((250, "2.0.0 Ok: queued as 4ABC")),
+        ),
+        status(
+            DeliveryState::Refused,
+            Some((550, "5.1.1 <address>: no such user")),
+        ),
+        status(DeliveryState::Deferred, Some((451, "4.7.1 greylisted"))),
+        status(DeliveryState::Unknown, None),
+        status(DeliveryState::Left, None),
+        status(DeliveryState::Waiting, None),
+        status(DeliveryState::Refused, Some((554, &"é".repeat(300)))),
+    ];
+    let numbered = || (0..).zip(results.iter().cloned());
+    let all = (0..7)
+        .map(|number| (number, DeliveryState::Waiting))
+        .collect();
+    let begun = list.begin_deliveries(&launch, all).await;
+    assert_eq!(begun, Ok(vec![true; 7]));
+    assert_eq!(
+        list.finish_deliveries(&launch, numbered().collect()).await,
+        Ok(())
+    );
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let statuses: Vec<_> = deliveries.into_iter().map(|it| it.status).collect();
+    assert_eq!(statuses, results);
+    assert!(
+        statuses[1]
+            .reply
+            .as_ref()
+            .is_some_and(ServerReply::is_no_such_mailbox)
+    );
+    assert!(
+        !statuses[2]
+            .reply
+            .as_ref()
+            .is_some_and(ServerReply::is_no_such_mailbox)
+    );
+    assert_eq!(
+        statuses[6].reply.as_ref().map(|it| it.text().len()),
+        Some(200)
+    );
+}
+
+async fn finished_deliveries_do_not_change(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 2).await;
+    assert!(begin(&*list, &launch, 0, DeliveryState::Waiting).await);
+    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
+    let refused = status(DeliveryState::Refused, Some((550, "No")));
+    for result in [&accepted, &refused] {
+        let result = vec![
+            (0, result.clone()),
+            (1, result.clone()),
+            (9, result.clone()),
+        ];
+        assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+    }
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    assert_eq!(deliveries[0].status, accepted);
+    // It had not begun.
+    assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
+}
+
+async fn deferred_deliveries_begin_again(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 1).await;
+    let mut expected = DeliveryState::Waiting;
+    for state in [
+        DeliveryState::Deferred,
+        DeliveryState::Unknown,
+        DeliveryState::Refused,
+    ] {
+        assert!(begin(&*list, &launch, 0, expected).await);
+        let result = vec![(0, status(state, None))];
+        assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+        expected = state;
+    }
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    assert_eq!(deliveries[0].attempts, 3);
+}
+
+async fn ledger_survives_reopening(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 4).await;
+    let two = vec![(0, DeliveryState::Waiting), (1, DeliveryState::Waiting)];
+    assert_eq!(list.begin_deliveries(&launch, two).await, Ok(vec![true; 2]));
+    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
+    let result = vec![(0, accepted.clone())];
+    assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+    let messages = list.messages().await;
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(list.messages().await, messages);
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    assert_eq!(deliveries[0].status, accepted);
+    assert_eq!(
+        deliveries[2..],
+        [2, 3].map(|it| Delivery::waiting(hash(it)))
+    );
+    assert_eq!(deliveries[1].attempts, 1);
+    assert_ne!(deliveries[1].status.state, DeliveryState::Waiting);
+}
+
+async fn ledger_survives_corrections_erasures_and_compaction(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let mut message = None;
+    for number in 0..40 {
+        join(&*list, &format!("{number}@example.com")).await;
+        if number == 20 {
+            message = Some(begin_message(&*list, "launch", 40).await);
+        }
+    }
+    let launch = message.expect("a message");
+    let all = (0..40)
+        .map(|number| (number, DeliveryState::Waiting))
+        .collect();
+    assert_eq!(
+        list.begin_deliveries(&launch, all).await,
+        Ok(vec![true; 40])
+    );
+    let results = (0..40).map(|number| {
+        let text = format!("2.0.0 queued as {number}");
+        (number, status(DeliveryState::Accepted, Some((250, &text))))
+    });
+    let results: Vec<_> = results.collect();
+    assert_eq!(
+        list.finish_deliveries(&launch, results.clone()).await,
+        Ok(())
+    );
+    let long = format!("{}@example.com", "x".repeat(60));
+    for number in 0..20 {
+        let new = email(&format!("{number}{long}"));
+        let corrected = list
+            .correct(&email(&format!("{number}@example.com")), &new)
+            .await;
+        assert!(corrected.is_ok());
+    }
+    assert!(erase(&*list, "30@example.com").await);
+    let left = list
+        .erase(&[email("31@example.com")], Erasure::Suppress)
+        .await;
+    assert_eq!(left, Ok(vec![true]));
+    super::read_on_thread(|| list.compact(&mut |_| {})).expect("compacted");
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let statuses: Vec<_> = (0..)
+        .zip(deliveries.iter().map(|it| it.status.clone()))
+        .collect();
+    assert_eq!(statuses, results);
+    let recipients: Vec<_> = deliveries.iter().map(|it| it.recipient).collect();
+    assert_eq!(recipients, (0..40).map(hash).collect::<Vec<_>>());
+}
+
+async fn knows_who_is_listed(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "Ann@example.com").await;
+    join(&*list, "bob@example.com").await;
+    erase(&*list, "bob@example.com").await;
+    let emails = ["ann@EXAMPLE.com", "bob@example.com", "eve@example.com"].map(email);
+    assert_eq!(list.are_listed(&emails).await, Ok(vec![true, false, false]));
+    let key = ListKey::generate().expect("a key");
+    let added = list.add_suppressions(vec![SuppressionItem::Key(key)]).await;
+    assert_eq!((added, list.keys().await), (Ok(()), Ok(vec![key])));
+}
+
+async fn keeps_many_deliveries(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 10_000).await;
+    let all = (0..10_000)
+        .map(|number| (number, DeliveryState::Waiting))
+        .collect();
+    assert_eq!(
+        list.begin_deliveries(&launch, all).await,
+        Ok(vec![true; 10_000])
+    );
+    let results = (0..10_000).map(|it| (it, status(DeliveryState::Accepted, Some((250, "Ok")))));
+    assert_eq!(
+        list.finish_deliveries(&launch, results.collect()).await,
+        Ok(())
+    );
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(
+        states(&*list, &launch).await,
+        [DeliveryState::Accepted; 10_000]
+    );
+    let recipients = list.deliveries(&launch).await.expect("readable");
+    assert!(
+        recipients
+            .iter()
+            .map(|it| it.recipient)
+            .eq((0..10_000).map(hash))
+    );
+}
+
+#[test]
+fn message_ids_are_short_and_plain() {
+    for valid in ["a", "launch-2026", &"x".repeat(64)] {
+        assert_eq!(id(valid).to_string(), valid);
+    }
+    for invalid in ["", "Launch", "a b", "a_b", "é", &"x".repeat(65)] {
+        let parsed = invalid.parse::<MessageId>();
+        let message = "an id has 1 to 64 lower-case letters (a-z), digits and hyphens";
+        assert_eq!(
+            parsed.map_err(|error| error.to_string()),
+            Err(message.into())
+        );
+    }
+}
+
+/// An event in the history of a ledger.
+#[derive(Clone, Debug)]
+enum Event {
+    AddMessage(u8),
+    Add {
+        message: u8,
+        ahead: u32,
+        count: u8,
+        state: DeliveryState,
+    },
+    Begin {
+        message: u8,
+        deliveries: Vec<(u32, DeliveryState)>,
+    },
+    Finish {
+        message: u8,
+        results: Vec<(u32, DeliveryState)>,
+    },
+    Restart,
+    Kill,
+    Compact,
+}
+
+/// Returns states for some deliveries, each at most once.
+fn numbered(
+    state: impl Strategy<Value = DeliveryState>,
+) -> impl Strategy<Value = Vec<(u32, DeliveryState)>> {
+    btree_map(0..40u32, state, 0..20).prop_map(|states| states.into_iter().collect())
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let state = || select(&DeliveryState::ALL[..]);
+    let message = || 0..3u8;
+    let event = prop_oneof![
+        1 => message().prop_map(Event::AddMessage),
+        3 => (message(), select(&[0u32, 0, 0, 1][..]), 0..30u8, state()).prop_map(|(message, ahead, count, state)| {
+            Event::Add { message, ahead, count, state }
+        }),
+        5 => (message(), numbered(state()))
+            .prop_map(|(message, deliveries)| Event::Begin { message, deliveries }),
+        5 => (message(), numbered(state()))
+            .prop_map(|(message, results)| Event::Finish { message, results }),
+        1 => Just(Event::Restart),
+        1 => Just(Event::Kill),
+        1 => Just(Event::Compact),
+    ];
+    vec(event, 1..40)
+}
+
+/// Applies the same events to a store and to the model, and compares them after each.
+fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bool) {
+    let runtime = Runtime::new().expect("a runtime");
+    let model = super::ReferenceModel::over(MemoryFixture::default().0);
+    let mut list = fixture.open();
+    let name = |message: u8| id(&format!("message-{message}"));
+    for event in events {
+        match event {
+            Event::AddMessage(it) => {
+                let message = Message::new(
+                    name(it),
+                    UNIX_EPOCH + Duration::from_millis(it.into()),
+                    "Hi",
+                );
+                assert_eq!(runtime.block_on(list.add_message(message.clone())), Ok(()));
+                assert_eq!(runtime.block_on(model.add_message(message)), Ok(()));
+            }
+            Event::Add {
+                message,
+                ahead,
+                count,
+                state,
+            } => {
+                let known = runtime.block_on(model.deliveries(&name(message)));
+                let known = known.expect("a response").len() as u32 + ahead;
+                let added: Vec<_> = (known..known + u32::from(count))
+                    .map(|number| Delivery {
+                        status: DeliveryStatus {
+                            reply: None,
+                            ..status(state, None)
+                        },
+                        ..Delivery::waiting(hash(number))
+                    })
+                    .map(|mut it| {
+                        if it.status.state == DeliveryState::Waiting {
+                            it.status.since = None;
+                        }
+                        it
+                    })
+                    .collect();
+                let outcome =
+                    runtime.block_on(list.add_deliveries(&name(message), known, added.clone()));
+                let expected = runtime.block_on(model.add_deliveries(&name(message), known, added));
+                if count > 0 {
+                    assert_eq!(outcome, expected);
+                }
+            }
+            Event::Begin {
+                message,
+                deliveries,
+            } => {
+                let begun =
+                    runtime.block_on(list.begin_deliveries(&name(message), deliveries.clone()));
+                let expected = model.begin_deliveries(&name(message), deliveries);
+                assert_eq!(begun, runtime.block_on(expected));
+            }
+            Event::Finish { message, results } => {
+                let results: Vec<_> = results
+                    .into_iter()
+                    .filter(|(_, state)| *state != DeliveryState::Sending)
+                    .map(|(number, state)| (number, status(state, Some((250, "Ok")))))
+                    .collect();
+                let finished =
+                    runtime.block_on(list.finish_deliveries(&name(message), results.clone()));
+                assert_eq!(finished, Ok(()));
+                assert_eq!(
+                    runtime.block_on(model.finish_deliveries(&name(message), results)),
+                    Ok(())
+                );
+            }
+            Event::Restart => {
+                drop(list);
+                list = fixture.open();
+                if !keeps_leases {
+                    model.restart();
+                }
+            }
+            Event::Kill => {
+                let remains = fixture.after_kill();
+                drop(list);
+                fixture = remains.unwrap_or(fixture);
+                list = fixture.open();
+                if !keeps_leases {
+                    model.restart();
+                }
+            }
+            Event::Compact => {
+                list.compact(&mut |_| {}).expect("compacted");
+            }
+        }
+        assert_eq!(
+            runtime.block_on(list.messages()),
+            runtime.block_on(model.messages())
+        );
+        for message in 0..3 {
+            let deliveries = runtime.block_on(list.deliveries(&name(message)));
+            assert_eq!(
+                deliveries,
+                runtime.block_on(model.deliveries(&name(message)))
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(super::random_histories::config(48))]
+
+    #[test]
+    fn sled_ledger_matches_the_model(events in events()) {
+        compare(SledFixture::default(), events, false);
+    }
+}
+
+proptest! {
+    #![proptest_config(super::random_histories::config(6))]
+
+    // Another instance may hold the deliveries, so they stay until their leases end.
+    #[test]
+    fn postgres_ledger_matches_the_model(events in events()) {
+        compare(TestDatabase::default(), events, true);
+    }
+}
