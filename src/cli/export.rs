@@ -12,6 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
+    list_extras,
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
@@ -22,18 +23,19 @@ use super::{
     transfer::{
         destination::{Destination, DestinationError},
         export_format::{ExportFormat, ExportWriter},
+        list_lines::ListLine,
         partial_file::write_atomically,
         trailer::Trailer,
     },
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
-use crate::waitlist::Suppressions;
+use crate::waitlist::SuppressionItem;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: landing export -o list.csv
 
-An export of the whole list also has the suppressed addresses, as keyed hashes. The last line contains the number \
+An export of the whole list also has the suppressed addresses and the ledger of messages, as keyed hashes. The last line contains the number \
 of entries and a checksum of all lines before it, which `landing import` verifies: an export is also a backup. In a \
 directory that others can write to and that has the sticky bit, such as /tmp, links and pipes of other users are \
 rejected.")]
@@ -65,14 +67,16 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let list = args.store.announce_location()?.open_to_read()?;
     let selection = args.selection.selection()?;
-    // A part of the list has no suppressions. They are read before the entries: a person who joins again in between is
+    // A part of the list has no other lines. They are read before the entries: a person who joins again in between is
     // then exported as listed.
-    let suppressions = if selection.is_everything() {
-        list.suppressions()?
+    let lines = if selection.is_everything() {
+        list_extras::read(&list)?
     } else {
-        Suppressions::default()
+        Vec::new()
     };
-    let suppressed = suppressions.len();
+    let is_suppressed =
+        |line: &&ListLine| matches!(line, ListLine::Suppression(SuppressionItem::Address(_)));
+    let suppressed = lines.iter().filter(is_suppressed).count();
     let entries = list.entries(selection)?;
     args.selection.note_empty_source(entries.count);
     let bar = entry_progress(entries.count, "writing");
@@ -85,11 +89,11 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         };
         return print_all_to_stdout(move |out| {
             let _list = list;
-            write_list(format, out, entries, &suppressions, &bar).map(drop)
+            write_list(format, out, entries, &lines, &bar).map(drop)
         });
     };
     let name = file.display().to_string();
-    let written = export_to_file(file, format, list, (entries, suppressions), &bar);
+    let written = export_to_file(file, format, list, (entries, lines), &bar);
     let Trailer { entries, sha256 } = written.map_err(|error| match error {
         DestinationError::Io(error) => write_error(&name, error),
         foreign => foreign.into(),
@@ -120,7 +124,7 @@ fn write_list(
     format: ExportFormat,
     out: impl Write,
     entries: SelectedEntries,
-    suppressions: &Suppressions,
+    lines: &[ListLine],
     bar: &ProgressBar,
 ) -> io::Result<Trailer> {
     let mut writer = ExportWriter::new(format, out);
@@ -129,10 +133,8 @@ fn write_list(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    if !suppressions.is_empty() {
-        for item in suppressions.items() {
-            writer.write_suppression(item)?;
-        }
+    for line in lines {
+        writer.write_list_line(line)?;
     }
     writer.finish()
 }
@@ -141,13 +143,12 @@ fn export_to_file(
     file: &Path,
     format: ExportFormat,
     list: WaitlistHandle,
-    (entries, suppressions): (SelectedEntries, Suppressions),
+    (entries, lines): (SelectedEntries, Vec<ListLine>),
     bar: &ProgressBar,
 ) -> Result<Trailer, DestinationError> {
     let stream = match Destination::find(file)? {
         Destination::File(target) => {
-            let write =
-                |out: BufWriter<&File>| write_list(format, out, entries, &suppressions, bar);
+            let write = |out: BufWriter<&File>| write_list(format, out, entries, &lines, bar);
             return Ok(write_atomically(&target, write)?);
         }
         Destination::Stream(stream) => stream,
@@ -156,7 +157,7 @@ fn export_to_file(
     let mut trailer = None;
     let mut output = OutputBuffer::collect(|out| {
         let _list = list;
-        trailer = Some(write_list(format, out, entries, &suppressions, bar)?);
+        trailer = Some(write_list(format, out, entries, &lines, bar)?);
         Ok(())
     })?;
     output.write_to(&mut stream.open()?)?;

@@ -13,9 +13,9 @@ use anyhow::{Context, anyhow, bail};
 
 use super::{
     control::BATCH_SIZE,
+    list_extras,
     open_list_error::OpenListError,
     store_location::{StoreArgs, StoreLocation},
-    suppressions,
     terminal::{output::OutputArgs, progress::byte_progress, signals},
     transfer::{
         email_hashes::EmailHashes,
@@ -24,11 +24,11 @@ use super::{
         import_reader::{self, ImportRow, ImportRows},
         import_report::ImportReport,
         input_file::{display_name, open},
+        list_lines,
         reject_reason::RejectReason,
         scan::{Scan, scan},
         sign_up_time::DateFormat,
         status_options::StatusOptions,
-        suppression_lines,
         trailer::{Trailer, verify_trailer},
     },
     waitlist_handle::WaitlistHandle,
@@ -133,7 +133,7 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
 
     let exported = if is_own_export {
-        suppression_lines::read(&file).with_context(nothing_imported)?
+        list_lines::read(&file).with_context(nothing_imported)?
     } else {
         Vec::new()
     };
@@ -178,8 +178,8 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
             Ok(progress.track(count, || list.join_all(entries))?)
         };
         import(rows, &mut join, &mut report).and_then(|unsubscribed| {
-            suppressions::add_exported(&list, exported)?;
-            let suppressed = suppressions::suppress_unlisted(&list, &unsubscribed)?;
+            list_extras::add_exported(&list, exported)?;
+            let suppressed = list_extras::suppress_unlisted(&list, &unsubscribed)?;
             report.unsubscribed_suppressed = suppressed as u64;
             Ok(())
         })

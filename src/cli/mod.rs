@@ -28,18 +28,23 @@ mod compact;
 mod control;
 mod correct;
 mod count;
+mod delivery_counts;
 mod erase;
 mod export;
 mod fd_limit;
 mod hints;
 mod import;
+mod ledger_access;
 mod list;
 mod list_error;
+mod list_extras;
 mod manual;
+mod messages;
 mod open_list;
 mod open_list_error;
 mod report;
 mod selection;
+mod send;
 mod serve;
 mod serve_check;
 mod server_socket;
@@ -49,7 +54,6 @@ mod sign_up_chart;
 mod source_counts;
 mod stats;
 mod store_location;
-mod suppressions;
 mod terminal;
 mod time;
 mod transfer;
@@ -110,6 +114,10 @@ enum Commands {
     Erase(erase::EraseArgs),
     /// Give a person on the list another address
     Correct(correct::CorrectArgs),
+    /// Send a message to people on the list
+    Send(Box<send::SendArgs>),
+    /// List the messages that were sent, and who did not get one
+    Messages(messages::MessagesArgs),
     /// Print how the list grows, and where people come from
     Stats(stats::StatsArgs),
     /// Write a page with charts of the list, for a browser or a printer
@@ -167,6 +175,8 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Export(export)) => export::run(&export),
         Some(Commands::Import(import)) => import::run(&import),
         Some(Commands::Erase(erase)) => erase::run(&erase),
+        Some(Commands::Send(send)) => send::run(&send),
+        Some(Commands::Messages(messages)) => messages::run(&messages),
         Some(Commands::Stats(stats)) => stats::run(&stats),
         Some(Commands::Report(report)) => report::run(&report),
         Some(Commands::Check(check)) => check::run(&check),

@@ -18,10 +18,10 @@ use crate::waitlist::{
 /// An open list, and where it is.
 pub(super) struct WaitlistHandle {
     location: String,
-    list: OpenList,
+    pub(super) list: OpenList,
 }
 
-enum OpenList {
+pub(super) enum OpenList {
     /// Opened by this process.
     Local {
         list: Box<dyn Waitlist>,
@@ -83,7 +83,7 @@ impl WaitlistHandle {
     }
 
     /// Returns a function that adds the location to an error.
-    fn locate<E: Into<ListError>>(&self) -> impl Fn(E) -> LocatedListError + use<E> {
+    pub(super) fn locate<E: Into<ListError>>(&self) -> impl Fn(E) -> LocatedListError + use<E> {
         let location = self.location.clone();
         move |error| LocatedListError {
             location: location.clone(),

@@ -1,8 +1,9 @@
 //! The server's command-line options. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
 //! environment. The option takes precedence.
 //!
-//! `values` parses the values of the options.
+//! `mail` has the options for sending mail. `values` parses the values of the options.
 
+mod mail;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -12,6 +13,7 @@ use ipnet::IpNet;
 use crate::copy;
 use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
 
+pub use mail::{InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl};
 pub use values::{InvalidValue, LinkUrl, Origin, number};
 
 /// The configuration of the server.

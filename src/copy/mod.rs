@@ -1,9 +1,10 @@
 //! Every text and link that a visitor reads, in the order of the page.
 //!
 //! [`fill_product`] replaces `{product}` with the product's name. The texts of the islands are in [`islands`];
-//! `make bindings` copies them to `islands/bindings/copy.ts`.
+//! `make bindings` copies them to `islands/bindings/copy.ts`. Those of messages are in [`mail`].
 
 pub mod islands;
+pub mod mail;
 
 /// Default name of the product (`--product`).
 pub const PRODUCT: &str = "Steward";
@@ -276,6 +277,33 @@ pub mod not_found {
     pub const ROUTES: [&str; 5] = ["/", "#features", "#comparison", "#demo", "#contact"];
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
+}
+
+/// The pages of the unsubscribe link.
+pub mod unsubscribe {
+    /// Title and heading of the question.
+    pub const ASK_TITLE: &str = "Leave the waitlist?";
+    /// Below the heading.
+    pub const ASK: &str = "We will erase your address. You will not hear from {product} again.";
+    /// Label of the button.
+    pub const BUTTON: &str = "Unsubscribe";
+    /// Title and heading after the person has left.
+    pub const DONE_TITLE: &str = "You have left the waitlist";
+    /// Below the heading.
+    pub const DONE: &str = "Your address is erased. If you change your mind, join again.";
+    /// Label of the link to the landing page.
+    pub const HOME: &str = "Go to Home Page";
+    /// Title and heading if the link is incomplete, or was not made by this site.
+    pub const INVALID_TITLE: &str = "This link does not work";
+    /// Below the heading, before the address.
+    pub const INVALID: &str = "It may be cut off. Open it in the message again, or write to us and \
+        we will take you off the list:";
+    /// Title and heading if the list cannot be written.
+    pub const FAILED_TITLE: &str = "We could not take you off the list";
+    /// Below the heading.
+    pub const FAILED: &str = "Please try again in a minute.";
+    /// Label of the button after a failure.
+    pub const RETRY: &str = "Try again";
 }
 
 /// The texts on the page after a sign-up without JavaScript. They are the same as in the toasts (spec §8).

@@ -1,12 +1,15 @@
-//! The HTML documents of the two pages: the head, and the sections in their order.
+//! The HTML documents of the pages: the head, and the sections in their order.
 
 use leptos::prelude::*;
 
 use super::{
-    FormResult, Page,
+    FormResult, Page, UnsubscribeStep,
     island::{ReactIsland, Toaster},
     metadata::{Icons, MANIFEST_PATH, PageMetadata},
-    sections::{Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound},
+    sections::{
+        Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
+        Unsubscribe,
+    },
 };
 use crate::{copy, wire::FormOutcome};
 
@@ -38,6 +41,18 @@ pub fn not_found_page(page: Page, home: &str) -> String {
     render(page, copy::not_found::TITLE, Some(home), || {
         view! { <NotFound home=home.to_owned()/> }
     })
+}
+
+/// Renders a page of the unsubscribe link.
+pub fn unsubscribe_page(page: Page, step: UnsubscribeStep) -> String {
+    let title = match step {
+        UnsubscribeStep::Ask => copy::unsubscribe::ASK_TITLE,
+        UnsubscribeStep::Done => copy::unsubscribe::DONE_TITLE,
+        UnsubscribeStep::Invalid => copy::unsubscribe::INVALID_TITLE,
+        UnsubscribeStep::Failed => copy::unsubscribe::FAILED_TITLE,
+    };
+    let title = format!("{title} — {{product}}");
+    render(page, &title, Some("/"), || view! { <Unsubscribe step/> })
 }
 
 /// Renders a page. The landing page (`home` is `None`) has islands and metadata, and search engines may list it.

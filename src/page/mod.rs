@@ -1,4 +1,4 @@
-//! What the server renders: the two pages and their metadata.
+//! What the server renders: the pages and their metadata.
 //!
 //! | module | holds |
 //! |---|---|
@@ -99,6 +99,19 @@ pub struct Page {
     pub reply: Option<FormResult>,
     /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
+}
+
+/// The pages of the unsubscribe link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum UnsubscribeStep {
+    /// Asks whether the person wants to leave.
+    Ask,
+    /// The person has left.
+    Done,
+    /// The link was not made by this site.
+    Invalid,
+    /// The list could not be written.
+    Failed,
 }
 
 /// The result of a sign-up without JavaScript.

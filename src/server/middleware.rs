@@ -71,9 +71,13 @@ fn validate(request: &Request) -> Result<(), RequestError> {
 
 /// Adds the security headers to a response, and its status and size to the log entry.
 fn finalize(state: &AppState, mut entry: AccessLogEntry, mut response: Response) -> Response {
-    response
-        .headers_mut()
-        .extend(state.security_headers.clone());
+    let headers = response.headers_mut();
+    for (name, value) in &state.security_headers {
+        // A page may be stricter.
+        if !headers.contains_key(name) {
+            headers.insert(name, value.clone());
+        }
+    }
     entry.status = response.status().as_u16();
     entry.bytes = response.body().size_hint().exact().unwrap_or_default();
     response

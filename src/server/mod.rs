@@ -16,6 +16,7 @@
 //! | `form` | `POST /`: the sign-up form without JavaScript |
 //! | `api` | `/api/*`: the checks before a server function runs |
 //! | `functions` | the server functions: `POST /api/waitlist` and `GET /api/waitlist/count` |
+//! | `unsubscribe` | `/unsubscribe/{token}`: the page with the button, and one-click unsubscribing |
 //! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
 //! | `health` | `/healthz` and `/readyz` |
 //!
@@ -61,6 +62,7 @@ mod sign_up;
 mod site_files;
 mod source_parameter;
 mod text_files;
+mod unsubscribe;
 mod warning_throttle;
 mod watched_islands;
 
@@ -91,6 +93,8 @@ pub struct AppStateInner {
     files: SiteFiles,
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
+    unsubscribe_pages: unsubscribe::UnsubscribePages,
+    unsubscribe_tokens: unsubscribe::TokenCache,
     /// Added to every response.
     security_headers: HeaderMap,
     proxies: TrustedProxies,
@@ -107,6 +111,7 @@ impl AppState {
     /// Renders the pages.
     pub fn new(config: &Config, files: SiteFiles, list: Arc<dyn Waitlist>) -> Self {
         let page = files.page(list.count());
+        let unsubscribe_pages = unsubscribe::UnsubscribePages::new(&page);
         // In parallel: compressing takes a while, and the server does not accept requests until it is done.
         let (page_cache, text_files) = thread::scope(|scope| {
             let text_files = scope.spawn(|| text_files::TextFiles::new(files.site()));
@@ -119,6 +124,8 @@ impl AppState {
         Self(Arc::new(AppStateInner {
             page_cache,
             text_files,
+            unsubscribe_pages,
+            unsubscribe_tokens: unsubscribe::TokenCache::default(),
             list,
             security_headers: security_headers::build(&files, config.hsts),
             proxies: TrustedProxies::from_config(config),

@@ -5,7 +5,7 @@ use axum::{
     routing::{any, get, post},
 };
 
-use super::{AppState, api, form, health, middleware, page_cache, text_files};
+use super::{AppState, api, form, health, middleware, page_cache, text_files, unsubscribe};
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
@@ -14,6 +14,10 @@ pub fn router(state: AppState) -> Router {
         .route("/robots.txt", text_files::get(|files| &files.robots))
         .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
         .route("/llms.txt", text_files::get(|files| &files.llms))
+        .route(
+            "/unsubscribe/{token}",
+            get(unsubscribe::ask).post(unsubscribe::unsubscribe),
+        )
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route("/api/waitlist", post(api::call_server_function))

@@ -5,6 +5,7 @@ use super::{
     ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
     message_id::MessageId,
     reply::ReplySender,
+    suppression::ListKey,
 };
 
 /// Number of deliveries that cost as much as an entry in a batch. A delivery is at most 32 bytes, unless the server
@@ -19,6 +20,10 @@ pub(super) const DELIVERIES_MAX: usize = 128;
 pub(super) enum LedgerRequest {
     /// Asks which of these addresses are on the list, see [`Email::key`](super::email::Email::key).
     AreListed(Vec<String>, ReplySender<Vec<bool>>),
+    /// Asks for the keys of the list.
+    Keys(ReplySender<Vec<ListKey>>),
+    /// Asks whether an address is suppressed, see [`Email::key`](super::email::Email::key).
+    IsSuppressed(String, ReplySender<bool>),
     AddMessage(Message, ReplySender<()>),
     /// Asks for the states of all deliveries of a message.
     States(MessageId, ReplySender<Vec<DeliveryState>>),
@@ -45,6 +50,8 @@ impl LedgerRequest {
     pub(super) fn is_abandoned(&self) -> bool {
         match self {
             Self::AreListed(_, reply) => reply.is_closed(),
+            Self::Keys(reply) => reply.is_closed(),
+            Self::IsSuppressed(_, reply) => reply.is_closed(),
             Self::AddMessage(_, reply) => reply.is_closed(),
             Self::States(_, reply) => reply.is_closed(),
             Self::Add { reply, .. } => reply.is_closed(),
@@ -58,6 +65,8 @@ impl LedgerRequest {
         // Sending fails if the client has gone.
         match self {
             Self::AreListed(_, reply) => drop(reply.send(Err(error))),
+            Self::Keys(reply) => drop(reply.send(Err(error))),
+            Self::IsSuppressed(_, reply) => drop(reply.send(Err(error))),
             Self::AddMessage(_, reply) => drop(reply.send(Err(error))),
             Self::States(_, reply) => drop(reply.send(Err(error))),
             Self::Add { reply, .. } => drop(reply.send(Err(error))),
@@ -69,7 +78,7 @@ impl LedgerRequest {
     /// Returns how many entries of a batch the request takes the place of.
     pub(super) fn batch_cost(&self) -> usize {
         match self {
-            Self::AreListed(..) | Self::States(..) => 0,
+            Self::AreListed(..) | Self::Keys(_) | Self::IsSuppressed(..) | Self::States(..) => 0,
             Self::AddMessage(..) => 1,
             Self::Begin { deliveries, .. } => deliveries.len().div_ceil(DELIVERIES_PER_ENTRY),
             Self::Add { deliveries, .. } => deliveries.len(),

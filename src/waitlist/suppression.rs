@@ -111,6 +111,11 @@ impl Suppressions {
         !self.is_empty() && self.find(&email.key()).next().is_some()
     }
 
+    /// Returns whether a hash is in the set.
+    pub fn contains_hash(&self, hash: AddressHash) -> bool {
+        self.hashes.contains(&hash)
+    }
+
     /// Returns the hashes of an address under all keys, by its key ([`Email::key`]).
     pub fn hashes_of(&self, address_key: &str) -> impl Iterator<Item = AddressHash> {
         self.keys.iter().map(move |key| key.hash(address_key))

@@ -9,13 +9,24 @@ use regex::Regex;
 const LAYERS: [&[&str]; 5] = [
     &["main", "cli"],
     &["server"],
-    &["page"],
+    &["page", "mail"],
     &["waitlist"],
     &["copy", "wire", "config"],
 ];
 
 /// The libraries that each module must not use, and modules of lower layers that it must not use either.
-const FORBIDDEN: [(&str, &[&str]); 9] = [
+const FORBIDDEN: [(&str, &[&str]); 10] = [
+    (
+        "mail",
+        &[
+            "crate::page",
+            "leptos",
+            "axum",
+            "sled",
+            "tokio_postgres",
+            "clap",
+        ],
+    ),
     ("main", &["leptos", "axum", "sled"]),
     ("cli", &["sled::", "tokio_postgres"]),
     ("cli/control", &["crate::config", "axum"]),

@@ -6,6 +6,7 @@
 //!
 //! - `test_site`: the site inside the test process. `fixtures` has its parts.
 //! - `process`: the program as a process.
+//! - `mail::smtp_server`: a mail server that does what a test says.
 //! - `postgres_server`: a PostgreSQL server. `fault_proxy` disturbs the connection to it.
 
 mod architecture;
@@ -24,6 +25,7 @@ mod import_cycles;
 #[cfg(target_os = "linux")]
 mod instances;
 mod lifecycle;
+mod mail;
 mod metadata;
 mod old_format;
 mod options;

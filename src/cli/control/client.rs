@@ -135,7 +135,7 @@ impl ControlClient {
     }
 
     /// Sends addresses in as many requests as they need. The response to each has a value for each address.
-    fn send_addresses(
+    pub(super) fn send_addresses(
         &self,
         emails: &[Email],
         command: impl Fn(Vec<String>) -> Command,
@@ -227,7 +227,7 @@ impl ControlClient {
         with_short_path(&self.data, |path| UnixStream::connect(path))
     }
 
-    fn send_command(&self, command: Command) -> Result<ReplyReader, ListError> {
+    pub(super) fn send_command(&self, command: Command) -> Result<ReplyReader, ListError> {
         let request = Request {
             protocol: PROTOCOL_VERSION,
             command,
@@ -253,10 +253,10 @@ const ADDRESSES_MAX_BYTES: usize = 128 << 10;
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads the lines of a response.
-struct ReplyReader(BufReader<UnixStream>);
+pub(super) struct ReplyReader(BufReader<UnixStream>);
 
 impl ReplyReader {
-    fn read<T: DeserializeOwned>(&mut self) -> Result<T, ListError> {
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, ListError> {
         let mut line = Vec::new();
         let read = self.0.read_until(b'\n', &mut line);
         read.map_err(ListError::ServerNotResponding)?;

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
 
+use super::ledger_protocol::LedgerCommand;
 use crate::waitlist::{
     AddressFilter, AddressHash, Compaction, CorrectOutcome, Email, EmailDomain, Erasure,
     InvalidEmail, JoinOutcome, ListKey, Selection, Source, SuppressionItem, WaitlistEntry,
@@ -50,6 +51,8 @@ pub(super) enum Command {
     IsSuppressed(String),
     /// [`WireCorrectOutcome`].
     Correct { old: String, new: String },
+    /// See [`LedgerCommand`].
+    Ledger(LedgerCommand),
     /// [`CompactionStep`], one per line, until [`CompactionStep::Done`].
     Compact,
     /// `u64`: the number of entries that were ever erased.

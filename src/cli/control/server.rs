@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
@@ -19,18 +18,17 @@ use tokio::{
 };
 
 use super::{
+    ledger_handler::{self, LedgerResponse},
     protocol::{
         BATCH_SIZE, Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
         SUPPRESSIONS_BATCH_SIZE, WireCorrectOutcome, WireEntry, WireJoinOutcome, WireSuppression,
     },
+    reply_line::{error_message, to_line},
     socket::{self, SocketFile},
 };
-use crate::{
-    cli::list_error::ListError,
-    waitlist::{
-        Compaction, Email, Erasure, InvalidEmail, Selection, Source, StoreError, Suppressions,
-        Waitlist, from_unix_millis,
-    },
+use crate::waitlist::{
+    Compaction, Email, Erasure, InvalidEmail, Selection, Source, Suppressions, Waitlist,
+    from_unix_millis,
 };
 
 /// Maximum size of a request, in bytes: several times the size of [`BATCH_SIZE`] of the longest entries.
@@ -124,6 +122,14 @@ async fn handle(
                 return respond_on_thread(stream, permit, respond);
             }
             Err(error) => to_line(&Reply::<()>::Err(error_message(error))),
+        },
+        Ok(Command::Ledger(command)) => match ledger_handler::handle(&*list, command).await {
+            LedgerResponse::Line(line) => line,
+            LedgerResponse::Deliveries(deliveries) => {
+                drop(list);
+                let respond = move |stream| ledger_handler::send_deliveries(stream, &deliveries);
+                return respond_on_thread(stream, permit, respond);
+            }
         },
         Ok(Command::Correct { old, new }) => to_line(&correct(&*list, &old, &new).await),
         Ok(Command::Compact) => {
@@ -279,15 +285,4 @@ fn send_entries(
         }
         return out.flush();
     }
-}
-
-/// Returns the message for the owner, with advice.
-fn error_message(error: StoreError) -> ErrorMessage {
-    ListError::from(error).into()
-}
-
-fn to_line(reply: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(reply).unwrap_or_default();
-    line.push(b'\n');
-    line
 }

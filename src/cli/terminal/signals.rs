@@ -91,3 +91,27 @@ fn runtime_with<T>(listen: impl FnOnce() -> io::Result<T>) -> io::Result<(Runtim
     };
     Ok((runtime, listening))
 }
+
+/// Calls a function at the first signal that interrupts the program, or when its terminal is closed. The second one
+/// ends the program with exit code 1.
+pub(crate) fn on_interrupt_flag(interrupt: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let ignores_hangup = is_ignored(SignalNumber::HUP);
+    let listen = || Ok((Signals::new()?, signal(SignalKind::hangup())?));
+    let (runtime, (mut signals, mut hangup)) = runtime_with(listen)?;
+    thread::spawn(move || {
+        let mut next = || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = signals.next() => {}
+                    _ = hangup.recv(), if !ignores_hangup => {}
+                }
+            });
+        };
+        next();
+        interrupt();
+        next();
+        print_stderr("interrupted again; messages under way are unknown");
+        process::exit(1)
+    });
+    Ok(())
+}

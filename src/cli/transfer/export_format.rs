@@ -10,12 +10,12 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
-    suppression_lines,
+    list_lines::{self, ListLine},
     trailer::{BYTE_ORDER_MARK, HEADER, Trailer},
 };
 use crate::{
     cli::time::rfc3339,
-    waitlist::{Source, SuppressionItem, WaitlistEntry},
+    waitlist::{Source, WaitlistEntry},
 };
 
 /// The format of an export.
@@ -38,7 +38,7 @@ struct JsonLine<'a> {
     confirmed_at: Option<&'a str>,
 }
 
-/// Writes entries, then the suppressions, then the trailer.
+/// Writes entries, then the other lines of the list, then the trailer.
 pub(crate) struct ExportWriter<W: Write> {
     format: ExportFormat,
     out: W,
@@ -93,12 +93,12 @@ impl<W: Write> ExportWriter<W> {
         Ok(())
     }
 
-    /// Writes a key or a suppressed address.
-    pub(crate) fn write_suppression(&mut self, item: SuppressionItem) -> io::Result<()> {
+    /// Writes a line that is not an entry.
+    pub(crate) fn write_list_line(&mut self, line: &ListLine) -> io::Result<()> {
         self.write_pending_line()?;
         let line = match self.format {
-            ExportFormat::Csv => suppression_lines::to_csv(item),
-            ExportFormat::Jsonl => suppression_lines::to_json(item),
+            ExportFormat::Csv => list_lines::to_csv(line),
+            ExportFormat::Jsonl => list_lines::to_json(line),
         };
         writeln!(self.pending_line, "{line}")
     }

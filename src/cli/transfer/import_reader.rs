@@ -14,11 +14,11 @@ use super::{
     error::ImportError,
     header_row::{SkippedLines, find_first_row, is_blank},
     json_lines::read_json_lines,
+    list_lines,
     lost_addresses::lost_addresses_problem,
     record::{ParsedEntry, Record, RecordContent},
     reject_reason::RejectReason,
     rules::ImportRules,
-    suppression_lines,
     trailer::{BYTE_ORDER_MARK, Trailer},
 };
 
@@ -105,7 +105,7 @@ fn read_csv(
     let (row_columns, ignored) = (Arc::clone(&columns), ignored.to_owned());
     let records = rows.filter_map(move |row| match row {
         Ok(Ok(cells)) if is_trailer(&cells) => None,
-        Ok(Ok(cells)) if suppression_lines::parse(cells.get(0)).is_some() => None,
+        Ok(Ok(cells)) if list_lines::parse(cells.get(0)).is_some() => None,
         // Spreadsheets write the empty rows below a table.
         Ok(Ok(cells)) if is_blank(&cells) => None,
         Ok(Ok(cells)) if row_columns.are_of_a_list() && is_comment(&cells) => None,

@@ -13,7 +13,7 @@
 //! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
 //! - `column_report`, `column_use`, `import_report`, `import_progress`, `error`: the messages of an import.
-//! - `export_format`, `suppression_lines`, `trailer`, `destination`, `partial_file`: write an export, and verify it
+//! - `export_format`, `list_lines`, `trailer`, `destination`, `partial_file`: write an export, and verify it
 //!   before an import.
 //! - `email_hashes`, `text`: helpers.
 
@@ -38,6 +38,7 @@ pub(super) mod import_report;
 pub(super) mod input_file;
 pub(super) mod json_lines;
 pub(super) mod line_reader;
+pub(super) mod list_lines;
 pub(super) mod lost_addresses;
 pub(super) mod partial_file;
 pub(super) mod question;
@@ -50,7 +51,6 @@ pub(super) mod sign_up_time;
 pub(super) mod status_options;
 pub(super) mod status_values;
 pub(super) mod status_words;
-pub(super) mod suppression_lines;
 pub(super) mod text;
 pub(super) mod time_columns;
 pub(super) mod time_guess;

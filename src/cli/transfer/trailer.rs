@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{error::ImportError, suppression_lines};
+use super::{error::ImportError, list_lines};
 use crate::cli::time::{self, rfc3339};
 
 /// The header row of a CSV export. An export is recognized by it, even without its last line.
@@ -136,11 +136,11 @@ fn is_own_export(beginning: &[u8]) -> bool {
         let row = lines.next().filter(|row| row.ends_with('\n'));
         let row = row.map(|row| row.trim_end().replace('"', ""));
         return row.is_none_or(|row| {
-            let is_suppression = suppression_lines::parse(row.as_bytes()).is_some();
-            is_suppression || row.split(',').nth(1).is_some_and(is_own_time)
+            let is_list_line = list_lines::parse(row.as_bytes()).is_some();
+            is_list_line || row.split(',').nth(1).is_some_and(is_own_time)
         });
     }
-    if suppression_lines::parse(first.as_bytes()).is_some() {
+    if list_lines::parse(first.as_bytes()).is_some() {
         return true;
     }
     let Some((_, rest)) = first

@@ -1,7 +1,7 @@
 //! The sections of the pages: one file and one component each.
 //!
 //! The landing page shows, from the top down: [`Nav`], [`Hero`], [`Comparison`], [`Features`], [`Infrastructure`],
-//! [`Demo`], [`Contact`], [`Footer`]. The other page shows [`NotFound`]. Their texts are in [`crate::copy`].
+//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`] or [`Unsubscribe`]. Their texts are in [`crate::copy`].
 
 pub mod comparison;
 pub mod contact;
@@ -13,6 +13,7 @@ pub mod infrastructure;
 pub mod logo;
 pub mod nav;
 pub mod not_found;
+pub mod unsubscribe;
 
 pub use comparison::Comparison;
 pub use contact::Contact;
@@ -24,3 +25,4 @@ pub use infrastructure::Infrastructure;
 pub use logo::Logo;
 pub use nav::Nav;
 pub use not_found::NotFound;
+pub use unsubscribe::Unsubscribe;

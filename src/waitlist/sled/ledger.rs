@@ -23,21 +23,28 @@ impl SledCommitter {
                 let are_listed = keys.iter().map(|key| self.keys.contains(key));
                 PendingLedgerReply::Flags(are_listed.collect(), reply)
             }
+            LedgerRequest::Keys(reply) => {
+                PendingLedgerReply::Keys(self.suppressions.keys().to_vec(), reply)
+            }
+            LedgerRequest::IsSuppressed(key, reply) => {
+                let is_suppressed = !self.find_suppressions(&key).is_empty();
+                PendingLedgerReply::Flag(is_suppressed, reply)
+            }
             LedgerRequest::AddMessage(message, reply) => {
                 self.add_message(&message);
                 PendingLedgerReply::Done(reply)
             }
             LedgerRequest::States(message, reply) => {
                 let message = self.ledger.find(&message);
-                let states = message.map_or(&[][..], |message| self.ledger.deliveries(message));
-                PendingLedgerReply::States(states.to_vec(), reply)
+                let states = message.map(|message| self.ledger.deliveries(message));
+                PendingLedgerReply::States(states.unwrap_or_default(), reply)
             }
             LedgerRequest::Add {
                 message,
                 known,
                 deliveries,
                 reply,
-            } => PendingLedgerReply::Added(self.add(&message, known, &deliveries), reply),
+            } => PendingLedgerReply::Flag(self.add(&message, known, &deliveries), reply),
             LedgerRequest::Begin {
                 message,
                 deliveries,
@@ -65,7 +72,7 @@ impl SledCommitter {
         let Some(message) = self.ledger.find(id) else {
             return false;
         };
-        if self.ledger.deliveries(message).len() != known as usize {
+        if self.ledger.delivery_count(message) != known as usize {
             return false;
         }
         for (delivery, number) in deliveries.iter().zip(known..) {
@@ -117,8 +124,7 @@ impl SledCommitter {
     }
 
     fn state_of(&self, message: Option<u16>, number: u32) -> Option<(u16, DeliveryState)> {
-        let deliveries = self.ledger.deliveries(message?);
-        Some((message?, *deliveries.get(number as usize)?))
+        Some((message?, self.ledger.state(message?, number)?))
     }
 
     /// Appends an item of the ledger, and takes it into account.

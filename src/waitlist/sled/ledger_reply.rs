@@ -1,11 +1,12 @@
 //! The replies to requests about the ledger.
 
-use super::super::{ledger::DeliveryState, reply::ReplySender};
+use super::super::{ledger::DeliveryState, reply::ReplySender, suppression::ListKey};
 
 /// A reply that waits until the batch is durable.
 pub(super) enum PendingLedgerReply {
     Done(ReplySender<()>),
-    Added(bool, ReplySender<bool>),
+    Flag(bool, ReplySender<bool>),
+    Keys(Vec<ListKey>, ReplySender<Vec<ListKey>>),
     Flags(Vec<bool>, ReplySender<Vec<bool>>),
     States(Vec<DeliveryState>, ReplySender<Vec<DeliveryState>>),
 }
@@ -15,7 +16,8 @@ impl PendingLedgerReply {
         // Sending fails if the client has gone.
         match self {
             Self::Done(reply) => drop(reply.send(Ok(()))),
-            Self::Added(added, reply) => drop(reply.send(Ok(added))),
+            Self::Flag(flag, reply) => drop(reply.send(Ok(flag))),
+            Self::Keys(keys, reply) => drop(reply.send(Ok(keys))),
             Self::Flags(flags, reply) => drop(reply.send(Ok(flags))),
             Self::States(states, reply) => drop(reply.send(Ok(states))),
         }

@@ -1,13 +1,26 @@
 //! The states of all deliveries, in memory: a byte for each.
 
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
 use super::{
     super::{ledger::DeliveryState, message_id::MessageId},
     record::RecordItem,
 };
 
+/// Time after which a delivery that has begun is unknown, because the command that sent it must have ended. It is longer
+/// than a delivery takes with all its timeouts.
+const LEASE: Duration = Duration::from_secs(15 * 60);
+
 /// The messages and the states of their deliveries, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct LedgerStates(Vec<MessageStates>);
+pub(super) struct LedgerStates {
+    messages: Vec<MessageStates>,
+    /// When the deliveries have begun that are under way, by the numbers of their message and of themselves.
+    begun_at: HashMap<(u16, u32), Instant>,
+}
 
 #[derive(Debug)]
 struct MessageStates {
@@ -18,34 +31,68 @@ struct MessageStates {
 impl LedgerStates {
     /// Returns the number of a message.
     pub(super) fn find(&self, id: &MessageId) -> Option<u16> {
-        let at = self.0.iter().position(|message| message.id == *id)?;
+        let at = self.messages.iter().position(|message| message.id == *id)?;
         u16::try_from(at).ok()
     }
 
     /// Returns the number of messages.
     pub(super) fn message_count(&self) -> usize {
-        self.0.len()
+        self.messages.len()
+    }
+
+    /// Returns the number of deliveries of a message.
+    pub(super) fn delivery_count(&self, message: u16) -> usize {
+        self.stored(message).len()
     }
 
     /// Returns the states of the deliveries of a message.
-    pub(super) fn deliveries(&self, message: u16) -> &[DeliveryState] {
-        let message = self.0.get(usize::from(message));
+    pub(super) fn deliveries(&self, message: u16) -> Vec<DeliveryState> {
+        let deliveries = (0..).zip(self.stored(message));
+        let state =
+            |(number, state): (u32, &DeliveryState)| self.current((message, number), *state);
+        deliveries.map(state).collect()
+    }
+
+    /// Returns the state of a delivery, if there is one with this number.
+    pub(super) fn state(&self, message: u16, number: u32) -> Option<DeliveryState> {
+        let state = self.stored(message).get(number as usize)?;
+        Some(self.current((message, number), *state))
+    }
+
+    fn stored(&self, message: u16) -> &[DeliveryState] {
+        let message = self.messages.get(usize::from(message));
         message.map_or(&[], |message| &message.deliveries)
+    }
+
+    fn current(&self, delivery: (u16, u32), state: DeliveryState) -> DeliveryState {
+        let begun_at = self.begun_at.get(&delivery);
+        match state {
+            DeliveryState::Sending if begun_at.is_none_or(|it| it.elapsed() > LEASE) => {
+                DeliveryState::Unknown
+            }
+            state => state,
+        }
     }
 
     /// Takes an item into account. Returns `None` if it names a message or a delivery that does not exist.
     pub(super) fn add(&mut self, item: &RecordItem<'_>) -> Option<()> {
         match item {
-            RecordItem::Message(message) => self.0.push(MessageStates {
+            RecordItem::Message(message) => self.messages.push(MessageStates {
                 id: MessageId::from_stored(message.id),
                 deliveries: Vec::new(),
             }),
             RecordItem::Recipient(recipient) => {
-                let message = self.0.get_mut(usize::from(recipient.message))?;
+                let message = self.messages.get_mut(usize::from(recipient.message))?;
                 message.deliveries.push(DeliveryState::Waiting);
             }
             RecordItem::Status(status) => {
-                let message = self.0.get_mut(usize::from(status.message))?;
+                let message = self.messages.get_mut(usize::from(status.message))?;
+                let delivery = (status.message, status.delivery);
+                if status.state == DeliveryState::Sending {
+                    self.begun_at.insert(delivery, Instant::now());
+                } else {
+                    self.begun_at.remove(&delivery);
+                }
                 *message.deliveries.get_mut(status.delivery as usize)? = status.state;
             }
             _ => {}
@@ -55,10 +102,6 @@ impl LedgerStates {
 
     /// Marks deliveries as unknown that had begun when the process ended.
     pub(super) fn mark_interrupted(&mut self) {
-        for state in self.0.iter_mut().flat_map(|it| &mut it.deliveries) {
-            if *state == DeliveryState::Sending {
-                *state = DeliveryState::Unknown;
-            }
-        }
+        self.begun_at.clear();
     }
 }

@@ -14,7 +14,7 @@ use super::{
 
 impl Ledger for SledWaitlist {
     fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        Box::pin(self.search(read_ledger::read_keys))
+        self.queue.ledger(LedgerRequest::Keys)
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {

@@ -11,7 +11,8 @@
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
-//! - `entries`: reads the list. `read_ledger`: reads the ledger. `list_ledger`: the trait of the ledger.
+//! - `list`, `list_ledger`: the traits of a list and its ledger.
+//! - `entries`: reads the list. `read_ledger`: reads the ledger.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
@@ -33,6 +34,7 @@ mod ledger;
 mod ledger_items;
 mod ledger_reply;
 mod ledger_states;
+mod list;
 mod list_ledger;
 mod lock;
 mod migration;
@@ -60,13 +62,9 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
     email::Email,
-    entry::{Fact, WaitlistEntry},
-    entry_stream::{EntryStream, Selection},
-    error::{StoreError, StoreFuture},
-    queue::{AddressSearch, Correction, EraseTask, NewFact, Queue},
-    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
+    error::StoreError,
+    queue::{AddressSearch, Queue},
     store_panic::COMMITTER_THREAD_NAME,
-    suppression::{SuppressionItem, Suppressions},
 };
 use committer::{BATCH_MAX_ENTRIES, SledCommitter};
 use compaction::CompactedCopySlot;
@@ -282,114 +280,6 @@ impl SledWaitlist {
     /// time share one sync.
     pub fn sync_count(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
-    }
-}
-
-impl Waitlist for SledWaitlist {
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.queue.join(entry)
-    }
-
-    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.queue.join_all(entries)
-    }
-
-    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
-        Box::pin(async move {
-            let addresses = self.find_records(&emails).await?;
-            self.queue.erase(EraseTask::new(addresses, erasure)?).await
-        })
-    }
-
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        self.queue.add_suppressions(items)
-    }
-
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.queue.lift_listed(emails)
-    }
-
-    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        Box::pin(self.search(search::read_suppressions))
-    }
-
-    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        let (old, new) = (old.clone(), new.clone());
-        Box::pin(async move {
-            let old = self.find_records(&[old]).await?;
-            self.queue.correct(Correction { old, new }).await
-        })
-    }
-
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        let facts = NewFact::not_searched(facts);
-        Box::pin(async move {
-            let facts = self.search(move |records, end| search::find_entries(records, end, facts));
-            self.queue.add_facts(facts.await?).await
-        })
-    }
-
-    fn compact(
-        &self,
-        report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Compaction, StoreError> {
-        let Ok(_running) = self.compaction.try_lock() else {
-            let reason = "another compaction is running; wait until it is done";
-            return Err(StoreError::NotCompacted(reason.into()));
-        };
-        let size = || compaction::size(&self.store).unwrap_or_default();
-        let bytes_before = size();
-        for _ in 0..COMPACTIONS_MAX {
-            let is_clean = self.compact_once(report_copied).map_err(|error| {
-                // If this fails too, the next start removes the copy.
-                let _ = compaction::remove_leftovers(&self.store);
-                StoreError::NotCompacted(error.to_string().into())
-            })?;
-            if is_clean {
-                return Ok(Compaction {
-                    bytes_before,
-                    bytes_after: size(),
-                });
-            }
-        }
-        let reason = "people were erased or corrected while it ran, each of the times it was repeated; run it again later";
-        Err(StoreError::NotCompacted(reason.into()))
-    }
-
-    fn erased_count(&self) -> StoreFuture<'_, u64> {
-        Box::pin(async move {
-            self.queue.barrier().await?;
-            Ok(self.snapshot().counts.erased_entries)
-        })
-    }
-
-    fn ready(&self) -> StoreFuture<'_, ()> {
-        self.queue.ready()
-    }
-
-    fn count(&self) -> u64 {
-        *self.count.borrow()
-    }
-
-    fn watch_count(&self) -> watch::Receiver<u64> {
-        self.count.clone()
-    }
-
-    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let Snapshot {
-            records,
-            end,
-            counts,
-        } = self.snapshot();
-        let is_everything = selection.is_everything();
-        let (selected, entries) = entries::entries(records, end, selection)?;
-        let count = if is_everything {
-            counts.entries
-        } else {
-            selected
-        };
-        Ok(EntryStream::new(count, entries))
     }
 }
 

@@ -7,7 +7,6 @@ use super::{
         error::StoreError,
         ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
         message_id::MessageId,
-        suppression::{ListKey, SuppressionItem},
     },
     record::{self, RecordItem},
 };
@@ -31,20 +30,6 @@ fn for_each_item(
         }
     }
     Ok(())
-}
-
-/// Reads the keys of the list.
-///
-/// # Errors
-/// [`StoreError::Unreadable`].
-pub(super) fn read_keys(records: &::sled::Tree, end: u64) -> Result<Vec<ListKey>, StoreError> {
-    let mut keys = Vec::new();
-    for_each_item(records, end, |item| {
-        if let RecordItem::Suppression(SuppressionItem::Key(key)) = item {
-            keys.push(key);
-        }
-    })?;
-    Ok(keys)
 }
 
 /// Reads the messages.

@@ -28,6 +28,7 @@ mod import_unsubscribed;
 mod interruption;
 mod list;
 mod report;
+mod send;
 #[cfg(target_os = "linux")]
 mod serve_check;
 mod show_and_correct;

@@ -1,0 +1,146 @@
+//! The ledger of an open list, as the commands use it. See [`Ledger`](crate::waitlist::Ledger) for what each method
+//! does.
+
+use super::{
+    list_error::LocatedListError,
+    waitlist_handle::{OpenList, WaitlistHandle},
+};
+use crate::waitlist::{
+    Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, MessageId, StoreError,
+    SuppressionItem,
+};
+
+impl WaitlistHandle {
+    /// Returns the keys of the list. A list without a key gets one.
+    pub(super) fn create_keys(&self) -> anyhow::Result<Vec<ListKey>> {
+        let keys = self.keys()?;
+        if !keys.is_empty() {
+            return Ok(keys);
+        }
+        let key = ListKey::generate()?;
+        self.add_suppressions(vec![SuppressionItem::Key(key)])?;
+        Ok(self.keys()?)
+    }
+
+    pub(super) fn keys(&self) -> Result<Vec<ListKey>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                runtime.block_on(list.keys()).map_err(self.locate())
+            }
+            OpenList::Remote(client) => client.keys().map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn are_listed(&self, emails: &[Email]) -> Result<Vec<bool>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.are_listed(emails))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.are_listed(emails).map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn messages(&self) -> Result<Vec<Message>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                runtime.block_on(list.messages()).map_err(self.locate())
+            }
+            OpenList::Remote(client) => client.messages().map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn add_message(&self, message: &Message) -> Result<(), LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.add_message(message.clone()))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.add_message(message).map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn deliveries(
+        &self,
+        message: &MessageId,
+    ) -> Result<Vec<Delivery>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.deliveries(message))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client.deliveries(message).map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn add_deliveries(
+        &self,
+        message: &MessageId,
+        known: u32,
+        deliveries: Vec<Delivery>,
+    ) -> Result<bool, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.add_deliveries(message, known, deliveries))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client
+                .add_deliveries(message, known, &deliveries)
+                .map_err(self.locate()),
+        }
+    }
+
+    pub(super) fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: &[(u32, DeliveryState)],
+    ) -> Result<Vec<bool>, LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => runtime
+                .block_on(list.begin_deliveries(message, deliveries.to_vec()))
+                .map_err(self.locate()),
+            OpenList::Remote(client) => client
+                .begin_deliveries(message, deliveries)
+                .map_err(self.locate()),
+        }
+    }
+
+    /// Sets the results of deliveries. It tries again for a while if the store does not respond: a result that is lost
+    /// would be unknown.
+    pub(super) fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: &[(u32, DeliveryStatus)],
+    ) -> Result<(), LocatedListError> {
+        match &self.list {
+            OpenList::Local { list, runtime, .. } => {
+                let finish = || runtime.block_on(list.finish_deliveries(message, results.to_vec()));
+                let mut finished = finish();
+                for _ in 0..FINISH_RETRIES_MAX {
+                    let may_pass = matches!(
+                        finished,
+                        Err(StoreError::TimedOut | StoreError::Busy | StoreError::Unreachable)
+                    );
+                    if !may_pass {
+                        break;
+                    }
+                    finished = finish();
+                }
+                finished.map_err(self.locate())
+            }
+            OpenList::Remote(client) => {
+                let mut finished = client.finish_deliveries(message, results);
+                for _ in 0..FINISH_RETRIES_MAX {
+                    if finished.is_ok() {
+                        break;
+                    }
+                    // The server may be restarting.
+                    std::thread::sleep(RESTART_INTERVAL);
+                    finished = client.finish_deliveries(message, results);
+                }
+                finished.map_err(self.locate())
+            }
+        }
+    }
+}
+
+/// How often a result is recorded again that could not be recorded.
+const FINISH_RETRIES_MAX: usize = 5;
+/// Pause before a result is recorded again. A server restarts in a few seconds.
+const RESTART_INTERVAL: std::time::Duration = std::time::Duration::from_secs(2);

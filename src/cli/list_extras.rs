@@ -1,0 +1,122 @@
+//! What a list has besides its entries, and how an import adds it: unsubscribed people, and the suppressed addresses and
+//! the ledger of an export.
+//!
+//! People who are on the list stay on it and are not suppressed, because they have joined it by themselves. The
+//! suppressions are added first, and then lifted for these people. So nobody who joins at the same time is missed.
+
+use std::collections::HashSet;
+
+use anyhow::bail;
+
+use super::{
+    list_error::LocatedListError, transfer::list_lines::ListLine, waitlist_handle::WaitlistHandle,
+};
+use crate::waitlist::{
+    Delivery, Email, ListKey, Message, Selection, StoreError, SuppressionItem, Suppressions,
+};
+
+/// Returns what a list has besides its entries, for an export.
+pub(super) fn read(list: &WaitlistHandle) -> Result<Vec<ListLine>, LocatedListError> {
+    let suppressions = list.suppressions()?;
+    let messages = list.messages()?;
+    // The key of a list without suppressions and messages is of no use.
+    if suppressions.is_empty() && messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut lines: Vec<_> = suppressions.items().map(ListLine::Suppression).collect();
+    for message in messages {
+        let id = message.id.clone();
+        let deliveries = list.deliveries(&id)?;
+        lines.push(ListLine::Message(message));
+        let deliveries = deliveries.into_iter();
+        lines.extend(deliveries.map(|delivery| ListLine::Delivery(id.clone(), delivery)));
+    }
+    Ok(lines)
+}
+
+/// Suppresses people who have unsubscribed from another list. Returns how many of them are suppressed.
+pub(super) fn suppress_unlisted(list: &WaitlistHandle, emails: &[Email]) -> anyhow::Result<usize> {
+    if emails.is_empty() {
+        return Ok(0);
+    }
+    let known = list.suppressions()?;
+    let new: Vec<_> = emails
+        .iter()
+        .filter(|email| !known.contains(email))
+        .cloned()
+        .collect();
+    let first_key = known.keys().first().copied();
+    let key = first_key.map_or_else(ListKey::generate, Ok::<_, StoreError>)?;
+    let hashes = new
+        .iter()
+        .map(|email| SuppressionItem::Address(key.hash(email.key())));
+    let items = std::iter::once(SuppressionItem::Key(key)).chain(hashes);
+    list.add_suppressions(items.collect())?;
+    let are_listed = list.lift_listed(&new)?;
+    let listed = are_listed.iter().filter(|is_listed| **is_listed).count();
+    Ok(emails.len() - listed)
+}
+
+/// Adds the suppressions and the ledger of an export.
+pub(super) fn add_exported(list: &WaitlistHandle, lines: Vec<ListLine>) -> anyhow::Result<()> {
+    let (mut suppressions, mut messages) = (Vec::new(), Vec::<(Message, Vec<Delivery>)>::new());
+    for line in lines {
+        match line {
+            ListLine::Suppression(item) => suppressions.push(item),
+            ListLine::Message(message) => messages.push((message, Vec::new())),
+            ListLine::Delivery(id, delivery) => {
+                let message = messages.iter_mut().rfind(|(message, _)| message.id == id);
+                if let Some((_, deliveries)) = message {
+                    deliveries.push(delivery);
+                }
+            }
+        }
+    }
+    add_suppressions(list, suppressions)?;
+    for (message, deliveries) in messages {
+        add_message(list, &message, deliveries)?;
+    }
+    Ok(())
+}
+
+fn add_suppressions(
+    list: &WaitlistHandle,
+    items: Vec<SuppressionItem>,
+) -> Result<(), LocatedListError> {
+    let exported: Suppressions = items.iter().copied().collect();
+    if !items.is_empty() {
+        list.add_suppressions(items)?;
+    }
+    if exported.is_empty() {
+        return Ok(());
+    }
+    let mut listed = Vec::new();
+    for entry in list.entries(Selection::default())?.entries {
+        let email = entry?.email;
+        if exported.contains(&email) {
+            listed.push(email);
+        }
+    }
+    list.lift_listed(&listed)?;
+    Ok(())
+}
+
+/// Adds a message, and those of its deliveries that the list does not have.
+fn add_message(
+    list: &WaitlistHandle,
+    message: &Message,
+    mut deliveries: Vec<Delivery>,
+) -> anyhow::Result<()> {
+    list.add_message(message)?;
+    let known = list.deliveries(&message.id)?;
+    let recipients: HashSet<_> = known.iter().map(|delivery| delivery.recipient).collect();
+    deliveries.retain(|delivery| !recipients.contains(&delivery.recipient));
+    let count = u32::try_from(known.len())?;
+    if !deliveries.is_empty() && !list.add_deliveries(&message.id, count, deliveries)? {
+        bail!(
+            "{} is being sent, so the ledger of the file was not added",
+            message.id
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! `landing messages`: lists the messages that were sent, and who did not get one.
+
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
+
+use anyhow::bail;
+use serde::Serialize;
+
+use super::{
+    delivery_counts::DeliveryCounts, store_location::StoreArgs, terminal::output::OutputArgs,
+    time::rfc3339, waitlist_handle::WaitlistHandle,
+};
+use crate::waitlist::{
+    AddressHash, Delivery, DeliveryState, ListKey, Message, MessageId, Selection, Suppressions,
+};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  landing messages
+  landing messages launch
+
+Every recipient of a message is in one of these states:
+
+  accepted  the mail server took the message
+  refused   the mail server refused it for good; its words follow the address
+  deferred  the mail server asked to try again later
+  unknown   the connection broke, or the program was killed, at the last moment: the person may have the message
+  left      the person had left the list before
+  sending   a command is sending it, or was killed less than 15 minutes ago
+  waiting   the send was interrupted before
+
+`landing send` continues with the deferred and waiting ones.")]
+pub(super) struct MessagesArgs {
+    /// Message whose refused, deferred and unknown recipients are listed
+    id: Option<MessageId>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A message with its counts.
+#[derive(Serialize)]
+struct ListedMessage {
+    id: String,
+    subject: String,
+    begun_at: String,
+    recipients: u64,
+    #[serde(flatten)]
+    counts: DeliveryCounts,
+    /// People who got the message, and have unsubscribed.
+    unsubscribed: u64,
+}
+
+/// A recipient who did not get a message, or may not have got it.
+#[derive(Serialize)]
+struct ListedDelivery {
+    /// `None` if the person has left the list.
+    email: Option<String>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply: Option<String>,
+}
+
+pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
+    let list = args.store.announce_location()?.open_to_read()?;
+    let messages = list.messages()?;
+    if let Some(id) = &args.id {
+        if !messages.iter().any(|message| message.id == *id) {
+            bail!("no message {id} was sent; `landing messages` lists those that were");
+        }
+        return print_deliveries(&list, id, &args.output);
+    }
+    let suppressions = list.suppressions()?;
+    let listed: Vec<_> = messages
+        .iter()
+        .map(|message| list_message(&list, message, &suppressions))
+        .collect::<anyhow::Result<_>>()?;
+    drop(list);
+    args.output.print(&listed, |out| {
+        if listed.is_empty() {
+            writeln!(out, "no message was sent yet; `landing send` sends one")?;
+        }
+        for message in &listed {
+            message.print(out)?;
+        }
+        Ok(())
+    })
+}
+
+fn list_message(
+    list: &WaitlistHandle,
+    message: &Message,
+    suppressions: &Suppressions,
+) -> anyhow::Result<ListedMessage> {
+    let deliveries = list.deliveries(&message.id)?;
+    let mut counts = DeliveryCounts::default();
+    let mut unsubscribed = 0;
+    for delivery in &deliveries {
+        counts.add(delivery.status.state);
+        let has_it = delivery.status.state == DeliveryState::Accepted;
+        unsubscribed += u64::from(has_it && suppressions.contains_hash(delivery.recipient));
+    }
+    Ok(ListedMessage {
+        id: message.id.to_string(),
+        subject: message.subject().to_owned(),
+        begun_at: rfc3339(message.begun_at),
+        recipients: deliveries.len() as u64,
+        counts,
+        unsubscribed,
+    })
+}
+
+impl ListedMessage {
+    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self {
+            id,
+            subject,
+            begun_at,
+            recipients,
+            counts,
+            unsubscribed,
+        } = self;
+        writeln!(out, "{id}  {begun_at}  {subject:?}")?;
+        let people = if *recipients == 1 {
+            "recipient"
+        } else {
+            "recipients"
+        };
+        writeln!(out, "  {recipients} {people}: {}", counts.describe())?;
+        match unsubscribed {
+            0 => Ok(()),
+            1 => writeln!(out, "  1 has unsubscribed since"),
+            _ => writeln!(out, "  {unsubscribed} have unsubscribed since"),
+        }
+    }
+}
+
+fn print_deliveries(
+    list: &WaitlistHandle,
+    id: &MessageId,
+    output: &OutputArgs,
+) -> anyhow::Result<()> {
+    let deliveries = list.deliveries(id)?;
+    let is_listed = |delivery: &&Delivery| {
+        use DeliveryState::{Deferred, Refused, Sending, Unknown};
+        matches!(
+            delivery.status.state,
+            Deferred | Refused | Sending | Unknown
+        )
+    };
+    let deliveries: Vec<_> = deliveries.iter().filter(is_listed).collect();
+    let addresses = find_addresses(list, &deliveries)?;
+    let listed: Vec<_> = deliveries
+        .iter()
+        .map(|delivery| {
+            let status = &delivery.status;
+            let reply = status.reply.as_ref();
+            ListedDelivery {
+                email: addresses.get(&delivery.recipient).cloned(),
+                state: status.state.as_str(),
+                since: status.since.map(rfc3339),
+                reply: reply.map(|reply| format!("{} {}", reply.code, reply.text())),
+            }
+        })
+        .collect();
+    output.print(&listed, |out| {
+        for ListedDelivery {
+            email,
+            state,
+            reply,
+            ..
+        } in &listed
+        {
+            let email = email.as_deref().unwrap_or("(has left the list)");
+            let reply = reply.as_deref().unwrap_or_default();
+            writeln!(out, "{state:8}  {email}  {reply}")?;
+        }
+        if listed.is_empty() {
+            writeln!(out, "nobody is refused, deferred or unknown")?;
+        }
+        Ok(())
+    })
+}
+
+/// Returns the addresses of recipients who are on the list.
+fn find_addresses(
+    list: &WaitlistHandle,
+    deliveries: &[&Delivery],
+) -> anyhow::Result<HashMap<AddressHash, String>> {
+    let mut addresses = HashMap::new();
+    if deliveries.is_empty() {
+        return Ok(addresses);
+    }
+    let keys: Vec<ListKey> = list.keys()?;
+    let sought: HashMap<_, _> = deliveries.iter().map(|it| (it.recipient, ())).collect();
+    for entry in list.entries(Selection::default())?.entries {
+        let email = entry?.email;
+        for hash in keys.iter().map(|key| key.hash(email.key())) {
+            if sought.contains_key(&hash) {
+                addresses.insert(hash, email.as_typed().to_owned());
+            }
+        }
+    }
+    Ok(addresses)
+}

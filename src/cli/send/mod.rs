@@ -1,0 +1,255 @@
+//! `landing send`: sends a message to people on the list.
+//!
+//! - `recipients`: chooses the people, and finds their addresses.
+//! - `outbox`: what is to be sent, shared by the connections.
+//! - `sender`: sends over one connection.
+//! - `brake`: stops a send that harms the sender's reputation.
+//! - `pace`: the messages per second.
+//! - `preview`: the first message as it would look.
+
+mod brake;
+mod outbox;
+mod pace;
+mod preview;
+mod recipients;
+mod sender;
+
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::{
+    address::parse_listed_address,
+    selection::SelectionArgs,
+    store_location::StoreArgs,
+    terminal::{output::OutputArgs, progress::entry_progress, signals},
+};
+use crate::{
+    config::{MailOptions, Origin, number},
+    mail::{SmtpClient, SmtpTimeouts, Template, UnsubscribeTokens},
+    waitlist::{Email, Message},
+};
+use outbox::{Outbox, Stop};
+use recipients::{Choice, Plan};
+use sender::{MessageWriter, Sender};
+
+#[derive(clap::Args)]
+#[command(override_usage = "\
+landing send [OPTIONS] <FILE> --next <N>
+       landing send [OPTIONS] <FILE> --all
+       landing send [OPTIONS] <FILE> --to <EMAIL>")]
+#[command(after_help = "\
+Examples:
+  landing send open.md --next 100 --dry-run
+  landing send open.md --next 100
+  landing send open.md --to ann@example.com
+
+FILE is Markdown with front matter:
+
+  ---
+  subject: {product} is ready for you
+  ---
+  You are number {position} on the list. [Create your account](https://steward.example/start).
+
+The placeholders are {product}, {position} and {unsubscribe}. Every message ends with your postal address and a link \
+to unsubscribe.
+
+The list remembers who has had which message, by the message's id: that of the front matter, or the name of the file. \
+Nobody gets the same message twice. An interrupted send is continued by the same command. A message of which nobody \
+knows whether it was sent, because the connection broke at the last moment, is reported and not sent again, unless \
+you ask for it.")]
+pub(super) struct SendArgs {
+    /// The message, in Markdown
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    recipients: RecipientArgs,
+    /// Send again what may have been sent already
+    #[arg(long)]
+    resend_unknown: bool,
+    /// Print who would get the message, and the first one, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask before sending
+    #[arg(long)]
+    yes: bool,
+    /// Messages per second, at most; 0 removes the limit
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(0..=10_000))]
+    rate: u32,
+    /// Connections to the mail server
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<usize>(1..=64))]
+    connections: usize,
+    /// Name of the product
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT)]
+    product: String,
+    /// Public URL of the site, for the unsubscribe links
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
+    origin: Option<Origin>,
+    #[command(flatten)]
+    mail: MailOptions,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Who gets the message.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct RecipientArgs {
+    /// The N people who have waited longest and have not had the message
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
+    next: Option<u32>,
+    /// Everybody who has not had the message
+    #[arg(long)]
+    all: bool,
+    /// One person
+    #[arg(long, value_name = "EMAIL", value_parser = parse_listed_address)]
+    to: Option<Email>,
+}
+
+impl RecipientArgs {
+    fn choice(&self) -> Choice {
+        match (&self.to, self.next) {
+            (Some(email), _) => Choice::Person(email.clone()),
+            (None, Some(count)) => Choice::Next(count as usize),
+            (None, None) => Choice::All,
+        }
+    }
+}
+
+pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
+    let name = args.file.display().to_string();
+    let text = fs::read(&args.file).with_context(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8(text)
+        .map_err(|_| anyhow::anyhow!("{name} is not UTF-8; save it as UTF-8"))?;
+    let template = Template::parse(&name, &text).with_context(|| name.clone())?;
+    let settings = args.mail.settings()?;
+    let Some(origin) = &args.origin else {
+        bail!(
+            "the public URL of the site is not set; set it with --origin or LANDING_ORIGIN: the unsubscribe links need it"
+        );
+    };
+    let location = args.store.announce_location()?;
+    let list = if args.dry_run {
+        location.open_to_read()?
+    } else {
+        location.open()?
+    };
+    let keys = if args.dry_run {
+        list.keys()?
+    } else {
+        list.create_keys()?
+    };
+    let selection = args.selection.selection()?;
+    let plan = Plan::make(
+        &list,
+        template.id(),
+        &keys,
+        &args.recipients.choice(),
+        &selection,
+        args.resend_unknown,
+    )?;
+    let writer = MessageWriter {
+        template: &template,
+        settings: &settings,
+        origin,
+        product: &args.product,
+        tokens: UnsubscribeTokens::new(&keys),
+        key: keys.first().copied(),
+    };
+    if args.dry_run {
+        return preview::print(&plan, &writer, &args.output);
+    }
+    if plan.is_empty() {
+        return args.output.print(&plan.to_json(), |out| {
+            writeln!(out, "nobody to send to: {}", plan.why_empty())
+        });
+    }
+    if !args.yes {
+        confirm(&plan, &template, &location.to_string())?;
+    }
+    let hello_name = settings.from.domain();
+    let client = SmtpClient::new(&settings.smtp, hello_name, SmtpTimeouts::default())?;
+    // Before anything is recorded: a wrong password must not begin a message.
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let connection = runtime.block_on(client.connect());
+    let connection = connection.with_context(|| format!("{}: nothing was sent", settings.smtp))?;
+    runtime.block_on(connection.quit());
+    list.add_message(&Message::new(
+        template.id().clone(),
+        SystemTime::now(),
+        template.subject(),
+    ))?;
+    let plan = plan.record(&list, template.id())?;
+    let total = plan.len();
+    let outbox = Outbox::new(plan, args.rate);
+    let interrupted = outbox.stop_handle();
+    signals::on_interrupt_flag(move || interrupted.stop(Stop::Interrupted))
+        .context("cannot handle signals")?;
+    let bar = entry_progress(total as u64, "sending");
+    let sender = Sender {
+        list: &list,
+        runtime: &runtime,
+        client: &client,
+        writer: &writer,
+        outbox: &outbox,
+        bar: &bar,
+    };
+    sender.send_all(args.connections.min(total));
+    bar.finish_and_clear();
+    report(args, &outbox, &template)
+}
+
+/// Asks on the terminal.
+fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        bail!(
+            "standard input is not a terminal, so nobody can confirm; add --yes, or try --dry-run first"
+        );
+    }
+    let mut stderr = io::stderr();
+    write!(
+        stderr,
+        "Send {:?} ({}) to {} on the waitlist in {location}? [y/N] ",
+        template.subject(),
+        template.id(),
+        plan.describe(),
+    )?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    if !["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
+        bail!("nothing was sent");
+    }
+    Ok(())
+}
+
+/// Prints what became of the messages. Fails if some were not sent.
+fn report(args: &SendArgs, outbox: &Outbox, template: &Template) -> anyhow::Result<()> {
+    let counts = outbox.counts();
+    let mut json = json!({ "message": template.id().as_str() });
+    for (state, count) in counts.iter() {
+        json[state.as_str()] = count.into();
+    }
+    args.output
+        .print(&json, |out| writeln!(out, "{}", counts.describe()))?;
+    let id = template.id();
+    match outbox.stop() {
+        Some(stop) => bail!("{stop}"),
+        None if counts.unfinished() > 0 => bail!(
+            "{} not sent yet; run the command again in a while. `landing messages {id}` lists them",
+            counts.unfinished()
+        ),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,172 @@
+//! What is to be sent, shared by the connections.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{brake::Brake, pace::Pace, recipients::Recipient};
+use crate::{cli::delivery_counts::DeliveryCounts, mail::SmtpReply, waitlist::DeliveryState};
+
+/// The messages of a send.
+pub(super) struct Outbox {
+    state: Mutex<OutboxState>,
+    stop: StopHandle,
+    pub(super) pace: Pace,
+}
+
+struct OutboxState {
+    waiting: VecDeque<Recipient>,
+    /// Deferred ones, and when each is tried again.
+    deferred: Vec<(Instant, Recipient)>,
+    /// The number that the connections are sending.
+    under_way: usize,
+    counts: DeliveryCounts,
+    brake: Brake,
+}
+
+/// Why a send stops before its end.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    /// By a signal.
+    Interrupted,
+    /// For this reason, with advice.
+    Failed(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => f.write_str("interrupted; run the command again to continue"),
+            Self::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// Stops a send. The first reason counts.
+#[derive(Clone, Default)]
+pub(super) struct StopHandle(Arc<Mutex<Option<Stop>>>);
+
+impl StopHandle {
+    pub(super) fn stop(&self, stop: Stop) {
+        locked(&self.0).get_or_insert(stop);
+    }
+
+    pub(super) fn get(&self) -> Option<Stop> {
+        locked(&self.0).clone()
+    }
+}
+
+/// What a connection does next.
+pub(super) enum Next {
+    /// It sends to these people.
+    Send(Vec<Recipient>),
+    /// It waits.
+    Wait(Duration),
+    Done,
+}
+
+/// Pauses before a deferred message is tried again: mail servers that defer unknown senders expect a retry after
+/// minutes.
+const RETRY_PAUSES: [Duration; 3] = [
+    Duration::from_secs(60),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(15 * 60),
+];
+
+/// Maximum pause until a connection looks again.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+impl Outbox {
+    pub(super) fn new(recipients: Vec<Recipient>, rate: u32) -> Self {
+        Self {
+            state: Mutex::new(OutboxState {
+                waiting: recipients.into(),
+                deferred: Vec::new(),
+                under_way: 0,
+                counts: DeliveryCounts::default(),
+                brake: Brake::default(),
+            }),
+            stop: StopHandle::default(),
+            pace: Pace::per_second(rate),
+        }
+    }
+
+    pub(super) fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Returns why the send stops, if it does.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        self.stop.get()
+    }
+
+    /// Takes at most `max` recipients.
+    pub(super) fn take(&self, max: usize) -> Next {
+        if self.stop().is_some() {
+            return Next::Done;
+        }
+        let mut state = locked(&self.state);
+        let count = max.min(state.waiting.len());
+        let mut taken: Vec<_> = state.waiting.drain(..count).collect();
+        if taken.is_empty() {
+            let now = Instant::now();
+            if let Some(at) = state.deferred.iter().position(|(due, _)| *due <= now) {
+                taken.push(state.deferred.swap_remove(at).1);
+            }
+        }
+        state.under_way += taken.len();
+        match (
+            taken.is_empty(),
+            state.deferred.is_empty() && state.under_way == 0,
+        ) {
+            (false, _) => Next::Send(taken),
+            (true, true) => Next::Done,
+            (true, false) => Next::Wait(POLL_INTERVAL),
+        }
+    }
+
+    /// Notes the result for a recipient. A deferred message is tried again later, unless it was tried often.
+    pub(super) fn finish(&self, mut recipient: Recipient, result: DeliveryState) {
+        let mut state = locked(&self.state);
+        state.under_way -= 1;
+        let attempts = recipient.attempts as usize;
+        let pause = attempts.checked_sub(1).and_then(|at| RETRY_PAUSES.get(at));
+        match (result, pause) {
+            (DeliveryState::Waiting, _) if self.stop().is_none() => {
+                state.waiting.push_back(recipient);
+            }
+            (DeliveryState::Deferred, Some(pause)) => {
+                recipient.state = result;
+                state.deferred.push((Instant::now() + *pause, recipient));
+            }
+            _ => state.counts.add(result),
+        }
+    }
+
+    /// Takes the server's reply to a message into account, which may stop the send.
+    pub(super) fn check_reply(&self, reply: &SmtpReply) {
+        if let Some(reason) = locked(&self.state).brake.check(reply) {
+            self.stop.stop(Stop::Failed(reason));
+        }
+    }
+
+    /// Returns the results, and the number of messages that were not sent.
+    pub(super) fn counts(&self) -> DeliveryCounts {
+        let state = locked(&self.state);
+        let mut counts = state.counts.clone();
+        for _ in &state.waiting {
+            counts.add(DeliveryState::Waiting);
+        }
+        for _ in &state.deferred {
+            counts.add(DeliveryState::Deferred);
+        }
+        counts
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

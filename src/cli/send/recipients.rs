@@ -1,0 +1,279 @@
+//! Chooses the people who get a message, and finds their addresses.
+//!
+//! The ledger knows people only by the hashes of their addresses. So the whole list is read, and each address is hashed
+//! with all keys of the list.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use crate::cli::waitlist_handle::WaitlistHandle;
+use crate::waitlist::{
+    AddressHash, Delivery, DeliveryState, Email, ListKey, MessageId, Selection, WaitlistEntry,
+};
+
+/// Who is to get the message.
+#[derive(Clone, Debug)]
+pub(super) enum Choice {
+    /// This many people who have waited longest and have not had it.
+    Next(usize),
+    /// Everybody who has not had it.
+    All,
+    /// One person.
+    Person(Email),
+}
+
+/// A person who gets the message.
+#[derive(Clone, Debug)]
+pub(super) struct Recipient {
+    /// The number of the delivery in the ledger. A new one has none yet.
+    pub(super) number: Option<u32>,
+    /// The state in which the delivery is.
+    pub(super) state: DeliveryState,
+    /// How often it was begun.
+    pub(super) attempts: u32,
+    /// The address, or `None` if the person has left the list.
+    pub(super) email: Option<Email>,
+    /// The position on the list, from 1.
+    pub(super) position: u64,
+    hash: Option<AddressHash>,
+}
+
+/// The people who get the message.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    recipients: Vec<Recipient>,
+    /// Whether they are the rest of a send that was interrupted.
+    is_rest: bool,
+    /// The number of deliveries in the ledger.
+    known: u32,
+    /// People on the list who have had the message, or may have.
+    had_it: u64,
+    /// People whose mailbox does not exist.
+    undeliverable: u64,
+    /// Deliveries of which nobody knows whether they were sent.
+    unknown: u64,
+    /// Deliveries that another command is sending, or was when it was killed.
+    under_way: u64,
+    /// People on the list who match the selection.
+    selected: u64,
+}
+
+impl Plan {
+    /// Reads the ledger and the list, and chooses.
+    pub(super) fn make(
+        list: &WaitlistHandle,
+        id: &MessageId,
+        keys: &[ListKey],
+        choice: &Choice,
+        selection: &Selection,
+        resend_unknown: bool,
+    ) -> anyhow::Result<Self> {
+        let deliveries = list.deliveries(id)?;
+        let undeliverable = find_undeliverable(list)?;
+        let mut plan = Self {
+            known: u32::try_from(deliveries.len())?,
+            ..Self::default()
+        };
+        let is_due = |state: DeliveryState| match state {
+            DeliveryState::Waiting | DeliveryState::Deferred => true,
+            DeliveryState::Unknown => resend_unknown,
+            _ => false,
+        };
+        for delivery in &deliveries {
+            plan.unknown += u64::from(delivery.status.state == DeliveryState::Unknown);
+            plan.under_way += u64::from(delivery.status.state == DeliveryState::Sending);
+        }
+        let numbers: HashMap<_, _> = (0..)
+            .zip(&deliveries)
+            .map(|(n, it)| (it.recipient, n))
+            .collect();
+        plan.is_rest = !matches!(choice, Choice::Person(_))
+            && deliveries.iter().any(|it| {
+                // Deferred ones may stay so for long, and do not keep others waiting.
+                is_due(it.status.state) && it.status.state != DeliveryState::Deferred
+            });
+        let mut is_found = false;
+        let mut listed = HashSet::new();
+        let (mut position, mut new_count) = (0, 0);
+        for entry in list.entries(Selection::default())?.entries {
+            let entry = entry?;
+            position += 1;
+            let key = entry.email.key();
+            let hashes: Vec<_> = keys.iter().map(|list_key| list_key.hash(&key)).collect();
+            let number = hashes.iter().find_map(|hash| numbers.get(hash)).copied();
+            let delivery = number.map(|number: u32| &deliveries[number as usize]);
+            listed.extend(number);
+            let is_chosen = match choice {
+                Choice::Person(email) => email.key() == key,
+                _ => matches(selection, &entry),
+            };
+            is_found |= is_chosen && matches!(choice, Choice::Person(_));
+            if is_chosen {
+                plan.selected += 1;
+            }
+            let recipient = |state, attempts| Recipient {
+                number,
+                state,
+                attempts,
+                email: Some(entry.email.clone()),
+                position,
+                hash: hashes.first().copied(),
+            };
+            match delivery {
+                Some(Delivery {
+                    status, attempts, ..
+                }) if is_due(status.state) => {
+                    if is_chosen || plan.is_rest {
+                        plan.recipients.push(recipient(status.state, *attempts));
+                    }
+                }
+                Some(delivery) if is_chosen => {
+                    plan.had_it += u64::from(delivery.status.state != DeliveryState::Refused);
+                    if matches!(choice, Choice::Person(_)) {
+                        let state = delivery.status.state.as_str();
+                        let email = entry.email.as_typed();
+                        bail!("{id} is already {state} for {email}; nothing was sent");
+                    }
+                }
+                None if is_chosen && hashes.iter().any(|hash| undeliverable.contains(hash)) => {
+                    plan.undeliverable += 1;
+                }
+                None if is_chosen && !plan.is_rest => {
+                    let is_full = matches!(choice, Choice::Next(count) if new_count >= *count);
+                    if !is_full {
+                        plan.recipients.push(recipient(DeliveryState::Waiting, 0));
+                        new_count += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (Choice::Person(email), false) = (choice, is_found) {
+            bail!(
+                "{} is not on the list; check the spelling",
+                email.as_typed()
+            );
+        }
+        // People who have left since the send began.
+        if plan.is_rest {
+            for (number, delivery) in (0..).zip(&deliveries) {
+                if is_due(delivery.status.state) && !listed.contains(&number) {
+                    plan.recipients.push(Recipient {
+                        number: Some(number),
+                        state: delivery.status.state,
+                        attempts: delivery.attempts,
+                        email: None,
+                        position: 0,
+                        hash: None,
+                    });
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Records the new recipients in the ledger, and returns all of them with their numbers.
+    pub(super) fn record(
+        self,
+        list: &WaitlistHandle,
+        id: &MessageId,
+    ) -> anyhow::Result<Vec<Recipient>> {
+        let new = self.recipients.iter().filter(|it| it.number.is_none());
+        let new: Vec<_> = new
+            .filter_map(|it| it.hash)
+            .map(Delivery::waiting)
+            .collect();
+        if !new.is_empty() && !list.add_deliveries(id, self.known, new)? {
+            bail!("another command is sending {id}; wait until it is done, and run this one again");
+        }
+        let mut recipients = self.recipients;
+        let new = recipients.iter_mut().filter(|it| it.number.is_none());
+        for (number, recipient) in (self.known..).zip(new) {
+            recipient.number = Some(number);
+        }
+        Ok(recipients)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.recipients.is_empty()
+    }
+
+    /// Returns the recipients who are on the list.
+    pub(super) fn people(&self) -> impl Iterator<Item = &Recipient> {
+        self.recipients.iter().filter(|it| it.email.is_some())
+    }
+
+    /// Describes the recipients, such as `100 of 5000 people`.
+    pub(super) fn describe(&self) -> String {
+        let count = self.people().count();
+        let people = if self.selected == 1 {
+            "person"
+        } else {
+            "people"
+        };
+        match self.is_rest {
+            true => format!("the {count} who are left of a send that was interrupted"),
+            false => format!("{count} of {} {people}", self.selected),
+        }
+    }
+
+    /// Says why nobody gets the message.
+    pub(super) fn why_empty(&self) -> String {
+        let mut reasons = vec![format!("{} selected", self.selected)];
+        let counts = [
+            (self.had_it, "had the message, or may have had it"),
+            (
+                self.undeliverable,
+                "left out, because their mailbox does not exist",
+            ),
+            (
+                self.unknown,
+                "unknown: --resend-unknown sends to them again",
+            ),
+            (
+                self.under_way,
+                "being sent by another command, or by one that was killed less than 15 minutes ago",
+            ),
+        ];
+        for (count, reason) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            reasons.push(format!("{count} {reason}"));
+        }
+        reasons.join("; ")
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "recipients": self.people().count(),
+            "selected": self.selected,
+            "had_it": self.had_it,
+            "undeliverable": self.undeliverable,
+            "unknown": self.unknown,
+            "under_way": self.under_way,
+        })
+    }
+}
+
+fn matches(selection: &Selection, entry: &WaitlistEntry) -> bool {
+    selection.since.is_none_or(|since| entry.joined_at >= since)
+        && selection.until.is_none_or(|until| entry.joined_at < until)
+        && selection.addresses.matches(&entry.email)
+        && (selection.source.is_none() || selection.source == entry.source)
+}
+
+/// Returns the people whose mailbox did not exist for one of the messages.
+fn find_undeliverable(list: &WaitlistHandle) -> anyhow::Result<HashSet<AddressHash>> {
+    let mut undeliverable = HashSet::new();
+    for message in list.messages()? {
+        for delivery in list.deliveries(&message.id)? {
+            let reply = delivery.status.reply.as_ref();
+            if delivery.status.state == DeliveryState::Refused
+                && reply.is_some_and(|reply| reply.is_no_such_mailbox())
+            {
+                undeliverable.insert(delivery.recipient);
+            }
+        }
+    }
+    Ok(undeliverable)
+}

@@ -1,0 +1,108 @@
+//! Turns a rendered message into the bytes of an e-mail (RFC 5322), with lettre.
+
+use std::time::SystemTime;
+
+use lettre::{
+    Message,
+    message::{
+        Mailbox, MultiPart, SinglePart,
+        header::{ContentType, HeaderName, HeaderValue},
+    },
+};
+
+use super::template::RenderedMessage;
+use crate::{config::MailFrom, waitlist::Email};
+
+/// What an e-mail has besides its text.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope<'a> {
+    /// The sender.
+    pub from: &'a MailFrom,
+    /// The recipient.
+    pub to: &'a Email,
+    /// The id of the e-mail, without angle brackets.
+    pub message_id: &'a str,
+    /// When it is sent.
+    pub date: SystemTime,
+    /// The host of the site, for `List-Id`.
+    pub host: &'a str,
+    /// The URL of the recipient's unsubscribe page, for one-click unsubscribing (RFC 8058).
+    pub unsubscribe: Option<&'a str>,
+}
+
+/// Why an e-mail cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ComposeError {
+    /// The address of the recipient has a form that lettre rejects.
+    #[error("the address cannot be written into an e-mail")]
+    Address,
+    /// lettre rejects the message.
+    #[error("the message cannot be written: {0}")]
+    Message(#[from] lettre::error::Error),
+}
+
+/// Returns the bytes of an e-mail: plain text and HTML, in ASCII (quoted-printable), with lines that end with CRLF.
+///
+/// # Errors
+/// [`ComposeError`].
+pub fn compose(
+    envelope: &Envelope<'_>,
+    message: &RenderedMessage,
+) -> Result<Vec<u8>, ComposeError> {
+    let to = recipient_address(envelope.to).parse();
+    let to = Mailbox::new(None, to.map_err(|_| ComposeError::Address)?);
+    let mut builder = Message::builder()
+        .from(envelope.from.mailbox().clone())
+        .to(to)
+        .subject(&message.subject)
+        .date(envelope.date)
+        .message_id(Some(format!("<{}>", envelope.message_id)));
+    if let Some(url) = envelope.unsubscribe {
+        let host = envelope.host;
+        for (name, value) in [
+            ("List-Id", format!("<waitlist.{host}>")),
+            ("List-Unsubscribe", format!("<{url}>")),
+            (
+                "List-Unsubscribe-Post",
+                "List-Unsubscribe=One-Click".to_owned(),
+            ),
+        ] {
+            builder = builder.raw_header(unfolded_header(name, value));
+        }
+    }
+    let message = builder.multipart(
+        MultiPart::alternative()
+            .singlepart(quoted_printable(ContentType::TEXT_PLAIN, &message.text))
+            .singlepart(quoted_printable(ContentType::TEXT_HTML, &message.html)),
+    )?;
+    Ok(message.formatted())
+}
+
+/// Returns a header in one line. A folded URL would not be one.
+fn unfolded_header(name: &'static str, value: String) -> HeaderValue {
+    let name = HeaderName::new_from_ascii_str(name);
+    HeaderValue::dangerous_new_pre_encoded(name, value.clone(), value)
+}
+
+fn quoted_printable(content_type: ContentType, text: &str) -> SinglePart {
+    use lettre::message::{Body, header::ContentTransferEncoding};
+    let body = Body::new_with_encoding(
+        text.replace('\n', "\r\n"),
+        ContentTransferEncoding::QuotedPrintable,
+    );
+    // It fails only for encodings that do not change the text.
+    let body = body.unwrap_or_else(Body::new);
+    SinglePart::builder().header(content_type).body(body)
+}
+
+/// Returns the address of a recipient, as the person typed it, but with its domain in ASCII.
+pub fn recipient_address(email: &Email) -> String {
+    let typed = email.as_typed();
+    match typed.split_once('@') {
+        Some((local, domain)) if !domain.is_ascii() => {
+            let ascii = idna::domain_to_ascii(domain);
+            ascii.map_or_else(|_| typed.to_owned(), |domain| format!("{local}@{domain}"))
+        }
+        _ => typed.to_owned(),
+    }
+}

@@ -1,0 +1,243 @@
+//! Connects to a mail server, step by step. Each step has a time limit.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use mail_send::{Credentials, Error};
+use rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
+use smtp_proto::{
+    AUTH_CRAM_MD5, AUTH_DIGEST_MD5, AUTH_LOGIN, AUTH_PLAIN, EXT_SMTP_UTF8, EXT_START_TLS,
+    EhloResponse,
+};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+
+use super::{
+    connection::SmtpConnection,
+    error::{ConnectError, ConnectStep, TlsSetupError},
+    raw_client::{RawClient, Stream, boxed},
+    reply::SmtpReply,
+    timeouts::SmtpTimeouts,
+};
+use crate::config::{SmtpEncryption, SmtpUrl};
+
+/// Opens connections to a mail server.
+#[derive(Clone)]
+pub struct SmtpClient {
+    url: SmtpUrl,
+    /// The name by which it introduces itself.
+    hello_name: String,
+    tls: TlsConnector,
+    timeouts: SmtpTimeouts,
+}
+
+/// What a step has found.
+#[derive(Clone, Debug)]
+pub enum ConnectProgress {
+    /// The TCP connection is open.
+    Connected(SocketAddr),
+    /// The connection is encrypted, with this version of TLS.
+    Encrypted(Option<ProtocolVersion>),
+    /// The server has greeted.
+    Greeted(SmtpReply),
+    /// The login has succeeded.
+    LoggedIn,
+}
+
+impl SmtpClient {
+    /// Prepares connections.
+    ///
+    /// # Errors
+    /// [`TlsSetupError`].
+    pub fn new(
+        url: &SmtpUrl,
+        hello_name: &str,
+        timeouts: SmtpTimeouts,
+    ) -> Result<Self, TlsSetupError> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() && url.encryption != SmtpEncryption::Optional {
+            return Err(TlsSetupError::NoAuthority);
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self {
+            url: url.clone(),
+            hello_name: hello_name.to_owned(),
+            tls: TlsConnector::from(Arc::new(config)),
+            timeouts,
+        })
+    }
+
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect(&self) -> Result<SmtpConnection, ConnectError> {
+        self.connect_with_progress(&mut |_| {}).await
+    }
+
+    /// Like [`connect`](Self::connect), and reports each step.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect_with_progress(
+        &self,
+        report: &mut (dyn FnMut(ConnectProgress) + Send),
+    ) -> Result<SmtpConnection, ConnectError> {
+        let stream = self.connect_tcp().await?;
+        if let Ok(address) = stream.peer_addr() {
+            report(ConnectProgress::Connected(address));
+        }
+        let plain = mail_send::SmtpClient {
+            stream,
+            timeout: self.timeouts.step,
+        };
+        let (mut client, hello) = match self.url.encryption {
+            SmtpEncryption::Tls => {
+                let mut client = self.encrypt(plain, report).await?;
+                self.greet(&mut client, report).await?;
+                let hello = self.hello(&mut client).await?;
+                (client, hello)
+            }
+            SmtpEncryption::StartTls | SmtpEncryption::Optional => {
+                self.greet_and_start_tls(plain, report).await?
+            }
+        };
+        if let Some((user, password)) = &self.url.credentials {
+            log_in(&mut client, (user, password), &hello, self.timeouts.step).await?;
+            report(ConnectProgress::LoggedIn);
+        }
+        let has_smtputf8 = hello.has_capability(EXT_SMTP_UTF8);
+        Ok(SmtpConnection::new(client, has_smtputf8, self.timeouts))
+    }
+
+    async fn connect_tcp(&self) -> Result<TcpStream, ConnectError> {
+        let limit = self.timeouts.connect;
+        let target = (self.url.host.as_str(), self.url.port);
+        let connected = timeout(limit, TcpStream::connect(target)).await;
+        let step = ConnectStep::Connect;
+        let connected = connected.map_err(|_| ConnectError::Timeout { step, limit })?;
+        let stream = connected.map_err(ConnectError::Connect)?;
+        // Each command waits for its response.
+        stream.set_nodelay(true).map_err(ConnectError::Connect)?;
+        Ok(stream)
+    }
+
+    /// Greets the server without encryption, and encrypts the connection.
+    async fn greet_and_start_tls(
+        &self,
+        mut plain: mail_send::SmtpClient<TcpStream>,
+        report: &mut (dyn FnMut(ConnectProgress) + Send),
+    ) -> Result<(RawClient, EhloResponse<String>), ConnectError> {
+        self.greet(&mut plain, report).await?;
+        let hello = self.hello(&mut plain).await?;
+        if !hello.has_capability(EXT_START_TLS) {
+            if self.url.encryption == SmtpEncryption::StartTls {
+                return Err(ConnectError::NoStartTls);
+            }
+            return Ok((boxed(plain), hello));
+        }
+        // mail-send discards what the server has sent after its response. An attacker may have added it, and it must
+        // not pass for the response to a later command (CVE-2011-0411).
+        let response = plain.cmd(b"STARTTLS\r\n").await;
+        let response = response.map_err(|error| self.step_error(ConnectStep::StartTls, error))?;
+        if response.code() != 220 {
+            return Err(ConnectError::Rejected {
+                step: ConnectStep::StartTls,
+                reply: SmtpReply::new(&response),
+            });
+        }
+        let mut client = self.encrypt(plain, report).await?;
+        let hello = self.hello(&mut client).await?;
+        Ok((client, hello))
+    }
+
+    async fn encrypt(
+        &self,
+        plain: mail_send::SmtpClient<TcpStream>,
+        report: &mut (dyn FnMut(ConnectProgress) + Send),
+    ) -> Result<RawClient, ConnectError> {
+        let encrypted = plain.into_tls(&self.tls, &self.url.host).await;
+        let client = encrypted.map_err(|error| self.step_error(ConnectStep::Tls, error))?;
+        let version = client.tls_connection().protocol_version();
+        report(ConnectProgress::Encrypted(version));
+        Ok(boxed(client))
+    }
+
+    async fn greet<T: Stream>(
+        &self,
+        client: &mut mail_send::SmtpClient<T>,
+        report: &mut (dyn FnMut(ConnectProgress) + Send),
+    ) -> Result<(), ConnectError> {
+        let (step, limit) = (ConnectStep::Greeting, self.timeouts.step);
+        let greeting = timeout(limit, client.read()).await;
+        let greeting = greeting.map_err(|_| ConnectError::Timeout { step, limit })?;
+        let greeting = greeting.map_err(|error| self.step_error(step, error))?;
+        let reply = SmtpReply::new(&greeting);
+        if greeting.code() != 220 {
+            return Err(ConnectError::Rejected { step, reply });
+        }
+        report(ConnectProgress::Greeted(reply));
+        Ok(())
+    }
+
+    async fn hello<T: Stream>(
+        &self,
+        client: &mut mail_send::SmtpClient<T>,
+    ) -> Result<EhloResponse<String>, ConnectError> {
+        let hello = client.ehlo(&self.hello_name).await;
+        hello.map_err(|error| self.step_error(ConnectStep::Hello, error))
+    }
+
+    fn step_error(&self, step: ConnectStep, error: Error) -> ConnectError {
+        step_error(step, error, self.timeouts.step)
+    }
+}
+
+async fn log_in(
+    client: &mut RawClient,
+    (user, password): (&str, &str),
+    hello: &EhloResponse<String>,
+    limit: Duration,
+) -> Result<(), ConnectError> {
+    let credentials = Credentials::new(user, password);
+    // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
+    // connection.
+    let offered = hello.auth_mechanisms;
+    let ways = [AUTH_PLAIN, AUTH_LOGIN, AUTH_CRAM_MD5, AUTH_DIGEST_MD5];
+    let way = ways.into_iter().find(|way| offered & way != 0);
+    let mut hello = hello.clone();
+    hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
+    match client.authenticate(&credentials, &hello).await {
+        Ok(_) => Ok(()),
+        Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),
+        // 421 and 454 say that the server has a problem.
+        Err(Error::AuthenticationFailed(reply)) if reply.code() >= 500 => {
+            Err(ConnectError::LogInRejected(SmtpReply::new(&reply)))
+        }
+        Err(Error::AuthenticationFailed(reply)) => Err(ConnectError::Rejected {
+            step: ConnectStep::LogIn,
+            reply: SmtpReply::new(&reply),
+        }),
+        Err(error) => Err(step_error(ConnectStep::LogIn, error, limit)),
+    }
+}
+
+fn step_error(step: ConnectStep, error: Error, limit: Duration) -> ConnectError {
+    match error {
+        Error::Timeout => ConnectError::Timeout { step, limit },
+        Error::Io(error) => ConnectError::Broken { step, error },
+        Error::Tls(error) => ConnectError::Tls(*error),
+        Error::InvalidTLSName => {
+            let error = io::Error::other("the host is not a valid name for TLS");
+            ConnectError::Broken { step, error }
+        }
+        Error::UnexpectedReply(reply) => ConnectError::Rejected {
+            step,
+            reply: SmtpReply::new(&reply),
+        },
+        _ => ConnectError::Protocol(step),
+    }
+}

@@ -1,0 +1,141 @@
+//! Sends messages over a connection.
+
+use mail_send::{Error, smtp::message::Parameters};
+use tokio::time::timeout;
+
+use super::{raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts};
+
+/// A connection to a mail server, for one message after another.
+pub struct SmtpConnection {
+    client: RawClient,
+    has_smtputf8: bool,
+    timeouts: SmtpTimeouts,
+    is_usable: bool,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum SendOutcome {
+    /// The server has accepted the message.
+    Accepted(SmtpReply),
+    /// The server asks to try again later, or refuses the message. It has not accepted it.
+    Rejected(SmtpReply),
+    /// The server has certainly not accepted the message.
+    NotSent(NotSent),
+    /// The connection broke, or the time limit ended, after the whole message was written. The server may have
+    /// accepted it.
+    Unknown,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NotSent {
+    /// The connection broke.
+    #[error("the connection broke")]
+    Broken,
+    /// The server took too long.
+    #[error("the server did not respond in time")]
+    Timeout,
+    /// The server closed the connection, or does not speak SMTP.
+    #[error("the server closed the connection")]
+    Protocol,
+    /// The address has characters that the server does not support.
+    #[error("the address is not in ASCII, and the server does not support that (SMTPUTF8)")]
+    NeedsSmtputf8,
+}
+
+impl SmtpConnection {
+    pub(super) fn new(client: RawClient, has_smtputf8: bool, timeouts: SmtpTimeouts) -> Self {
+        Self {
+            client,
+            has_smtputf8,
+            timeouts,
+            is_usable: true,
+        }
+    }
+
+    /// Returns whether the connection can be used for another message.
+    pub fn is_usable(&self) -> bool {
+        self.is_usable
+    }
+
+    /// Sends a message to one recipient. Lines of the message end with CRLF.
+    ///
+    /// Do not drop the future before it is done: then nobody knows whether the message was sent, and the connection
+    /// must be dropped too.
+    pub async fn send(&mut self, sender: &str, recipient: &str, message: &[u8]) -> SendOutcome {
+        let mut parameters = Parameters::new();
+        if !recipient.is_ascii() {
+            if !self.has_smtputf8 {
+                return SendOutcome::NotSent(NotSent::NeedsSmtputf8);
+            }
+            parameters.add("SMTPUTF8");
+        }
+        // It becomes usable again with the last response.
+        self.is_usable = false;
+        let outcome = match self.prepare(sender, recipient, &parameters).await {
+            Ok(()) => self.transmit(message).await,
+            Err(error) => not_accepted(error),
+        };
+        match &outcome {
+            SendOutcome::Accepted(_) => self.is_usable = true,
+            SendOutcome::Rejected(reply) if !reply.is_closing() => {
+                self.is_usable = self.client.rset().await.is_ok();
+            }
+            _ => {}
+        }
+        outcome
+    }
+
+    /// Says goodbye. Its response does not matter.
+    pub async fn quit(self) {
+        if self.is_usable {
+            let _ = self.client.quit().await;
+        }
+    }
+
+    async fn prepare(
+        &mut self,
+        sender: &str,
+        recipient: &str,
+        parameters: &Parameters<'_>,
+    ) -> Result<(), Error> {
+        self.client.mail_from(sender, parameters).await?;
+        self.client.rcpt_to(recipient, &Parameters::new()).await?;
+        let reply = self.client.cmd(b"DATA\r\n").await?;
+        match reply.code() {
+            354 => Ok(()),
+            _ => Err(Error::UnexpectedReply(reply)),
+        }
+    }
+
+    /// Writes the message, and waits for the response.
+    async fn transmit(&mut self, message: &[u8]) -> SendOutcome {
+        // If this fails, the end of the message was not written: the server cannot have accepted it.
+        match timeout(self.timeouts.step, self.client.write_message(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return SendOutcome::NotSent(NotSent::Broken),
+            Err(_) => return SendOutcome::NotSent(NotSent::Timeout),
+        }
+        match timeout(self.timeouts.accept, self.client.read()).await {
+            Ok(Ok(reply)) => match reply.code() {
+                200..300 => SendOutcome::Accepted(SmtpReply::new(&reply)),
+                400..600 => SendOutcome::Rejected(SmtpReply::new(&reply)),
+                _ => SendOutcome::Unknown,
+            },
+            Ok(Err(_)) | Err(_) => SendOutcome::Unknown,
+        }
+    }
+}
+
+/// Returns what became of a message if an error occurs before its content is written.
+fn not_accepted(error: Error) -> SendOutcome {
+    match error {
+        Error::UnexpectedReply(reply) if (400..600).contains(&reply.code()) => {
+            SendOutcome::Rejected(SmtpReply::new(&reply))
+        }
+        Error::Timeout => SendOutcome::NotSent(NotSent::Timeout),
+        Error::Io(_) => SendOutcome::NotSent(NotSent::Broken),
+        _ => SendOutcome::NotSent(NotSent::Protocol),
+    }
+}

@@ -1,0 +1,90 @@
+//! What is wrong with a message.
+
+/// A message that cannot be sent.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct TemplateError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The problem.
+    pub problem: TemplateProblem,
+}
+
+/// A problem in a line of a message.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum TemplateProblem {
+    /// The file does not begin with front matter.
+    #[error(
+        "the front matter is missing; begin the file with three lines: ---, subject: …, and ---"
+    )]
+    NoFrontMatter,
+    /// The front matter is in TOML.
+    #[error("the front matter is in TOML; write it between --- lines, as subject: …")]
+    Toml,
+    /// The front matter does not end.
+    #[error("the front matter does not end; write --- after it")]
+    UnclosedFrontMatter,
+    /// A line of the front matter is not a key and a value.
+    #[error("expected a key and a value in the front matter, such as subject: We are open")]
+    NotAKey,
+    /// The front matter has another key.
+    #[error("unknown key {0:?} in the front matter; the keys are subject and id")]
+    UnknownKey(String),
+    /// The front matter has a key twice.
+    #[error("the front matter has {0} twice; remove one")]
+    DuplicateKey(String),
+    /// The front matter has no subject.
+    #[error("the subject is missing; write it in the front matter, as subject: We are open")]
+    NoSubject,
+    /// The subject is too long.
+    #[error("the subject is longer than {0} characters; most programs show 60")]
+    LongSubject(usize),
+    /// The subject has control characters.
+    #[error("the subject has control characters; write it in one line of visible text")]
+    SubjectControl,
+    /// The id is invalid.
+    #[error("invalid id {0:?}: an id has 1 to 64 lower-case letters (a-z), digits and hyphens")]
+    Id(String),
+    /// The name of the file gives no id.
+    #[error("the name of the file gives no id; write one in the front matter, as id: launch")]
+    NoId,
+    /// The message is empty.
+    #[error("the message is empty; write it after the front matter")]
+    Empty,
+    /// The file is too long.
+    #[error("the file is longer than {0} bytes, and some programs would cut the message")]
+    TooLong(usize),
+    /// There is no such placeholder.
+    #[error(
+        "unknown placeholder {{{name}}}; the placeholders are {known}. Put other words in braces into `code`"
+    )]
+    UnknownPlaceholder {
+        /// The word in the braces.
+        name: String,
+        /// All placeholders.
+        known: String,
+    },
+    /// The message has an image.
+    #[error(
+        "images are not supported: many programs hide them, and they tell when the message is read; write a link"
+    )]
+    Image,
+    /// The message has HTML.
+    #[error("HTML is not supported; write Markdown, and put < into `code`")]
+    Html,
+    /// A link has another scheme, or none.
+    #[error("a link must begin with https:, http: or mailto:, and this one is {0:?}")]
+    Link(String),
+    /// Blocks are nested too deeply.
+    #[error("lists and quotes are nested more than {0} levels deep")]
+    Nesting(usize),
+}
+
+impl TemplateProblem {
+    pub(super) fn at(self, line: usize) -> TemplateError {
+        TemplateError {
+            line,
+            problem: self,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A message in Markdown: what the owner writes, and what it becomes for one person.
+//!
+//! - `front_matter`: the lines before the message: its subject and its id.
+//! - `placeholders`: the words in braces.
+//! - `markdown`: parses the message, and rejects what an e-mail cannot have.
+//! - `html`, `text`: the two forms of the message.
+//! - `error`: what is wrong with a message, and in which line.
+
+mod error;
+mod front_matter;
+mod html;
+mod markdown;
+mod placeholders;
+mod text;
+
+use pulldown_cmark::Event;
+
+use crate::waitlist::MessageId;
+use front_matter::FrontMatter;
+
+pub use error::{TemplateError, TemplateProblem};
+pub use placeholders::Placeholders;
+
+/// Maximum size of a message in Markdown, in bytes. Gmail cuts messages of more than 102 KB.
+const TEMPLATE_MAX_BYTES: usize = 64 << 10;
+
+/// A message in Markdown.
+#[derive(Clone, Debug)]
+pub struct Template {
+    id: MessageId,
+    subject: String,
+    events: Vec<Event<'static>>,
+    has_unsubscribe_link: bool,
+}
+
+/// A message for one person.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RenderedMessage {
+    /// The subject.
+    pub subject: String,
+    /// The message as plain text.
+    pub text: String,
+    /// The message as a document in HTML.
+    pub html: String,
+}
+
+impl Template {
+    /// Parses a message. Its id is in the front matter, or else it is the name of the file.
+    ///
+    /// # Errors
+    /// [`TemplateError`] has the number of the line.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, TemplateError> {
+        if text.len() > TEMPLATE_MAX_BYTES {
+            return Err(TemplateProblem::TooLong(TEMPLATE_MAX_BYTES).at(1));
+        }
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let FrontMatter {
+            subject,
+            id,
+            body,
+            body_line,
+        } = front_matter::parse(text)?;
+        let id = id.map_or_else(|| front_matter::id_from_name(file_name), Ok)?;
+        let events = markdown::parse(body, body_line)?;
+        let has_unsubscribe_link = events.iter().any(markdown::has_unsubscribe_link);
+        Ok(Self {
+            id,
+            subject,
+            events,
+            has_unsubscribe_link,
+        })
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &MessageId {
+        &self.id
+    }
+
+    /// Returns the subject, with its placeholders.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Returns the message for one person.
+    pub fn render(&self, values: &Placeholders<'_>) -> RenderedMessage {
+        let subject = values.fill(&self.subject);
+        let events: Vec<_> = self
+            .events
+            .iter()
+            .map(|event| markdown::fill(event, values))
+            .collect();
+        let link_in_footer = !self.has_unsubscribe_link;
+        RenderedMessage {
+            html: html::render(&subject, &events, values, link_in_footer),
+            text: text::render(&events, values, link_in_footer),
+            subject,
+        }
+    }
+}

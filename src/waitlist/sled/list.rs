@@ -1,0 +1,132 @@
+//! The list in a data directory, as the trait has it.
+
+use tokio::sync::watch;
+
+use super::{
+    super::{
+        email::Email,
+        entry::{Fact, WaitlistEntry},
+        entry_stream::{EntryStream, Selection},
+        error::{StoreError, StoreFuture},
+        ledger_request::LedgerRequest,
+        queue::{Correction, EraseTask, NewFact},
+        store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
+        suppression::{SuppressionItem, Suppressions},
+    },
+    COMPACTIONS_MAX, SledWaitlist, compaction, entries, search,
+    snapshot::Snapshot,
+};
+
+impl Waitlist for SledWaitlist {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        self.queue.join(entry)
+    }
+
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        self.queue.join_all(entries)
+    }
+
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
+        let emails = emails.to_vec();
+        Box::pin(async move {
+            let addresses = self.find_records(&emails).await?;
+            self.queue.erase(EraseTask::new(addresses, erasure)?).await
+        })
+    }
+
+    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+        self.queue.add_suppressions(items)
+    }
+
+    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.queue.lift_listed(emails)
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
+        Box::pin(self.search(search::read_suppressions))
+    }
+
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
+        let key = email.key();
+        self.queue
+            .ledger(|reply| LedgerRequest::IsSuppressed(key, reply))
+    }
+
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        let (old, new) = (old.clone(), new.clone());
+        Box::pin(async move {
+            let old = self.find_records(&[old]).await?;
+            self.queue.correct(Correction { old, new }).await
+        })
+    }
+
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        let facts = NewFact::not_searched(facts);
+        Box::pin(async move {
+            let facts = self.search(move |records, end| search::find_entries(records, end, facts));
+            self.queue.add_facts(facts.await?).await
+        })
+    }
+
+    fn compact(
+        &self,
+        report_copied: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<Compaction, StoreError> {
+        let Ok(_running) = self.compaction.try_lock() else {
+            let reason = "another compaction is running; wait until it is done";
+            return Err(StoreError::NotCompacted(reason.into()));
+        };
+        let size = || compaction::size(&self.store).unwrap_or_default();
+        let bytes_before = size();
+        for _ in 0..COMPACTIONS_MAX {
+            let is_clean = self.compact_once(report_copied).map_err(|error| {
+                // If this fails too, the next start removes the copy.
+                let _ = compaction::remove_leftovers(&self.store);
+                StoreError::NotCompacted(error.to_string().into())
+            })?;
+            if is_clean {
+                return Ok(Compaction {
+                    bytes_before,
+                    bytes_after: size(),
+                });
+            }
+        }
+        let reason = "people were erased or corrected while it ran, each of the times it was repeated; run it again later";
+        Err(StoreError::NotCompacted(reason.into()))
+    }
+
+    fn erased_count(&self) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            self.queue.barrier().await?;
+            Ok(self.snapshot().counts.erased_entries)
+        })
+    }
+
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        self.queue.ready()
+    }
+
+    fn count(&self) -> u64 {
+        *self.count.borrow()
+    }
+
+    fn watch_count(&self) -> watch::Receiver<u64> {
+        self.count.clone()
+    }
+
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        let Snapshot {
+            records,
+            end,
+            counts,
+        } = self.snapshot();
+        let is_everything = selection.is_everything();
+        let (selected, entries) = entries::entries(records, end, selection)?;
+        let count = if is_everything {
+            counts.entries
+        } else {
+            selected
+        };
+        Ok(EntryStream::new(count, entries))
+    }
+}

@@ -1,0 +1,6 @@
+//! Messages: their text, and the connection to the mail server.
+
+mod smtp_faults;
+pub(crate) mod smtp_server;
+mod templates;
+mod unsubscribe;

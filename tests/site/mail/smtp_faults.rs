@@ -1,0 +1,199 @@
+//! Every fault of a mail server at every step has the right outcome: nothing that may have been accepted counts as not
+//! sent, and nothing that was not accepted counts as unknown.
+
+use std::time::Duration;
+
+use landing::{
+    config::SmtpUrl,
+    mail::{ConnectError, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpTimeouts},
+};
+
+use super::smtp_server::{Action, SmtpServer, Step};
+
+const MESSAGE: &[u8] = b"Subject: hi\r\n\r\n.a line that begins with a dot\r\nlast\r\n";
+
+/// Returns a client that gives up soon, for servers that stall.
+fn client(server: &SmtpServer, login: &str) -> SmtpClient {
+    let url = server.url().replace("smtp://", &format!("smtp://{login}"));
+    let url: SmtpUrl = url.parse().expect("a URL");
+    let soon = Duration::from_millis(300);
+    let timeouts = SmtpTimeouts {
+        connect: Duration::from_secs(5),
+        step: soon,
+        accept: soon,
+    };
+    SmtpClient::new(&url, "client.test", timeouts).expect("TLS")
+}
+
+/// Sends a message to a server that does this at one step.
+async fn send(at: Step, action: Action) -> (SendOutcome, bool, usize) {
+    let server = SmtpServer::scripted(move |step, _| {
+        if step == at {
+            action.clone()
+        } else {
+            Action::Continue
+        }
+    });
+    let connection = client(&server, "").connect().await;
+    let mut connection = connection.unwrap_or_else(|error| panic!("{error}"));
+    let outcome = connection
+        .send("me@site.test", "ann@example.com", MESSAGE)
+        .await;
+    let is_usable = connection.is_usable();
+    (outcome, is_usable, server.received().len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accepted_message_arrives_as_it_was_sent() {
+    let server = SmtpServer::start();
+    let mut connection = client(&server, "").connect().await.expect("a connection");
+    for recipient in ["ann@example.com", "bob@example.com"] {
+        let outcome = connection.send("me@site.test", recipient, MESSAGE).await;
+        assert!(
+            matches!(&outcome, SendOutcome::Accepted(reply) if reply.to_string() == "250 2.0.0 queued"),
+            "{outcome:?}"
+        );
+    }
+    connection.quit().await;
+    assert_eq!(
+        (server.connection_count(), server.recipients().len()),
+        (1, 2)
+    );
+    let received = &server.received()[0];
+    assert_eq!(received.sender, "me@site.test");
+    assert_eq!(received.message.as_bytes(), [MESSAGE, b"\r\n"].concat());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejections_have_the_words_of_the_server() {
+    for step in [Step::Mail, Step::Recipient, Step::Data, Step::End] {
+        for (reply, code, text) in [
+            ("450 4.2.1 <ann@example.com>: mailbox\r\nbusy", 450, ""),
+            (
+                "550-5.1.1 <ann@example.com>: no such\r\n550 5.1.1 user",
+                550,
+                "5.1.1 <address> no such 5.1.1 user",
+            ),
+            ("421 4.3.2 shutting down", 421, "4.3.2 shutting down"),
+            ("554 no", 554, "no"),
+        ] {
+            if text.is_empty() {
+                continue;
+            }
+            let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
+            let SendOutcome::Rejected(reply) = outcome else {
+                panic!("{step:?} {code}: {outcome:?}");
+            };
+            assert_eq!((reply.code, received), (code, 0), "{step:?}");
+            assert!(!reply.text.contains("ann"), "{step:?}: {reply}");
+            assert_eq!(is_usable, code != 421, "{step:?} {code}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_breaks_before_the_final_dot_has_not_sent_the_message() {
+    for step in [Step::Mail, Step::Recipient, Step::Data] {
+        let (outcome, is_usable, received) = send(step, Action::Cut).await;
+        assert!(
+            matches!(outcome, SendOutcome::NotSent(_)),
+            "{step:?}: {outcome:?}"
+        );
+        assert_eq!((is_usable, received), (false, 0));
+        let (outcome, is_usable, received) = send(step, Action::Stall).await;
+        assert_eq!(outcome, SendOutcome::NotSent(NotSent::Timeout), "{step:?}");
+        assert_eq!((is_usable, received), (false, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_breaks_at_the_final_dot_leaves_the_result_unknown() {
+    for (step, action, accepted) in [
+        (Step::Data, Action::CutInMessage, 0),
+        (Step::End, Action::Cut, 0),
+        (Step::End, Action::AcceptAndCut, 1),
+        (Step::End, Action::Stall, 0),
+        (Step::End, Action::Reply("what?"), 0),
+        (Step::End, Action::Reply("354 go on"), 0),
+    ] {
+        let (outcome, is_usable, received) = send(step, action.clone()).await;
+        // A short message is written before the client can notice that the server has gone.
+        assert!(
+            matches!(
+                outcome,
+                SendOutcome::Unknown | SendOutcome::NotSent(NotSent::Broken)
+            ),
+            "{action:?}: {outcome:?}"
+        );
+        assert_eq!((is_usable, received), (false, accepted), "{action:?}");
+        if step == Step::End {
+            assert_eq!(outcome, SendOutcome::Unknown, "{action:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connecting_fails_with_the_step_and_the_words_of_the_server() {
+    let fail = async |at: Step, action: Action| {
+        let server = SmtpServer::scripted(move |step, _| {
+            if step == at {
+                action.clone()
+            } else {
+                Action::Continue
+            }
+        });
+        let connected = client(&server, "user:pass%40word@").connect().await;
+        connected.err().expect("an error")
+    };
+    for (at, step) in [
+        (Step::Greeting, ConnectStep::Greeting),
+        (Step::Hello, ConnectStep::Hello),
+        (Step::LogIn, ConnectStep::LogIn),
+    ] {
+        let error = fail(at, Action::Reply("421 4.3.2 try later")).await;
+        assert!(
+            matches!(&error, ConnectError::Rejected { step: it, reply } if *it == step && reply.code == 421),
+            "{error:?}"
+        );
+        let error = fail(at, Action::Cut).await;
+        assert!(
+            matches!(&error, ConnectError::Protocol(it) if *it == step),
+            "{error:?}"
+        );
+        let error = fail(at, Action::Stall).await;
+        assert!(
+            matches!(&error, ConnectError::Timeout { step: it, .. } if *it == step),
+            "{error:?}"
+        );
+        let error = fail(at, Action::Reply("HTTP/1.1 400 Bad Request")).await;
+        assert!(
+            matches!(&error, ConnectError::Protocol(it) if *it == step),
+            "{error:?}"
+        );
+    }
+    let error = fail(Step::LogIn, Action::Reply("535 5.7.8 wrong")).await;
+    assert!(
+        matches!(&error, ConnectError::LogInRejected(_)),
+        "{error:?}"
+    );
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains("pass@word"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn remote_server_without_encryption_is_not_used() {
+    let url: SmtpUrl = "smtp://user:password@mail.example".parse().expect("a URL");
+    assert_eq!(url.to_string(), "smtp://mail.example:587");
+    assert!(!format!("{url:?}").contains("password"));
+    // The server on this machine stands for a remote one.
+    let server = SmtpServer::start();
+    let local: SmtpUrl = server.url().parse().expect("a URL");
+    let remote = SmtpUrl {
+        host: local.host,
+        port: local.port,
+        ..url
+    };
+    let client = SmtpClient::new(&remote, "client.test", SmtpTimeouts::default()).expect("TLS");
+    let error = client.connect().await.err().expect("an error");
+    assert!(matches!(error, ConnectError::NoStartTls), "{error:?}");
+}
