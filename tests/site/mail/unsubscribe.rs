@@ -2,7 +2,13 @@
 
 use landing::{
     mail::UnsubscribeTokens,
-    waitlist::{Email, ListKey},
+    waitlist::{Email, ListKey, SledWaitlist, StoreError, SuppressionItem, Waitlist},
+};
+use tempfile::TempDir;
+
+use crate::{
+    fixtures::failing_store,
+    test_site::{TestSite, header},
 };
 
 fn key(byte: u8) -> ListKey {
@@ -60,4 +66,139 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
         UnsubscribeTokens::new(&[]).token(&email("ann@example.com")),
         None
     );
+}
+
+/// A site whose list has a key, and the path of Ann's unsubscribe page.
+async fn site_and_path() -> (TestSite, String, TempDir) {
+    let directory = TempDir::new().expect("a directory");
+    let list = SledWaitlist::open(directory.path()).expect("the list opens");
+    let added = list
+        .add_suppressions(vec![SuppressionItem::Key(key(1))])
+        .await;
+    assert_eq!(added, Ok(()));
+    let site = TestSite::with_store(list).await;
+    let token = UnsubscribeTokens::new(&[key(1)]).token(&email("ann@example.com"));
+    for typed in ["Ann@example.com", "bob@example.com"] {
+        assert_eq!(site.join(typed).await.status(), 201);
+    }
+    (
+        site,
+        format!("/unsubscribe/{}", token.expect("a token")),
+        directory,
+    )
+}
+
+#[tokio::test]
+async fn reading_the_page_changes_nothing() {
+    let (site, path, _directory) = site_and_path().await;
+    for method in ["GET", "HEAD", "GET"] {
+        let response = site
+            .request(method, &path)
+            .send()
+            .await
+            .expect("a response");
+        assert_eq!(response.status(), 200, "{method}");
+        for (name, value) in [
+            ("referrer-policy", "no-referrer"),
+            ("x-robots-tag", "noindex"),
+            ("cache-control", "no-store"),
+            ("set-cookie", ""),
+        ] {
+            assert_eq!(header(&response, name), value, "{method} {name}");
+        }
+        let page = response.text().await.expect("text");
+        assert_eq!(
+            page.contains("method=\"post\""),
+            method == "GET"
+        );
+        assert!(
+            !page.contains("example.com\"") && !page.contains("ann@"),
+            "{page}"
+        );
+    }
+    assert_eq!(site.count().await, 2);
+}
+
+#[tokio::test]
+async fn posting_takes_the_person_off_the_list_in_either_encoding() {
+    let multipart = "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n";
+    for (content_type, body) in [
+        (
+            "application/x-www-form-urlencoded",
+            "List-Unsubscribe=One-Click",
+        ),
+        ("multipart/form-data; boundary=x", multipart),
+        ("application/x-www-form-urlencoded", ""),
+    ] {
+        let (site, path, _directory) = site_and_path().await;
+        // Twice, and from another site: mail programs open links in their own pages.
+        for _ in 0..2 {
+            let post = site.post(&path).header("content-type", content_type);
+            let post = post
+                .header("origin", "null")
+                .header("sec-fetch-site", "cross-site");
+            let response = post.body(body).send().await.expect("a response");
+            assert_eq!(response.status(), 200);
+            assert_eq!(header(&response, "set-cookie"), "");
+            assert!(
+                response
+                    .text()
+                    .await
+                    .expect("text")
+                    .contains("You have left the waitlist")
+            );
+            assert_eq!(site.count().await, 1);
+        }
+        // Only the person can come back.
+        assert_eq!(site.join("ann@example.com").await.status(), 201);
+        assert_eq!(site.count().await, 2);
+    }
+}
+
+#[tokio::test]
+async fn wrong_links_get_help_and_reveal_nobody() {
+    let (site, path, _directory) = site_and_path().await;
+    let stranger = UnsubscribeTokens::new(&[key(1)]).token(&email("eve@example.com"));
+    let stranger = format!("/unsubscribe/{}", stranger.expect("a token"));
+    let text = async |method: &str, path: &str| {
+        let response = site.request(method, path).send().await.expect("a response");
+        (
+            response.status().as_u16(),
+            response.text().await.expect("text"),
+        )
+    };
+    // A person who is not listed gets the same pages.
+    assert_eq!(text("GET", &stranger).await, text("GET", &path).await);
+    for wrong in [
+        "/unsubscribe/x",
+        &path[..path.len() - 4],
+        &format!("{path}A"),
+    ] {
+        for method in ["GET", "POST"] {
+            let (status, page) = text(method, wrong).await;
+            assert_eq!(status, 404, "{wrong}");
+            assert!(
+                page.contains("This link does not work") && page.contains("mailto:"),
+                "{page}"
+            );
+        }
+    }
+    assert_eq!(site.count().await, 2);
+    assert_eq!(text("POST", &stranger).await, text("POST", &path).await);
+}
+
+#[tokio::test]
+async fn failure_of_the_list_offers_another_try() {
+    let site = TestSite::with_store(failing_store(StoreError::Unreachable)).await;
+    for method in ["GET", "POST"] {
+        let response = site
+            .request(method, "/unsubscribe/x")
+            .send()
+            .await
+            .expect("a response");
+        assert_eq!(response.status(), 503);
+        assert!(!header(&response, "retry-after").is_empty());
+        let page = response.text().await.expect("text");
+        assert!(page.contains("Please try again in a minute."), "{page}");
+    }
 }
