@@ -61,7 +61,12 @@ pub(super) fn exit_with(error: clap::Error) -> ! {
 /// Returns a warning for each variable of the environment whose name begins like those of settings, but is unknown.
 pub(super) fn unknown_variable_warnings() -> Vec<String> {
     let server = command();
-    let known: Vec<_> = server.get_arguments().filter_map(Arg::get_env).collect();
+    // A file of settings has those of the other commands too, such as the mail server.
+    let of_commands = server
+        .get_subcommands()
+        .flat_map(clap::Command::get_arguments);
+    let arguments = server.get_arguments().chain(of_commands);
+    let known: Vec<_> = arguments.filter_map(Arg::get_env).collect();
     let names = env::vars_os().map(|(name, _)| name);
     names
         .filter(|name| {

@@ -38,6 +38,7 @@ mod ledger_access;
 mod list;
 mod list_error;
 mod list_extras;
+mod mail_check;
 mod manual;
 mod messages;
 mod open_list;
@@ -114,14 +115,16 @@ enum Commands {
     Erase(erase::EraseArgs),
     /// Give a person on the list another address
     Correct(correct::CorrectArgs),
-    /// Send a message to people on the list
-    Send(Box<send::SendArgs>),
-    /// List the messages that were sent, and who did not get one
-    Messages(messages::MessagesArgs),
     /// Print how the list grows, and where people come from
     Stats(stats::StatsArgs),
     /// Write a page with charts of the list, for a browser or a printer
     Report(report::ReportArgs),
+    /// Send a message to people on the list
+    Send(Box<send::SendArgs>),
+    /// List the messages that were sent, and who did not get one
+    Messages(messages::MessagesArgs),
+    /// Find out whether messages will arrive
+    MailCheck(Box<mail_check::MailCheckArgs>),
     /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),
     /// Rewrite the store, without the addresses that were erased
@@ -176,6 +179,7 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Import(import)) => import::run(&import),
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Send(send)) => send::run(&send),
+        Some(Commands::MailCheck(check)) => mail_check::run(&check),
         Some(Commands::Messages(messages)) => messages::run(&messages),
         Some(Commands::Stats(stats)) => stats::run(&stats),
         Some(Commands::Report(report)) => report::run(&report),

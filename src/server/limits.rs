@@ -8,8 +8,8 @@ pub(super) const BODY_MAX_BYTES: usize = 4096;
 /// Timeout for the body of a sign-up to arrive.
 pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum age of the keys of the list that unsubscribe links are read with. A new list has its first key when the first
-/// message is sent.
+/// Maximum age of the keys of the list that unsubscribe links are read with. A new list has its first key when the
+/// first message is sent.
 pub(super) const LIST_KEYS_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// Maximum path and query, in bytes. The site's own are below 100; campaign links are longer.

@@ -1,9 +1,9 @@
 //! `/unsubscribe/{token}`: the way out.
 //!
-//! A GET changes nothing, because mail programs and scanners open links. A POST takes the person off the list. It comes
-//! from the button on the page, or from the mail program itself (one-click, RFC 8058): then it has neither a cookie nor an
-//! `Origin`, and its body does not matter. So it is exempt from the cross-site check and from the limits per client.
-//! A token cannot be guessed, and a repeated POST costs little.
+//! A GET changes nothing, because mail programs and scanners open links. A POST takes the person off the list. It
+//! comes from the button on the page, or from the mail program itself (one-click, RFC 8058): then it has neither a
+//! cookie nor an `Origin`, and its body does not matter. So it is exempt from the cross-site check and from the limits
+//! per client. A token cannot be guessed, and a repeated POST costs little.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -224,8 +224,9 @@ pub trait Ledger: Send + Sync + 'static {
         deliveries: Vec<Delivery>,
     ) -> StoreFuture<'_, bool>;
 
-    /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is in the state that the caller
-    /// expects. Returns for each whether it is the caller's to send. Once the future resolves, that is durable.
+    /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is
+    /// in the state that the caller expects. Returns for each whether it is the caller's to send. Once the future
+    /// resolves, that is durable.
     ///
     /// # Errors
     /// Like [`Waitlist::join`](super::Waitlist::join). Some deliveries may have begun. They become

@@ -187,6 +187,21 @@ impl ServerProcess {
             .unwrap_or_else(|| panic!("not a count: {response}"))
     }
 
+    /// Returns whether all threads of the server sleep.
+    pub(crate) fn is_idle(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("Linux");
+        let mut stats = tasks
+            .flatten()
+            .map(|task| std::fs::read_to_string(task.path().join("stat")));
+        // The state follows the name, which is in parentheses.
+        let is_asleep = |stat: &str| {
+            stat.rsplit(") ")
+                .next()
+                .is_some_and(|it| it.starts_with('S'))
+        };
+        stats.all(|stat| stat.is_ok_and(|stat| is_asleep(&stat)))
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }

@@ -1,5 +1,5 @@
-//! Stops a send that harms the sender's reputation: mail providers block senders who write to many addresses that do not
-//! exist, or who ignore their objections.
+//! Stops a send that harms the sender's reputation: mail providers block senders who write to many addresses that do
+//! not exist, or who ignore their objections.
 
 use std::collections::VecDeque;
 

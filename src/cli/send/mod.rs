@@ -80,6 +80,9 @@ pub(super) struct SendArgs {
     /// Do not ask before sending
     #[arg(long)]
     yes: bool,
+    /// Do not wait to try deferred messages again
+    #[arg(long)]
+    no_wait: bool,
     /// Messages per second, at most; 0 removes the limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(0..=10_000))]
     rate: u32,
@@ -192,7 +195,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     ))?;
     let plan = plan.record(&list, template.id())?;
     let total = plan.len();
-    let outbox = Outbox::new(plan, args.rate);
+    let outbox = Outbox::new(plan, args.rate, !args.no_wait);
     let interrupted = outbox.stop_handle();
     signals::on_interrupt_flag(move || interrupted.stop(Stop::Interrupted))
         .context("cannot handle signals")?;

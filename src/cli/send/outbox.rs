@@ -15,6 +15,8 @@ pub(super) struct Outbox {
     state: Mutex<OutboxState>,
     stop: StopHandle,
     pub(super) pace: Pace,
+    /// Whether deferred messages are tried again.
+    retries: bool,
 }
 
 struct OutboxState {
@@ -80,7 +82,7 @@ const RETRY_PAUSES: [Duration; 3] = [
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Outbox {
-    pub(super) fn new(recipients: Vec<Recipient>, rate: u32) -> Self {
+    pub(super) fn new(recipients: Vec<Recipient>, rate: u32, retries: bool) -> Self {
         Self {
             state: Mutex::new(OutboxState {
                 waiting: recipients.into(),
@@ -91,6 +93,7 @@ impl Outbox {
             }),
             stop: StopHandle::default(),
             pace: Pace::per_second(rate),
+            retries,
         }
     }
 
@@ -138,7 +141,7 @@ impl Outbox {
             (DeliveryState::Waiting, _) if self.stop().is_none() => {
                 state.waiting.push_back(recipient);
             }
-            (DeliveryState::Deferred, Some(pause)) => {
+            (DeliveryState::Deferred, Some(pause)) if self.retries => {
                 recipient.state = result;
                 state.deferred.push((Instant::now() + *pause, recipient));
             }

@@ -50,6 +50,8 @@ pub(super) struct Plan {
     known: u32,
     /// People on the list who have had the message, or may have.
     had_it: u64,
+    /// People on the list for whom the mail server refused it.
+    refused: u64,
     /// People whose mailbox does not exist.
     undeliverable: u64,
     /// Deliveries of which nobody knows whether they were sent.
@@ -130,7 +132,10 @@ impl Plan {
                     }
                 }
                 Some(delivery) if is_chosen => {
-                    plan.had_it += u64::from(delivery.status.state != DeliveryState::Refused);
+                    match delivery.status.state {
+                        DeliveryState::Refused => plan.refused += 1,
+                        _ => plan.had_it += 1,
+                    }
                     if matches!(choice, Choice::Person(_)) {
                         let state = delivery.status.state.as_str();
                         let email = entry.email.as_typed();
@@ -224,6 +229,7 @@ impl Plan {
         let mut reasons = vec![format!("{} selected", self.selected)];
         let counts = [
             (self.had_it, "had the message, or may have had it"),
+            (self.refused, "refused by the mail server"),
             (
                 self.undeliverable,
                 "left out, because their mailbox does not exist",
@@ -248,6 +254,7 @@ impl Plan {
             "recipients": self.people().count(),
             "selected": self.selected,
             "had_it": self.had_it,
+            "refused": self.refused,
             "undeliverable": self.undeliverable,
             "unknown": self.unknown,
             "under_way": self.under_way,

@@ -26,8 +26,8 @@ use crate::{
 /// A connection begins as many deliveries at a time as it sends in this time. Each beginning is durable before the
 /// network is used, which takes as long as some messages. After a crash, those that were begun are unknown.
 const BATCH_DURATION: Duration = Duration::from_millis(100);
-/// Time after which deliveries that were begun together go back to the others: a delivery that has begun must end before
-/// other commands take it for unknown.
+/// Time after which deliveries that were begun together go back to the others: a delivery that has begun must end
+/// before other commands take it for unknown.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum number of deliveries that are begun together.
 const BATCH_MAX: usize = 64;

@@ -36,7 +36,7 @@ pub(super) fn render(
     let footer = footer(values, link_in_footer);
     let subject = encode_text(subject);
     format!(
-        "<!doctype html>\n\
+        "<!DOCTYPE html>\n\
          <html lang=\"en\">\n\
          <head>\n\
          <meta charset=\"utf-8\">\n\

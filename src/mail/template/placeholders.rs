@@ -52,8 +52,8 @@ pub(super) enum Part<'a> {
     Placeholder(&'a str),
 }
 
-/// Checks that a text has only known placeholders. A placeholder is a word of lower-case letters in braces; other braces
-/// are ordinary characters.
+/// Checks that a text has only known placeholders. A placeholder is a word of lower-case letters in braces; other
+/// braces are ordinary characters.
 pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
     for part in split(text) {
         if let Part::Placeholder(name) = part

@@ -31,7 +31,7 @@ pub(super) fn render(
     }
     // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
     let footer: Vec<_> = footer.iter().map(|line| wrap(line, "", "")).collect();
-    format!("{}-- \n{}", writer.text, footer.concat())
+    format!("{}\n-- \n{}", writer.text, footer.concat())
 }
 
 #[derive(Default)]

@@ -1,7 +1,8 @@
 //! The sections of the pages: one file and one component each.
 //!
 //! The landing page shows, from the top down: [`Nav`], [`Hero`], [`Comparison`], [`Features`], [`Infrastructure`],
-//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`] or [`Unsubscribe`]. Their texts are in [`crate::copy`].
+//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`] or [`Unsubscribe`]. Their texts are in
+//! [`crate::copy`].
 
 pub mod comparison;
 pub mod contact;

@@ -5,7 +5,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 5] = [
+pub(super) const MIGRATIONS: [&[&str]; 4] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -61,8 +61,6 @@ pub(super) const MIGRATIONS: [&[&str]; 5] = [
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
             hash bytea PRIMARY KEY
         )",
-    ],
-    &[
         // The messages to the people on the list.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_messages (
             id text PRIMARY KEY,

@@ -10,8 +10,8 @@ use super::{
     record::RecordItem,
 };
 
-/// Time after which a delivery that has begun is unknown, because the command that sent it must have ended. It is longer
-/// than a delivery takes with all its timeouts.
+/// Time after which a delivery that has begun is unknown, because the command that sent it must have ended. It is
+/// longer than a delivery takes with all its timeouts.
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
 /// The messages and the states of their deliveries, by their numbers.

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use super::{all_stores, stderr, stdout};
+use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 /// The file that the examples import.
 const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
@@ -45,10 +46,20 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
+/// Returns the message in the page about mail.
+fn launch_message() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mail.md");
+    let page = fs::read_to_string(path).expect("readable");
+    let (_, message) = page.split_once("```text\n---\n").expect("a message");
+    let (message, _) = message.split_once("```").expect("an end of the block");
+    format!("---\n{message}")
+}
+
 /// The pages with examples, the commands to run before them, and the number of commands in them.
-const PAGES: [(&str, &[&str], usize); 2] = [
+const PAGES: [(&str, &[&str], usize); 3] = [
     ("README.md", &["import", "mailchimp.csv"], 3),
     ("docs/owner.md", &[], 17),
+    ("docs/mail.md", &["import", "mailchimp.csv"], 7),
 ];
 
 #[test]
@@ -58,6 +69,14 @@ fn commands_print_the_output_in_the_documentation() {
             cli.write("mailchimp.csv", MAILCHIMP);
             cli.write("crm.csv", CRM);
             cli.write("gone.csv", GONE);
+            cli.write("launch.md", launch_message());
+            // A mailbox that does not exist.
+            let server = SmtpServer::scripted(|step, line| match step {
+                Step::Recipient if line.contains("bob@") => {
+                    Action::Reply("550 5.1.1 <bob@example.com>: no such user")
+                }
+                _ => Action::Continue,
+            });
             if !setup.is_empty() {
                 cli.run(setup);
             }
@@ -65,10 +84,18 @@ fn commands_print_the_output_in_the_documentation() {
             assert_eq!(examples.len(), count, "{page}");
             for Example { command, output } in examples {
                 let args: Vec<_> = command.split(' ').collect();
-                let result = cli.run(&args);
+                let mut command = cli.command();
+                command.env("LANDING_SMTP", server.url());
+                command.env("LANDING_MAIL_FROM", "Steward <hello@steward.example>");
+                command.env("LANDING_ORIGIN", "https://steward.example");
+                command.env(
+                    "LANDING_POSTAL_ADDRESS",
+                    "Steward, 1 Main Street, Springfield",
+                );
+                let result = command.args(&args).assert();
                 let printed = stdout(&result) + &stderr(&result);
                 let printed = printed.replace(&cli.location(), "/srv/landing/data");
-                assert_eq!(printed, output, "{page}: {command}");
+                assert_eq!(printed, output, "{page}: {}", args.join(" "));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! `landing send` and `landing messages`.
 
+use std::{collections::BTreeSet, process::Stdio, thread, time::Duration};
+
 use serde_json::{Value, json};
 
 use super::{TestCli, addresses, all_stores, stderr, stdout, with_three_people, without_server};
@@ -365,4 +367,60 @@ fn settings_that_are_missing_are_named() {
     cli.run(&["send", "launch.md"]).code(2);
     cli.run(&["send", "launch.md", "--all", "--next", "3"])
         .code(2);
+}
+
+#[test]
+fn killed_sends_lose_and_repeat_no_message() {
+    const PEOPLE: usize = 1500;
+    for cli in all_stores() {
+        let people: String = (0..PEOPLE)
+            .map(|number| format!("p{number}@example.com\n"))
+            .collect();
+        cli.run_with_input(&["import"], format!("email\n{people}"))
+            .success();
+        cli.write("launch.md", MESSAGE);
+        let server = SmtpServer::start();
+        let url = server.url();
+        // Each is killed at another moment, when some more messages have arrived.
+        for round in 1..=8 {
+            let mut send = cli.landing();
+            send.args(args(&url, &["--all"]))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            let mut send = send.spawn().expect("the program starts");
+            let enough = server.recipients().len() + round * 17;
+            while server.recipients().len() < enough
+                && send.try_wait().expect("the program runs").is_none()
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            send.kill().expect("the program runs");
+            send.wait().expect("the program ends");
+        }
+        let (out, err, is_success) = send(&cli, &server, &["--all"]);
+        assert!(is_success, "{out} {err}");
+        let counts = &messages(&cli)[0];
+        let count = |state: &str| counts[state].as_u64().expect("a number") as usize;
+        // While a server holds the list, and in a database, nobody can know yet that the senders are dead.
+        let in_doubt = count("unknown") + count("sending");
+        assert_eq!(count("accepted") + in_doubt, PEOPLE, "{counts}");
+        let received = server.recipients();
+        let distinct: BTreeSet<_> = received.iter().cloned().collect();
+        assert_eq!(received.len(), distinct.len(), "a message was sent twice");
+        let listed = cli.json(&["messages", "launch"]);
+        let listed = listed.as_array().expect("a list").iter();
+        let in_doubt: BTreeSet<_> = listed
+            .filter(|it| ["unknown", "sending"].contains(&it["state"].as_str().expect("text")))
+            .map(|it| it["email"].as_str().expect("an address").to_owned())
+            .collect();
+        // Everybody has the message, or is reported as unknown.
+        for person in (0..PEOPLE).map(|number| format!("p{number}@example.com")) {
+            assert!(
+                distinct.contains(&person) || in_doubt.contains(&person),
+                "{person} is lost"
+            );
+        }
+        // Few are in doubt: those that were begun when the program was killed.
+        assert!(in_doubt.len() <= 8 * 4 * 64, "{}", in_doubt.len());
+    }
 }

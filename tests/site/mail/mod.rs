@@ -1,5 +1,7 @@
 //! Messages: their text, and the connection to the mail server.
 
+#[cfg(target_os = "linux")]
+mod postfix;
 mod smtp_faults;
 pub(crate) mod smtp_server;
 mod templates;

@@ -41,6 +41,7 @@ fn message_has_a_text_and_an_html_form() {
          \n\
          > quoted\n\
          \n    let {x} = <1>;\n\
+         \n\
          -- \n\
          You get this message because you joined the waitlist of Steward.\n\
          Steward, 1 Main Street, Springfield\n\

@@ -107,10 +107,7 @@ async fn reading_the_page_changes_nothing() {
             assert_eq!(header(&response, name), value, "{method} {name}");
         }
         let page = response.text().await.expect("text");
-        assert_eq!(
-            page.contains("method=\"post\""),
-            method == "GET"
-        );
+        assert_eq!(page.contains("method=\"post\""), method == "GET");
         assert!(
             !page.contains("example.com\"") && !page.contains("ann@"),
             "{page}"

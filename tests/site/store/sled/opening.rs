@@ -207,3 +207,19 @@ async fn reports_an_unknown_key_as_damage() {
     let message = message.await;
     assert!(message.contains("damaged"), "{message}");
 }
+
+#[tokio::test]
+async fn reports_a_ledger_that_contradicts_itself_as_damage() {
+    // A recipient and a result of a message that does not exist.
+    let recipient = [&[255, 6, 0, 9][..], &[7; 16]].concat();
+    let result = vec![255, 7, 0, 9, 0, 0, 0, 0, 1];
+    for item in [recipient, result] {
+        let message = open_error_after(move |records| {
+            let (first, value) = records.first().expect("readable").expect("a record");
+            let value = [&value[..], &item].concat();
+            records.insert(first, value).expect("writable");
+        });
+        let message = message.await;
+        assert!(message.contains("damaged"), "{message}");
+    }
+}

@@ -1,0 +1,253 @@
+//! `landing mail-check`: finds out whether messages will arrive, before the first one is sent.
+//!
+//! - `dns`: the records that the domain of the sender needs.
+//! - `probe`: asks the site whether its unsubscribe links work.
+//! - `source`: examines a message as it arrived.
+
+mod dns;
+mod probe;
+mod source;
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use super::{address::parse_listed_address, terminal::output::OutputArgs};
+use crate::{
+    config::{MailOptions, MailSettings, Origin},
+    mail::{
+        ConnectProgress, Envelope, Placeholders, SendOutcome, SmtpClient, SmtpConnection,
+        SmtpTimeouts, Template, compose, recipient_address,
+    },
+    waitlist::Email,
+};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  landing mail-check
+  landing mail-check you@gmail.com
+  landing mail-check --source message.eml
+
+The command connects to the mail server and logs in, asks the site whether its unsubscribe links work, and prints the \
+DNS records that the domain of the sender needs. With an address it sends a test message there. Open that message in \
+your mail program, save its source (\"Show original\"), and let --source examine it: it says whether the signature \
+(DKIM) covers the headers for unsubscribing, which Gmail and Yahoo require.")]
+pub(super) struct MailCheckArgs {
+    /// Address that gets a test message
+    #[arg(value_name = "EMAIL", value_parser = parse_listed_address)]
+    to: Option<Email>,
+    /// Examine the source of a message that arrived, and nothing else; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    source: Option<PathBuf>,
+    /// Name of the product
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT)]
+    product: String,
+    /// Public URL of the site, whose unsubscribe links are tried
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
+    origin: Option<Origin>,
+    #[command(flatten)]
+    mail: MailOptions,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A finding.
+#[derive(Serialize)]
+pub(super) struct Finding {
+    /// Whether it needs nothing to be done.
+    ok: bool,
+    text: String,
+}
+
+impl Finding {
+    pub(super) fn ok(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { ok: true, text }
+    }
+
+    pub(super) fn problem(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { ok: false, text }
+    }
+}
+
+/// What the command has found.
+#[derive(Default, Serialize)]
+struct Report {
+    findings: Vec<Finding>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    dns_records: Vec<dns::Record>,
+}
+
+pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
+    let mut report = Report::default();
+    if let Some(file) = &args.source {
+        report.findings = source::examine(&read_source(file)?);
+        return finish(&report, &args.output);
+    }
+    let settings = args.mail.settings()?;
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    match connect(&settings, &runtime, &mut report) {
+        Ok(mut connection) => {
+            if let Some(to) = &args.to {
+                let message = test_message(args, &settings, to)?;
+                let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
+                let sent = runtime.block_on(connection.send(sender, &recipient, &message));
+                report.findings.push(describe_outcome(&sent));
+            }
+            runtime.block_on(connection.quit());
+        }
+        Err(error) => report.findings.push(Finding::problem(error)),
+    }
+    report.findings.push(match &args.origin {
+        Some(origin) => runtime.block_on(probe::probe(origin)),
+        None => Finding::problem("--origin is not set, so the unsubscribe links cannot be tried"),
+    });
+    if settings.postal_address.is_none() {
+        report.findings.push(Finding::problem(
+            "--postal-address is not set; some laws require it in messages to many people (CAN-SPAM, for example)",
+        ));
+    }
+    report.dns_records = dns::records(&settings);
+    finish(&report, &args.output)
+}
+
+fn read_source(file: &PathBuf) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    if file.as_os_str() == "-" {
+        io::stdin().lock().read_to_end(&mut bytes)?;
+    } else {
+        bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Connects, and notes each step.
+fn connect(
+    settings: &MailSettings,
+    runtime: &Runtime,
+    report: &mut Report,
+) -> Result<SmtpConnection, String> {
+    let client = SmtpClient::new(
+        &settings.smtp,
+        settings.from.domain(),
+        SmtpTimeouts::default(),
+    );
+    let client = client.map_err(|error| error.to_string())?;
+    let mut is_encrypted = false;
+    let mut note = |progress: ConnectProgress| {
+        report.findings.push(match progress {
+            ConnectProgress::Connected(address) => {
+                Finding::ok(format!("connected to {} ({address})", settings.smtp))
+            }
+            ConnectProgress::Encrypted(version) => {
+                is_encrypted = true;
+                let version = version.map(|version| format!("{version:?}").replace('_', "."));
+                Finding::ok(format!(
+                    "encrypted with {}; the certificate is valid",
+                    version.unwrap_or_else(|| "TLS".into())
+                ))
+            }
+            ConnectProgress::Greeted(reply) => Finding::ok(format!("the server says: {reply}")),
+            ConnectProgress::LoggedIn => Finding::ok("logged in"),
+        });
+    };
+    let connected = runtime.block_on(client.connect_with_progress(&mut note));
+    let connection = connected.map_err(|error| error.to_string())?;
+    if !is_encrypted {
+        let text = "not encrypted, because the server is on this machine";
+        report.findings.push(Finding::ok(text));
+    }
+    Ok(connection)
+}
+
+/// Returns a message like those of `send`, with an unsubscribe link that belongs to nobody.
+fn test_message(
+    args: &MailCheckArgs,
+    settings: &MailSettings,
+    to: &Email,
+) -> anyhow::Result<Vec<u8>> {
+    const TEXT: &str = "---\n\
+        subject: A test message from {product}\n\
+        ---\n\
+        This message shows that mail from {product} arrives.\n\
+        \n\
+        Open its source (\"Show original\"), save it, and run `landing mail-check --source FILE`.\n";
+    let template = Template::parse("mail-check.md", TEXT)?;
+    let origin = args.origin.clone().unwrap_or_default();
+    let unsubscribe = format!("{}/unsubscribe/test", origin.as_str());
+    let message = template.render(&Placeholders {
+        product: &args.product,
+        position: 1,
+        unsubscribe: &unsubscribe,
+        postal_address: settings.postal_address.as_deref(),
+    });
+    let host = origin.as_str().split("://").nth(1).unwrap_or_default();
+    let id = uuid::Uuid::now_v7().simple();
+    let message_id = format!("{id}@{}", settings.from.domain());
+    Ok(compose(
+        &Envelope {
+            from: &settings.from,
+            to,
+            message_id: &message_id,
+            date: SystemTime::now(),
+            host: host.split(':').next().unwrap_or_default(),
+            unsubscribe: Some(&unsubscribe),
+        },
+        &message,
+    )?)
+}
+
+fn describe_outcome(outcome: &SendOutcome) -> Finding {
+    match outcome {
+        SendOutcome::Accepted(reply) => Finding::ok(format!(
+            "the test message was accepted: {reply}; look whether it arrives, and not as spam"
+        )),
+        SendOutcome::Rejected(reply) => {
+            Finding::problem(format!("the test message was rejected: {reply}"))
+        }
+        SendOutcome::NotSent(cause) => {
+            Finding::problem(format!("the test message was not sent: {cause}"))
+        }
+        SendOutcome::Unknown => {
+            Finding::problem("the connection broke after the test message; look whether it arrives")
+        }
+    }
+}
+
+/// Prints the report. Fails if something needs to be done.
+fn finish(report: &Report, output: &OutputArgs) -> anyhow::Result<()> {
+    output.print(report, |out| {
+        for Finding { ok, text } in &report.findings {
+            let mark = if *ok { "ok     " } else { "problem" };
+            writeln!(out, "{mark}  {text}")?;
+        }
+        if !report.dns_records.is_empty() {
+            writeln!(out, "\nThe sender's domain needs these DNS records:\n")?;
+        }
+        for dns::Record {
+            name,
+            kind,
+            value,
+            note,
+        } in &report.dns_records
+        {
+            writeln!(out, "{name}  {kind}  {value}\n  {note}")?;
+        }
+        Ok(())
+    })?;
+    let problems = report.findings.iter().filter(|it| !it.ok).count();
+    match problems {
+        0 => Ok(()),
+        1 => bail!("1 problem, see above"),
+        _ => bail!("{problems} problems, see above"),
+    }
+}

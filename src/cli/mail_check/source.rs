@@ -1,0 +1,108 @@
+//! Examines the source of a message as it arrived.
+
+use super::Finding;
+
+/// The headers that the signature must cover, so that mail programs offer to unsubscribe (RFC 8058, section 4).
+const COVERED: [&str; 2] = ["List-Unsubscribe", "List-Unsubscribe-Post"];
+
+/// Returns what the source shows.
+pub(super) fn examine(source: &str) -> Vec<Finding> {
+    let headers = parse_headers(source);
+    let values = |name: &str| {
+        let matching = headers
+            .iter()
+            .filter(|(it, _)| it.eq_ignore_ascii_case(name));
+        matching.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+    };
+    let mut findings = Vec::new();
+    for name in COVERED {
+        findings.push(match values(name).len() {
+            0 => Finding::problem(format!("the message has no {name}; paste its whole source")),
+            1 => Finding::ok(format!("the message has {name}")),
+            count => Finding::problem(format!(
+                "the message has {count} headers {name}, and may have 1"
+            )),
+        });
+    }
+    findings.extend(signatures(&values("DKIM-Signature")));
+    findings.extend(results(&values("Authentication-Results")));
+    findings
+}
+
+/// Says whether one of the signatures covers the headers.
+fn signatures(signatures: &[String]) -> Vec<Finding> {
+    if signatures.is_empty() {
+        let text =
+            "the message has no signature (DKIM); switch it on where your mail server is managed";
+        return vec![Finding::problem(text)];
+    }
+    let covers = |signature: &&String| {
+        let signed = tag(signature, "h");
+        let signed: Vec<_> = signed.split(':').map(str::trim).collect();
+        COVERED
+            .iter()
+            .all(|name| signed.iter().any(|it| it.eq_ignore_ascii_case(name)))
+    };
+    vec![match signatures.iter().find(covers) {
+        Some(signature) => Finding::ok(format!(
+            "the signature of {} covers both headers",
+            tag(signature, "d")
+        )),
+        None => Finding::problem(format!(
+            "no signature covers {}; mail programs will not offer to unsubscribe. Ask the provider of your mail server",
+            COVERED.join(" and ")
+        )),
+    }]
+}
+
+/// Says what the receiving server found (RFC 8601). Only its first header is its own.
+fn results(headers: &[String]) -> Vec<Finding> {
+    let Some(header) = headers.first() else {
+        return Vec::new();
+    };
+    let finding = |method: &str| {
+        let result = header.split(';').find_map(|part| {
+            let result = part.trim().strip_prefix(method)?.strip_prefix('=')?;
+            result.split_whitespace().next()
+        })?;
+        let text = format!("{method} is {result} for the server that received it");
+        Some(match result {
+            "pass" => Finding::ok(text),
+            _ => Finding::problem(format!("{text}; check the DNS records")),
+        })
+    };
+    ["spf", "dkim", "dmarc"]
+        .into_iter()
+        .filter_map(finding)
+        .collect()
+}
+
+/// Returns the value of a tag of a signature (RFC 6376, section 3.2), without white space.
+fn tag(signature: &str, name: &str) -> String {
+    let tags = signature.split(';').filter_map(|tag| tag.split_once('='));
+    let value = tags.into_iter().find(|(it, _)| it.trim() == name);
+    let value = value.map_or("", |(_, value)| value);
+    value.split_whitespace().collect()
+}
+
+/// Returns the headers of a message, each in one line.
+fn parse_headers(source: &str) -> Vec<(String, String)> {
+    let mut headers: Vec<(String, String)> = Vec::new();
+    for line in source.trim_start().lines() {
+        if line.is_empty() {
+            break;
+        }
+        match (line.starts_with([' ', '\t']), headers.last_mut()) {
+            (true, Some((_, value))) => {
+                value.push(' ');
+                value.push_str(line.trim());
+            }
+            _ => {
+                if let Some((name, value)) = line.split_once(':') {
+                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+            }
+        }
+    }
+    headers
+}
