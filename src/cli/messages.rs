@@ -1,4 +1,4 @@
-//! `landing messages`: lists the messages that were sent, and who did not get one.
+//! `landing messages`: lists the messages that were sent, and the people who did not get one.
 
 use std::{
     collections::HashMap,

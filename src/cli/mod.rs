@@ -121,7 +121,7 @@ enum Commands {
     Report(report::ReportArgs),
     /// Send a message to people on the list
     Send(Box<send::SendArgs>),
-    /// List the messages that were sent, and who did not get one
+    /// List the messages that were sent, and the people who did not get one
     Messages(messages::MessagesArgs),
     /// Find out whether messages will arrive
     MailCheck(Box<mail_check::MailCheckArgs>),

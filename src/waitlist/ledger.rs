@@ -1,4 +1,4 @@
-//! The ledger: which message goes to whom, and what became of it.
+//! The ledger: the deliveries of each message, and their results.
 //!
 //! A message has one delivery for each recipient. A delivery is [`Sending`](DeliveryState::Sending), durably, before
 //! the message goes out. So after a crash the ledger names every message that may have gone out without a result:
@@ -48,7 +48,7 @@ impl Message {
     }
 }
 
-/// What is known about a delivery.
+/// The states of a delivery.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum DeliveryState {
     /// It has not begun.

@@ -56,7 +56,7 @@ impl LedgerRequest {
             Self::States(_, reply) => reply.is_closed(),
             Self::Add { reply, .. } => reply.is_closed(),
             Self::Begin { reply, .. } => reply.is_closed(),
-            // The result is known, whoever waits for the reply.
+            // The result is recorded even if nobody waits for the reply.
             Self::Finish { .. } => false,
         }
     }

@@ -42,7 +42,7 @@ pub(super) enum Request {
     AddSuppressions(Vec<SuppressionItem>, ReplySender<Vec<()>>),
     /// At most one batch of addresses (see [`Email::key`]) whose suppressions are lifted if they are on the list.
     LiftListed(Vec<String>, ReplySender<Vec<bool>>),
-    /// Only for the sled store. In a database, the ledger has a connection of its own.
+    /// Only for the sled store. In a database, the ledger has a separate connection.
     Ledger(LedgerRequest),
     /// Asks only for the reply.
     Ready(ReplySender<()>),

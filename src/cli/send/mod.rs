@@ -1,7 +1,7 @@
 //! `landing send`: sends a message to people on the list.
 //!
 //! - `recipients`: chooses the people, and finds their addresses.
-//! - `outbox`: what is to be sent, shared by the connections.
+//! - `outbox`: the messages that are waiting, shared by the connections.
 //! - `sender`: sends over one connection.
 //! - `brake`: stops a send that harms the sender's reputation.
 //! - `pace`: the messages per second.
@@ -237,7 +237,7 @@ fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// Prints what became of the messages. Fails if some were not sent.
+/// Prints the results. Fails if some messages were not sent.
 fn report(args: &SendArgs, outbox: &Outbox, template: &Template) -> anyhow::Result<()> {
     let counts = outbox.counts();
     let mut json = json!({ "message": template.id().as_str() });

@@ -1,4 +1,4 @@
-//! What is to be sent, shared by the connections.
+//! The messages that are waiting, shared by the connections.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! `landing send --dry-run`: who would get the message, and the first one as it would look.
+//! `landing send --dry-run`: the people who would get the message, and the first one as it would look.
 
 use std::io;
 

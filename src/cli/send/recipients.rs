@@ -13,7 +13,7 @@ use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, Email, ListKey, MessageId, Selection, WaitlistEntry,
 };
 
-/// Who is to get the message.
+/// The people that the owner wants to write to.
 #[derive(Clone, Debug)]
 pub(super) enum Choice {
     /// This many people who have waited longest and have not had it.
@@ -50,7 +50,7 @@ pub(super) struct Plan {
     known: u32,
     /// People on the list who have had the message, or may have.
     had_it: u64,
-    /// People on the list for whom the mail server refused it.
+    /// People on the list whose message the mail server refused.
     refused: u64,
     /// People whose mailbox does not exist.
     undeliverable: u64,

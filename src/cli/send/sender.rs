@@ -198,7 +198,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Sends one message. Returns what became of it.
+    /// Sends one message. Returns the result.
     fn send_one(
         &self,
         email: &Email,

@@ -10,7 +10,7 @@
 //! # delivery ID HASH STATE MILLISECONDS CODE REPLY
 //! ```
 //!
-//! Keys, hashes, subjects and replies are in base64url, times in milliseconds since 1970, and `-` stands for a missing
+//! Keys, hashes, subjects and replies are in base64url, times in milliseconds since 1970, and `-` is a missing
 //! value. In JSON lines, each is an object with one field: `{"list_key":"KEY"}`, `{"suppressed":"HASH"}`,
 //! `{"message":{…}}` and `{"delivery":{…}}`.
 

@@ -13,7 +13,7 @@ pub struct SmtpConnection {
     is_usable: bool,
 }
 
-/// What became of a message.
+/// The outcome of sending a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SendOutcome {
     /// The server has accepted the message.
@@ -128,7 +128,7 @@ impl SmtpConnection {
     }
 }
 
-/// Returns what became of a message if an error occurs before its content is written.
+/// Returns the outcome of an error that occurs before the content of a message is written.
 fn not_accepted(error: Error) -> SendOutcome {
     match error {
         Error::UnexpectedReply(reply) if (400..600).contains(&reply.code()) => {

@@ -1,4 +1,4 @@
-//! What is wrong with a message.
+//! The problems of a message.
 
 /// A message that cannot be sent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -66,7 +66,7 @@ pub enum TemplateProblem {
     },
     /// The message has an image.
     #[error(
-        "images are not supported: many programs hide them, and they tell when the message is read; write a link"
+        "images are not supported: many programs hide them, and they reveal when the message is read; write a link"
     )]
     Image,
     /// The message has HTML.

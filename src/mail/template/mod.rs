@@ -4,7 +4,7 @@
 //! - `placeholders`: the words in braces.
 //! - `markdown`: parses the message, and rejects what an e-mail cannot have.
 //! - `html`, `text`: the two forms of the message.
-//! - `error`: what is wrong with a message, and in which line.
+//! - `error`: the problem of a message, and its line.
 
 mod error;
 mod front_matter;

@@ -69,7 +69,7 @@ pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
     Ok(())
 }
 
-/// Splits a text into its placeholders, and what is between them.
+/// Splits a text into its placeholders, and the texts between them.
 pub(super) fn split(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {

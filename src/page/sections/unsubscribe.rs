@@ -7,7 +7,7 @@ use crate::{
     page::{UnsubscribeStep, page_text, use_page},
 };
 
-/// A question, or what became of it.
+/// A question, or its result.
 #[component]
 pub fn Unsubscribe(
     /// Which of the pages.

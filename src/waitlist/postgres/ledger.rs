@@ -1,4 +1,4 @@
-//! The ledger of a list in a database. It has a connection of its own, so that a message to many people does not delay
+//! The ledger of a list in a database. It has a separate connection, so that a message to many people does not delay
 //! sign-ups.
 
 use std::{

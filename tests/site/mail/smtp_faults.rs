@@ -185,7 +185,7 @@ async fn remote_server_without_encryption_is_not_used() {
     let url: SmtpUrl = "smtp://user:password@mail.example".parse().expect("a URL");
     assert_eq!(url.to_string(), "smtp://mail.example:587");
     assert!(!format!("{url:?}").contains("password"));
-    // The server on this machine stands for a remote one.
+    // The server on this machine takes the place of a remote one.
     let server = SmtpServer::start();
     let local: SmtpUrl = server.url().parse().expect("a URL");
     let remote = SmtpUrl {

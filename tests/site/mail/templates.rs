@@ -57,7 +57,7 @@ fn message_has_a_text_and_an_html_form() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
-    // Nothing is loaded, and nothing tells when the message is read.
+    // Nothing is loaded, and nothing reveals when the message is read.
     for part in ["src=", "<img", "url(", "<link", "<script", "@import"] {
         assert!(!html.contains(part), "{part}: {html}");
     }
