@@ -1,6 +1,7 @@
 /** Starts the release build, for the tests, the pictures and Lighthouse. */
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -110,6 +111,22 @@ export class Site {
     /** @type {{ sources: { source: string, count: number }[] }} */
     const { sources } = JSON.parse(await this.#run("stats", "--json"));
     return sources.find((counted) => counted.source === source)?.count ?? 0;
+  }
+
+  /**
+   * Sends a message in Markdown to a person on the waitlist.
+   *
+   * @param {string} email
+   * @param {string} markdown
+   * @param {string} smtp the URL of the mail server
+   */
+  async sendMessage(email, markdown, smtp) {
+    const directory = await mkdtemp(join(tmpdir(), "message-"));
+    const file = join(directory, "message.md");
+    await writeFile(file, `---\nsubject: Hello\nid: m${randomUUID()}\n---\n${markdown}`);
+    const settings = ["--smtp", smtp, "--mail-from", "hello@site.test", "--origin", this.origin];
+    await this.#run("send", file, "--to", email, "--yes", ...settings);
+    await rm(directory, { recursive: true });
   }
 
   /**

@@ -21,7 +21,7 @@ use std::{
     time::SystemTime,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     config::{MailOptions, Origin, number},
-    mail::{SmtpClient, SmtpTimeouts, Template, UnsubscribeTokens},
+    mail::{SmtpClient, SmtpTimeouts, Template, TemplateError, UnsubscribeTokens},
     waitlist::{Email, Message},
 };
 use outbox::{Outbox, Stop};
@@ -133,9 +133,10 @@ impl RecipientArgs {
 pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let name = args.file.display().to_string();
     let text = fs::read(&args.file).with_context(|| format!("cannot read {name}"))?;
-    let text = String::from_utf8(text)
-        .map_err(|_| anyhow::anyhow!("{name} is not UTF-8; save it as UTF-8"))?;
-    let template = Template::parse(&name, &text).with_context(|| name.clone())?;
+    let text =
+        String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8; save it as UTF-8"))?;
+    let template = Template::parse(&name, &text)
+        .map_err(|TemplateError { line, problem }| anyhow!("{name}:{line}: {problem}"))?;
     let settings = args.mail.settings()?;
     let Some(origin) = &args.origin else {
         bail!(

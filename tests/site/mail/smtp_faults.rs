@@ -197,3 +197,34 @@ async fn remote_server_without_encryption_is_not_used() {
     let error = client.connect().await.err().expect("an error");
     assert!(matches!(error, ConnectError::NoStartTls), "{error:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_encryption_ends_the_connection() {
+    // Nothing is sent without encryption that the server has offered, and nothing that follows its response in the
+    // clear is taken for a later response.
+    for (reply, is_rejected) in [
+        ("454 4.7.0 TLS not available", true),
+        ("220 go on\r\n250 injected", false),
+    ] {
+        let server = SmtpServer::scripted(move |step, line| match step {
+            Step::Hello => Action::Reply("250-mail.test\r\n250-AUTH PLAIN\r\n250 STARTTLS"),
+            _ if line.starts_with("STARTTLS") => Action::Reply(reply),
+            _ => Action::Continue,
+        });
+        let connected = client(&server, "user:password@").connect().await;
+        let error = connected.err().expect("an error");
+        match error {
+            ConnectError::Rejected { step, reply } => {
+                assert_eq!(
+                    (step, reply.code, is_rejected),
+                    (ConnectStep::StartTls, 454, true)
+                );
+            }
+            ConnectError::Broken { step, .. } | ConnectError::Timeout { step, .. } => {
+                assert_eq!((step, is_rejected), (ConnectStep::Tls, false));
+            }
+            ConnectError::Tls(_) => assert!(!is_rejected),
+            other => panic!("{other:?}"),
+        }
+    }
+}
