@@ -7,7 +7,7 @@ use super::{
     open::{schema_for_new_list, with_open_timeout},
     open_error::PostgresOpenError,
     schema,
-    sql::{self, Schema},
+    sql::Schema,
     url::DatabaseUrl,
 };
 
@@ -34,10 +34,50 @@ pub(super) async fn find_missing(url: &DatabaseUrl) -> Result<Vec<String>, Postg
         None => (schema_for_new_list(&mut connection, database).await?, None),
     };
     let statement = if format == Some(schema::FORMAT_VERSION) {
-        sql::MISSING_PRIVILEGES
+        MISSING_PRIVILEGES
     } else {
-        sql::MISSING_MIGRATION_PRIVILEGES
+        MISSING_MIGRATION_PRIVILEGES
     };
     let missing = schema::query_texts(connection.client(), statement, &name);
     with_open_timeout(database, missing).await
 }
+
+/// Returns the privileges on the tables in schema $1 that a server needs and this user does not have.
+const MISSING_PRIVILEGES: &str = "
+    SELECT privilege || ' on ' || name
+    FROM (VALUES
+        ('SELECT', 'waitlist_migrations'),
+        ('SELECT', 'waitlist_entries'),
+        ('INSERT', 'waitlist_entries'),
+        ('UPDATE', 'waitlist_entries'),
+        ('DELETE', 'waitlist_entries'),
+        ('SELECT', 'waitlist_facts'),
+        ('INSERT', 'waitlist_facts'),
+        ('SELECT', 'waitlist_keys'),
+        ('INSERT', 'waitlist_keys'),
+        ('SELECT', 'waitlist_suppressed'),
+        ('INSERT', 'waitlist_suppressed'),
+        ('DELETE', 'waitlist_suppressed'),
+        ('SELECT', 'waitlist_messages'),
+        ('INSERT', 'waitlist_messages'),
+        ('SELECT', 'waitlist_deliveries'),
+        ('INSERT', 'waitlist_deliveries'),
+        ('UPDATE', 'waitlist_deliveries'),
+        ('SELECT', 'waitlist_count'),
+        ('UPDATE', 'waitlist_count')
+    ) AS needed (privilege, name)
+    WHERE NOT has_table_privilege(format('%I.%I', $1, name), privilege)";
+
+/// Returns the privileges in schema $1 that a migration needs and this user does not have.
+const MISSING_MIGRATION_PRIVILEGES: &str = "
+    SELECT 'CREATE on the schema ' || $1
+    WHERE NOT has_schema_privilege($1, 'CREATE')
+    UNION ALL
+    SELECT 'ownership of ' || tablename
+    FROM pg_catalog.pg_tables
+    WHERE schemaname = $1
+        AND tablename IN (
+            'waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count',
+            'waitlist_keys', 'waitlist_suppressed', 'waitlist_messages', 'waitlist_deliveries'
+        )
+        AND NOT pg_has_role(tableowner, 'USAGE')";

@@ -29,6 +29,7 @@ mod interruption;
 mod list;
 mod report;
 mod send;
+mod send_ledger;
 #[cfg(target_os = "linux")]
 mod serve_check;
 mod show_and_correct;

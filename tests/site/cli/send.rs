@@ -1,16 +1,15 @@
 //! `landing send` and `landing messages`.
 
-use std::{collections::BTreeSet, process::Stdio, thread, time::Duration};
-
 use serde_json::{Value, json};
 
-use super::{TestCli, addresses, all_stores, stderr, stdout, with_three_people, without_server};
+use super::{TestCli, stderr, stdout, with_three_people, without_server};
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
-const MESSAGE: &str = "---\nsubject: \"{product} is open\"\n---\nYou are number {position}.\n";
+pub(super) const MESSAGE: &str =
+    "---\nsubject: \"{product} is open\"\n---\nYou are number {position}.\n";
 
 /// Returns the arguments of a send over a server.
-fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "send",
         "launch.md",
@@ -27,7 +26,7 @@ fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&fixed[..], more].concat()
 }
 
-fn send(cli: &TestCli, server: &SmtpServer, more: &[&str]) -> (String, String, bool) {
+pub(super) fn send(cli: &TestCli, server: &SmtpServer, more: &[&str]) -> (String, String, bool) {
     cli.write("launch.md", MESSAGE);
     let url = server.url();
     let result = cli.run(&args(&url, more));
@@ -35,7 +34,7 @@ fn send(cli: &TestCli, server: &SmtpServer, more: &[&str]) -> (String, String, b
     (stdout(&result), stderr(&result), is_success)
 }
 
-fn messages(cli: &TestCli) -> Value {
+pub(super) fn messages(cli: &TestCli) -> Value {
     cli.json(&["messages"])
 }
 
@@ -153,36 +152,6 @@ fn refusals_have_the_words_of_the_server_and_undeliverable_people_are_left_out()
 }
 
 #[test]
-fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
-    for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::End if line.contains("ann@") => Action::AcceptAndCut,
-            _ => Action::Continue,
-        });
-        let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
-        assert_eq!(
-            (&*out, &*err, is_success),
-            ("2 accepted, 1 unknown\n", "", true)
-        );
-        assert!(
-            cli.stdout(&["messages", "launch"])
-                .starts_with("unknown   ann@example.com")
-        );
-        let (out, ..) = send(&cli, &server, &["--all"]);
-        assert!(
-            out.contains("1 unknown: --resend-unknown sends to them again"),
-            "{out}"
-        );
-        let server = SmtpServer::start();
-        let (out, ..) = send(&cli, &server, &["--all", "--resend-unknown"]);
-        assert_eq!(
-            (&*out, server.recipients()),
-            ("1 accepted\n", vec!["ann@example.com".into()])
-        );
-    }
-}
-
-#[test]
 fn objection_of_the_server_stops_the_send() {
     for cli in with_three_people() {
         let server = SmtpServer::scripted(|step, _| match step {
@@ -243,56 +212,6 @@ fn wrong_password_or_refused_connection_records_nothing() {
             stderr(&result)
         );
         assert_eq!(messages(&cli), json!([]));
-    }
-}
-
-#[test]
-fn people_who_have_left_get_nothing() {
-    for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, _| match step {
-            Step::End => Action::Reply("451 4.7.1 not now"),
-            _ => Action::Continue,
-        });
-        send(&cli, &server, &["--all", "--connections", "1"]);
-        cli.run(&["erase", "cyd@example.com"]).success();
-        let server = SmtpServer::start();
-        let (out, ..) = send(&cli, &server, &["--all"]);
-        assert_eq!(out, "2 accepted, 1 left\n");
-        assert_eq!(server.recipients(), ["Bob@Example.com", "ann@example.com"]);
-    }
-}
-
-#[test]
-fn exports_carry_the_ledger_to_another_list() {
-    for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::Recipient if line.contains("ann@") => Action::Reply("550 5.1.1 no such user"),
-            Step::End if line.contains("Bob@") => Action::AcceptAndCut,
-            _ => Action::Continue,
-        });
-        send(&cli, &server, &["--all", "--connections", "1"]);
-        for format in ["csv", "jsonl"] {
-            let file = format!("list.{format}");
-            cli.run(&["export", "-o", &file]).success();
-            for other in all_stores() {
-                other.write(
-                    &file,
-                    std::fs::read(cli.sandbox.path().join(&file)).expect("readable"),
-                );
-                other.run(&["import", &file]).success();
-                other.run(&["import", &file]).success();
-                assert_eq!(addresses(&other), addresses(&cli));
-                assert_eq!(messages(&other), messages(&cli));
-                assert_eq!(
-                    other.stdout(&["messages", "launch"]),
-                    cli.stdout(&["messages", "launch"])
-                );
-                let server = SmtpServer::start();
-                let (out, ..) = send(&other, &server, &["--all"]);
-                assert!(out.starts_with("nobody to send to"), "{out}");
-                assert_eq!(server.connection_count(), 0);
-            }
-        }
     }
 }
 
@@ -378,60 +297,4 @@ fn settings_that_are_missing_are_named() {
     cli.run(&["send", "launch.md"]).code(2);
     cli.run(&["send", "launch.md", "--all", "--next", "3"])
         .code(2);
-}
-
-#[test]
-fn killed_sends_lose_and_repeat_no_message() {
-    const PEOPLE: usize = 900;
-    for cli in all_stores() {
-        let people: String = (0..PEOPLE)
-            .map(|number| format!("p{number}@example.com\n"))
-            .collect();
-        cli.run_with_input(&["import"], format!("email\n{people}"))
-            .success();
-        cli.write("launch.md", MESSAGE);
-        let server = SmtpServer::start();
-        let url = server.url();
-        // Each is killed at another moment, when some more messages have arrived.
-        for round in 1..=6 {
-            let mut send = cli.landing();
-            send.args(args(&url, &["--all"]))
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            let mut send = send.spawn().expect("the program starts");
-            let enough = server.recipients().len() + round * 13;
-            while server.recipients().len() < enough
-                && send.try_wait().expect("the program runs").is_none()
-            {
-                thread::sleep(Duration::from_millis(1));
-            }
-            send.kill().expect("the program runs");
-            send.wait().expect("the program ends");
-        }
-        let (out, err, is_success) = send(&cli, &server, &["--all"]);
-        assert!(is_success, "{out} {err}");
-        let counts = &messages(&cli)[0];
-        let count = |state: &str| counts[state].as_u64().expect("a number") as usize;
-        // While a server holds the list, and in a database, nobody can know yet that the senders are dead.
-        let in_doubt = count("unknown") + count("sending");
-        assert_eq!(count("accepted") + in_doubt, PEOPLE, "{counts}");
-        let received = server.recipients();
-        let distinct: BTreeSet<_> = received.iter().cloned().collect();
-        assert_eq!(received.len(), distinct.len(), "a message was sent twice");
-        let listed = cli.json(&["messages", "launch"]);
-        let listed = listed.as_array().expect("a list").iter();
-        let in_doubt: BTreeSet<_> = listed
-            .filter(|it| ["unknown", "sending"].contains(&it["state"].as_str().expect("text")))
-            .map(|it| it["email"].as_str().expect("an address").to_owned())
-            .collect();
-        // Everybody has the message, or is reported as unknown.
-        for person in (0..PEOPLE).map(|number| format!("p{number}@example.com")) {
-            assert!(
-                distinct.contains(&person) || in_doubt.contains(&person),
-                "{person} is lost"
-            );
-        }
-        // Few are in doubt: those that were begun when the program was killed.
-        assert!(in_doubt.len() <= 6 * 4 * 64, "{}", in_doubt.len());
-    }
 }

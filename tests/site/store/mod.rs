@@ -29,6 +29,7 @@ mod corrections;
 mod corruption;
 mod facts;
 mod ledger;
+mod ledger_histories;
 mod migration;
 mod opening;
 mod postgres;
