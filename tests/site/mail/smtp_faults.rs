@@ -68,24 +68,26 @@ async fn accepted_message_arrives_as_it_was_sent() {
 async fn rejections_have_the_words_of_the_server() {
     for step in [Step::Mail, Step::Recipient, Step::Data, Step::End] {
         for (reply, code, text) in [
-            ("450 4.2.1 <ann@example.com>: mailbox\r\nbusy", 450, ""),
+            (
+                "450 4.2.1 <ann@example.com>: busy",
+                450,
+                "4.2.1 <address> busy",
+            ),
             (
                 "550-5.1.1 <ann@example.com>: no such\r\n550 5.1.1 user",
                 550,
-                "5.1.1 <address> no such 5.1.1 user",
+                "5.1.1 <address> no such user",
             ),
             ("421 4.3.2 shutting down", 421, "4.3.2 shutting down"),
             ("554 no", 554, "no"),
         ] {
-            if text.is_empty() {
-                continue;
-            }
             let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
             let SendOutcome::Rejected(reply) = outcome else {
                 panic!("{step:?} {code}: {outcome:?}");
             };
             assert_eq!((reply.code, received), (code, 0), "{step:?}");
-            assert!(!reply.text.contains("ann"), "{step:?}: {reply}");
+            assert_eq!(reply.text, text, "{step:?}");
+            assert_eq!(reply.is_transient(), code < 500, "{step:?}");
             assert_eq!(is_usable, code != 421, "{step:?} {code}");
         }
     }
