@@ -150,7 +150,7 @@ static SITE: LazyLock<TestRouter> = LazyLock::new(|| {
     // Every sign-up is new to this store.
     let list = stub_store(|_| immediate(Ok(JoinOutcome::New)), || immediate(Ok(())));
     let files = SiteFiles::load(&config).expect("the site's files");
-    let state = AppState::new(&config, files, Arc::new(list));
+    let state = AppState::new(&config, files, Arc::new(list), None);
     TestRouter(router(state))
 });
 

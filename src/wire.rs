@@ -24,6 +24,14 @@ pub struct CountBody {
     pub count: u64,
 }
 
+/// The response body of `POST /api/waitlist/confirm`.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfirmedBody {
+    /// Always true: a failure has another status.
+    pub confirmed: bool,
+}
+
 /// The body of every error response of the API.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -115,6 +123,8 @@ pub struct WaitlistFormProps {
     pub invalid: bool,
     /// Text below the field: the result of a sign-up without JavaScript, or the promise.
     pub message: String,
+    /// Whether people are asked to confirm their address by a code.
+    pub confirms: bool,
 }
 
 /// State of the count line.
@@ -183,6 +193,7 @@ mod tests {
         [
             SignUpBody::decl(&config),
             CountBody::decl(&config),
+            ConfirmedBody::decl(&config),
             ErrorBody::decl(&config),
             IslandName::decl(&config),
             NoProps::decl(&config),

@@ -2,6 +2,10 @@
 
 export const COPY = {
   "ALREADY_LISTED": "Email already on waitlist",
+  "CODE_FAILED": "Failed to confirm. Please try again.",
+  "CODE_LABEL": "Enter the code we sent you",
+  "CODE_SUBMIT": "Confirm",
+  "CONFIRMED": "Your address is confirmed.",
   "CONTACT_LABEL": "Email us",
   "CONTACT_TIP": "Opens your email app",
   "COUNT": "entrepreneurs already on the list",
@@ -60,5 +64,6 @@ export const COPY = {
   "SUBMIT": "Join the Waitlist",
   "SUBMITTING": "Adding...",
   "TOASTS_LABEL": "Notifications (F8)",
-  "TOAST_CLOSE": "Close"
+  "TOAST_CLOSE": "Close",
+  "WRONG_CODE": "That code is not right. Check the message, or join again to get another one."
 } as const;

@@ -12,6 +12,12 @@ export type CountBody = {
  */
 count: number, };
 
+export type ConfirmedBody = { 
+/**
+ * Always true: a failure has another status.
+ */
+confirmed: boolean, };
+
 export type ErrorBody = { 
 /**
  * The fault and the remedy, in a sentence for people.
@@ -58,7 +64,11 @@ invalid: boolean,
 /**
  * Text below the field: the result of a sign-up without JavaScript, or the promise.
  */
-message: string, };
+message: string, 
+/**
+ * Whether people are asked to confirm their address by a code.
+ */
+confirms: boolean, };
 
 export type ContactLinksProps = { 
 /**

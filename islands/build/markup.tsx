@@ -16,6 +16,7 @@ const PLACEHOLDERS: Record<keyof (WaitlistFormProps & ContactLinksProps), string
   outcome: "{{outcome}}",
   invalid: "{{invalid}}",
   message: "{{message}}",
+  confirms: "{{confirms}}",
   social: "{{social}}",
   social_host: "{{social_host}}",
 };

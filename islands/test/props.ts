@@ -11,6 +11,7 @@ export const WAITLIST_FORM_PROPS: WaitlistFormProps = {
   outcome: "",
   invalid: false,
   message: "We'll email you when Steward $& Co is ready.",
+  confirms: false,
 };
 
 export const CONTACT_LINKS_PROPS: ContactLinksProps = {

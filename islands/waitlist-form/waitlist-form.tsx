@@ -9,6 +9,7 @@ import { COPY } from "../bindings/copy";
 import type { SignUpBody, WaitlistFormProps } from "../bindings/wire";
 import { showToast } from "../toast-store";
 import { useNumberInText, useTemporaryText } from "../translatable-text";
+import { CodeForm } from "./code-form";
 import { countState, useWaitlistCount } from "./use-waitlist-count";
 
 export { hydrate } from "../hydrate";
@@ -30,7 +31,8 @@ export default function WaitlistForm(props: WaitlistFormProps) {
   );
 }
 
-function Form({ product, email, count, count_from, count_state, ...initial }: WaitlistFormProps) {
+function Form(props: WaitlistFormProps) {
+  const { product, email, count, count_from, count_state, confirms, ...initial } = props;
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const honeypot = useRef<HTMLInputElement>(null);
@@ -49,6 +51,8 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   const [feedback, setFeedback] = useState<Feedback>(initial);
   // Read by screen readers when there is no toaster to announce the outcome.
   const [announcement, setAnnouncement] = useState("");
+  // The address that a code was sent to, if the owner asks for codes.
+  const [codeFor, setCodeFor] = useState("");
   const signUp = useMutation({
     // The response body is not used, but parsing it rejects a proxy's HTML page.
     mutationFn: async (body: SignUpBody): Promise<unknown> => {
@@ -62,14 +66,18 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
       }
       return (await request("POST", WAITLIST_URL, body, signal)).json();
     },
-    onSuccess: () => {
+    onSuccess: (_, body) => {
+      if (confirms) setCodeFor(body.email);
       if (input.current) input.current.value = "";
       joinedAt.current = Date.now();
       showFeedback("joined", withProduct(COPY.JOINED));
       void waitlistCount.refresh();
     },
-    onError: (error) =>
-      showFeedback(hasStatus(error, 400) ? "invalid" : "failed", errorMessage(error)),
+    onError: (error, body) => {
+      // Joining again sends another code.
+      if (confirms && hasStatus(error, 409)) setCodeFor(body.email);
+      showFeedback(hasStatus(error, 400) ? "invalid" : "failed", errorMessage(error));
+    },
   });
   const withProduct = (text: string) => text.replace("{product}", () => product);
 
@@ -151,68 +159,71 @@ function Form({ product, email, count, count_from, count_state, ...initial }: Wa
   }
 
   return (
-    <form
-      ref={form}
-      className="waitlist"
-      method="post"
-      action="#waitlist"
-      onSubmit={submit}
-      onInput={() => {
-        joinedAt.current = 0;
-        // Password managers dispatch input events that change nothing.
-        if (input.current?.value !== valueAtFeedback.current) resetFeedback();
-      }}
-      aria-busy={isPending}
-      data-outcome={feedback.outcome}
-    >
-      <label htmlFor={fieldId} suppressHydrationWarning>
-        {COPY.EMAIL_LABEL}
-      </label>
-      {/* Uncontrolled: hydration keeps the text that the visitor has already typed. */}
-      <input
-        ref={input}
-        id={fieldId}
-        type="email"
-        name="email"
-        autoComplete="email"
-        inputMode="email"
-        placeholder={COPY.EMAIL_PLACEHOLDER}
-        defaultValue={email}
-        disabled={isPending}
-        aria-invalid={feedback.invalid}
-        aria-describedby={messageId}
-        onInvalid={showInvalidEmail}
-      />
-      <p ref={message} id={messageId} className="waitlist-message" suppressHydrationWarning>
-        {initial.message}
-      </p>
-      {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
-          every field. The server reports success to them and stores nothing. */}
-      <label hidden>
-        <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
-        <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
-      </label>
-      <button ref={button} type="submit" className="button" disabled={isPending}>
-        <span ref={label} suppressHydrationWarning>
-          {COPY.SUBMIT}
-        </span>
-      </button>
-      <p className="visually-hidden" role="status">
-        {isPending ? COPY.SUBMITTING : announcement}
-      </p>
-      <p
-        ref={countLine}
-        className="waitlist-count"
-        data-state={
-          waitlistCount.isLoaded ? countState(waitlistCount.count, count_from) : count_state
-        }
-        aria-live="polite"
-        aria-atomic="true"
-        suppressHydrationWarning
+    <>
+      <form
+        ref={form}
+        className="waitlist"
+        method="post"
+        action="#waitlist"
+        onSubmit={submit}
+        onInput={() => {
+          joinedAt.current = 0;
+          // Password managers dispatch input events that change nothing.
+          if (input.current?.value !== valueAtFeedback.current) resetFeedback();
+        }}
+        aria-busy={isPending}
+        data-outcome={feedback.outcome}
       >
-        {`${count} ${COPY.COUNT}`}
-      </p>
-    </form>
+        <label htmlFor={fieldId} suppressHydrationWarning>
+          {COPY.EMAIL_LABEL}
+        </label>
+        {/* Uncontrolled: hydration keeps the text that the visitor has already typed. */}
+        <input
+          ref={input}
+          id={fieldId}
+          type="email"
+          name="email"
+          autoComplete="email"
+          inputMode="email"
+          placeholder={COPY.EMAIL_PLACEHOLDER}
+          defaultValue={email}
+          disabled={isPending}
+          aria-invalid={feedback.invalid}
+          aria-describedby={messageId}
+          onInvalid={showInvalidEmail}
+        />
+        <p ref={message} id={messageId} className="waitlist-message" suppressHydrationWarning>
+          {initial.message}
+        </p>
+        {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
+          every field. The server reports success to them and stores nothing. */}
+        <label hidden>
+          <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
+          <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
+        </label>
+        <button ref={button} type="submit" className="button" disabled={isPending}>
+          <span ref={label} suppressHydrationWarning>
+            {COPY.SUBMIT}
+          </span>
+        </button>
+        <p className="visually-hidden" role="status">
+          {isPending ? COPY.SUBMITTING : announcement}
+        </p>
+        <p
+          ref={countLine}
+          className="waitlist-count"
+          data-state={
+            waitlistCount.isLoaded ? countState(waitlistCount.count, count_from) : count_state
+          }
+          aria-live="polite"
+          aria-atomic="true"
+          suppressHydrationWarning
+        >
+          {`${count} ${COPY.COUNT}`}
+        </p>
+      </form>
+      {codeFor !== "" && <CodeForm key={codeFor} email={codeFor} />}
+    </>
   );
 }
 

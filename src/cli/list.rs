@@ -37,10 +37,14 @@ struct ListedEntry<'a> {
     email: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed_at: Option<String>,
 }
 
-/// Width of the addresses in the table, in characters. Longer ones move the source to the right.
+/// Width of the addresses in the table, in characters. Longer ones move the next columns to the right.
 const EMAIL_WIDTH: usize = 32;
+/// Width of the sources in the table, likewise.
+const SOURCE_WIDTH: usize = 16;
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let selection = Selection {
@@ -57,8 +61,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         if is_terminal && !args.output.json {
             writeln!(
                 out,
-                "{:<24}  {:<EMAIL_WIDTH$}  SOURCE",
-                "JOINED AT", "EMAIL"
+                "{:<24}  {:<EMAIL_WIDTH$}  {:<SOURCE_WIDTH$}  CONFIRMED AT",
+                "JOINED AT", "EMAIL", "SOURCE"
             )?;
         }
         for entry in entries.take(limit) {
@@ -67,6 +71,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
                 joined_at: rfc3339(entry.joined_at),
                 email: entry.email.as_typed(),
                 source: entry.source.as_ref().map(Source::as_str),
+                confirmed_at: entry.confirmed_at.map(rfc3339),
             };
             if args.output.json {
                 serde_json::to_writer(&mut *out, &entry)?;
@@ -87,19 +92,27 @@ impl ListedEntry<'_> {
             joined_at,
             email,
             source,
+            confirmed_at,
         } = self;
-        match source {
-            Some(source) => writeln!(out, "{joined_at}  {email:<EMAIL_WIDTH$}  {source}"),
-            None => writeln!(out, "{joined_at}  {email}"),
+        match (source.unwrap_or_default(), confirmed_at) {
+            (source, Some(time)) => writeln!(
+                out,
+                "{joined_at}  {email:<EMAIL_WIDTH$}  {source:<SOURCE_WIDTH$}  {time}"
+            ),
+            ("", None) => writeln!(out, "{joined_at}  {email}"),
+            (source, None) => writeln!(out, "{joined_at}  {email:<EMAIL_WIDTH$}  {source}"),
         }
     }
 
-    /// Writes fields separated by tabs. The source is the last one, and only there if the person has one: a script that
-    /// reads two fields still works.
+    /// Writes fields separated by tabs: the time, the address, the source, and the time of the confirmation. Empty fields
+    /// at the end are left out: a script that reads two fields still works.
     fn write_fields(&self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}\t{}", self.joined_at, self.email)?;
-        if let Some(source) = self.source {
-            write!(out, "\t{source}")?;
+        if self.source.is_some() || self.confirmed_at.is_some() {
+            write!(out, "\t{}", self.source.unwrap_or_default())?;
+        }
+        if let Some(confirmed_at) = &self.confirmed_at {
+            write!(out, "\t{confirmed_at}")?;
         }
         writeln!(out)
     }

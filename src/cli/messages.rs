@@ -1,7 +1,7 @@
 //! `landing messages`: lists the messages that were sent, and the people who did not get one.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, Write},
 };
 
@@ -198,11 +198,11 @@ fn find_addresses(
         return Ok(addresses);
     }
     let keys: Vec<ListKey> = list.keys()?;
-    let sought: HashMap<_, _> = deliveries.iter().map(|it| (it.recipient, ())).collect();
+    let sought: HashSet<_> = deliveries.iter().map(|it| it.recipient).collect();
     for entry in list.entries(Selection::default())?.entries {
         let email = entry?.email;
         for hash in keys.iter().map(|key| key.hash(email.key())) {
-            if sought.contains_key(&hash) {
+            if sought.contains(&hash) {
                 addresses.insert(hash, email.as_typed().to_owned());
             }
         }

@@ -1,4 +1,4 @@
-//! The options that select entries: `--since`, `--until`, `--domain` and `--source`.
+//! The options that select entries: `--since`, `--until`, `--domain`, `--source`, `--confirmed` and `--unconfirmed`.
 
 use std::{
     io::{self, Write},
@@ -28,6 +28,14 @@ pub(super) struct SelectionArgs {
     /// Only people who came from this source, such as hn
     #[arg(long, value_parser = Source::parse)]
     source: Option<Source>,
+
+    /// Only people who have confirmed their address
+    #[arg(long, conflicts_with = "unconfirmed")]
+    confirmed: bool,
+
+    /// Only people who have not confirmed their address
+    #[arg(long)]
+    unconfirmed: bool,
 }
 
 impl SelectionArgs {
@@ -41,6 +49,8 @@ impl SelectionArgs {
             until,
             domain,
             source,
+            confirmed,
+            unconfirmed,
         } = self;
         if let (Some(since), Some(until)) = (*since, *until)
             && until <= since
@@ -58,6 +68,7 @@ impl SelectionArgs {
                 .clone()
                 .map_or(AddressFilter::Any, AddressFilter::Domain),
             source: source.clone(),
+            confirmed: (confirmed | unconfirmed).then_some(*confirmed),
             newest_first: false,
         })
     }

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, SiteFiles, serve},
+    server::{AppState, Confirmation, SiteFiles, serve},
     waitlist::{Outage, SledWaitlist},
 };
 
@@ -228,6 +228,7 @@ fn open(
     runtime: &Handle,
     opening: &OpeningState,
 ) -> anyhow::Result<Opened> {
+    let confirm_settings = config.confirm_settings()?;
     let files = SiteFiles::load(config)?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
     let socket = match bound {
@@ -247,7 +248,10 @@ fn open(
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
     };
-    let state = AppState::new(config, files, Arc::clone(&served.list));
+    let confirmation = confirm_settings
+        .map(|settings| Confirmation::new(settings, Arc::clone(&served.list)))
+        .transpose()?;
+    let state = AppState::new(config, files, Arc::clone(&served.list), confirmation);
     Ok(Opened {
         served,
         state,

@@ -44,6 +44,7 @@ pub(super) fn run(
     config: &Config,
     inherited: Option<ServerSocket>,
 ) -> anyhow::Result<()> {
+    let confirm_settings = config.confirm_settings()?;
     let files = SiteFiles::load(config)?;
     store.warn_of_other_owner();
     let list = match store {
@@ -71,6 +72,15 @@ pub(super) fn run(
         writeln!(out, "waitlist: {location}, {list}")?;
         writeln!(out, "address: {address}")?;
         writeln!(out, "origin: {}", origin.as_str())?;
+        if let Some(settings) = confirm_settings {
+            let mail = settings.mail;
+            writeln!(
+                out,
+                "confirmations: from {} by {}",
+                mail.from.mailbox(),
+                mail.smtp
+            )?;
+        }
         writeln!(out, "the server can start; nothing was changed")
     })
 }

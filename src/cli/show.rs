@@ -38,6 +38,8 @@ struct ShownEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    asked_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<String>,
     /// The list also has a hash of the address, after a correction.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -90,6 +92,7 @@ impl<'a> ShownEntry<'a> {
             email: entry.email.as_typed(),
             joined_at: rfc3339(entry.joined_at),
             source: entry.source.as_ref().map(Source::as_str),
+            asked_at: entry.asked_at.map(rfc3339),
             confirmed_at: entry.confirmed_at.map(rfc3339),
             suppressed: is_suppressed,
         }
@@ -100,6 +103,7 @@ impl<'a> ShownEntry<'a> {
             email,
             joined_at,
             source,
+            asked_at,
             confirmed_at,
             suppressed,
         } = self;
@@ -107,6 +111,9 @@ impl<'a> ShownEntry<'a> {
         writeln!(out, "joined at     {joined_at}")?;
         if let Some(source) = source {
             writeln!(out, "source        {source}")?;
+        }
+        if let Some(asked_at) = asked_at {
+            writeln!(out, "asked at      {asked_at}")?;
         }
         if let Some(confirmed_at) = confirmed_at {
             writeln!(out, "confirmed at  {confirmed_at}")?;

@@ -102,6 +102,11 @@ pub enum InvalidMailSetting {
     /// The URL of the mail server is invalid.
     #[error("--smtp (LANDING_SMTP): {0}")]
     Smtp(InvalidSmtpUrl),
+    /// The public URL of the site is not set.
+    #[error(
+        "the public URL of the site is not set; set it with --origin or LANDING_ORIGIN: the links in messages need it"
+    )]
+    NoOrigin,
     /// The sender is invalid.
     #[error(
         "--mail-from (LANDING_MAIL_FROM): expected a name and an address, such as \"Steward <hello@steward.example>\""

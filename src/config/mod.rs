@@ -1,8 +1,10 @@
 //! The server's command-line options. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
 //! environment. The option takes precedence.
 //!
-//! `mail` has the options for sending mail. `values` parses the values of the options.
+//! `mail` has the options for sending mail, and `confirm` those for confirming addresses. `values` parses the values of
+//! the options.
 
+mod confirm;
 mod mail;
 mod values;
 
@@ -13,6 +15,7 @@ use ipnet::IpNet;
 use crate::copy;
 use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
 
+pub use confirm::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
 pub use mail::{InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl};
 pub use values::{InvalidValue, LinkUrl, Origin, number};
 
@@ -156,6 +159,14 @@ pub struct Config {
         default_value_t
     )]
     pub log_level: LogLevel,
+
+    /// The options for confirming addresses.
+    #[command(flatten)]
+    pub confirm: ConfirmOptions,
+
+    /// The options for sending mail.
+    #[command(flatten)]
+    pub mail: MailOptions,
 }
 
 /// The header in which a proxy reports its client. Only one is read, because a proxy passes the other on as the

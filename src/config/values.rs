@@ -20,6 +20,15 @@ impl Origin {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the host, without the port. An IPv6 address has brackets.
+    pub fn host(&self) -> &str {
+        let host = self.0.split_once("://").map_or("", |(_, host)| host);
+        match host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => host,
+        }
+    }
 }
 
 /// The origin of the examples.

@@ -54,6 +54,18 @@ pub const EMPTY_EMAIL: &str = "Please enter your email address";
 /// Any other failure, such as a rate limit or a store that does not respond (spec §8).
 pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
+/// Label of the field for the code that confirms the address.
+pub const CODE_LABEL: &str = "Enter the code we sent you";
+/// Label of its button.
+pub const CODE_SUBMIT: &str = "Confirm";
+/// The address is confirmed.
+pub const CONFIRMED: &str = "Your address is confirmed.";
+/// The code is wrong, or was tried too often.
+pub const WRONG_CODE: &str =
+    "That code is not right. Check the message, or join again to get another one.";
+/// The address could not be confirmed.
+pub const CODE_FAILED: &str = "Failed to confirm. Please try again.";
+
 /// Label of the e-mail link.
 pub const CONTACT_LABEL: &str = "Email us";
 /// Tooltip of the e-mail link.
@@ -72,7 +84,7 @@ pub const TOAST_CLOSE: &str = "Close";
 #[cfg(test)]
 pub(crate) fn exported() -> serde_json::Value {
     macro_rules! by_name {
-        ($($name:ident),* $(,)?) => { serde_json::json!({ $(stringify!($name): $name),* }) };
+        ($($name:ident),* $(,)?) => { [$((stringify!($name), serde_json::json!($name))),*] };
     }
     by_name!(
         DEMO_LINES,
@@ -92,6 +104,11 @@ pub(crate) fn exported() -> serde_json::Value {
         INVALID_EMAIL,
         EMPTY_EMAIL,
         FAILED,
+        CODE_LABEL,
+        CODE_SUBMIT,
+        CONFIRMED,
+        WRONG_CODE,
+        CODE_FAILED,
         CONTACT_LABEL,
         CONTACT_TIP,
         SOCIAL_LABEL,
@@ -99,4 +116,6 @@ pub(crate) fn exported() -> serde_json::Value {
         TOASTS_LABEL,
         TOAST_CLOSE,
     )
+    .into_iter()
+    .collect()
 }

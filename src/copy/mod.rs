@@ -279,6 +279,40 @@ pub mod not_found {
     pub const HOME: &str = "Go to Home Page";
 }
 
+/// The pages that confirm an address.
+pub mod confirm {
+    /// Title and heading of the question.
+    pub const ASK_TITLE: &str = "Confirm your address";
+    /// Below the heading.
+    pub const ASK: &str = "Then we can email you when {product} is ready.";
+    /// Label of the button.
+    pub const BUTTON: &str = "Confirm";
+    /// Title and heading when the address is confirmed.
+    pub const DONE_TITLE: &str = "Your address is confirmed";
+    /// Below the heading.
+    pub const DONE: &str = "We'll email you when {product} is ready.";
+    /// Title and heading if the person is not on the list any more.
+    pub const NOT_LISTED_TITLE: &str = "You are not on the waitlist";
+    /// Below the heading.
+    pub const NOT_LISTED: &str =
+        "Your address was erased. If you want to be on the list, join again.";
+    /// Title and heading if the link is incomplete, or was not made by this site.
+    pub const WRONG_LINK_TITLE: &str = "This link does not work";
+    /// Below the heading.
+    pub const WRONG_LINK: &str = "It may be cut off. Open it in the message again, or join again to \
+        get another one.";
+    /// Title and heading after a wrong code.
+    pub const WRONG_CODE_TITLE: &str = "Enter your code";
+    /// Title and heading if the list cannot be written.
+    pub const FAILED_TITLE: &str = "We could not confirm your address";
+    /// Below the heading.
+    pub const FAILED: &str = "Please try again in a minute.";
+    /// Label of the button after a failure.
+    pub const RETRY: &str = "Try again";
+    /// Label of the link to the landing page.
+    pub const HOME: &str = "Go to Home Page";
+}
+
 /// The pages of the unsubscribe link.
 pub mod unsubscribe {
     /// Title and heading of the question.

@@ -10,8 +10,11 @@ use lettre::{
     },
 };
 
-use super::template::RenderedMessage;
-use crate::{config::MailFrom, waitlist::Email};
+use super::template::{RenderedMessage, TemplateError};
+use crate::{
+    config::MailFrom,
+    waitlist::{Email, ListKey, MessageId},
+};
 
 /// What an e-mail has besides its text.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,12 @@ pub enum ComposeError {
     /// The address of the recipient has a form that lettre rejects.
     #[error("the address cannot be written into an e-mail")]
     Address,
+    /// The link of the person cannot be made.
+    #[error("no link can be made, because the system has no random numbers")]
+    NoToken,
+    /// The text of the message is malformed.
+    #[error("the message cannot be written: {0}")]
+    Template(#[from] TemplateError),
     /// lettre rejects the message.
     #[error("the message cannot be written: {0}")]
     Message(#[from] lettre::error::Error),
@@ -57,18 +66,20 @@ pub fn compose(
         .subject(&message.subject)
         .date(envelope.date)
         .message_id(Some(format!("<{}>", envelope.message_id)));
-    if let Some(url) = envelope.unsubscribe {
-        let host = envelope.host;
-        for (name, value) in [
-            ("List-Id", format!("<waitlist.{host}>")),
+    let headers = match envelope.unsubscribe {
+        Some(url) => vec![
+            ("List-Id", format!("<waitlist.{}>", envelope.host)),
             ("List-Unsubscribe", format!("<{url}>")),
             (
                 "List-Unsubscribe-Post",
                 "List-Unsubscribe=One-Click".to_owned(),
             ),
-        ] {
-            builder = builder.raw_header(unfolded_header(name, value));
-        }
+        ],
+        // It responds to a sign-up, so nobody's absence note is to reply to it (RFC 3834).
+        None => vec![("Auto-Submitted", "auto-replied".to_owned())],
+    };
+    for (name, value) in headers {
+        builder = builder.raw_header(unfolded_header(name, value));
     }
     let message = builder.multipart(
         MultiPart::alternative()
@@ -93,6 +104,14 @@ fn quoted_printable(content_type: ContentType, text: &str) -> SinglePart {
     // It fails only for encodings that do not change the text.
     let body = body.unwrap_or_else(Body::new);
     SinglePart::builder().header(content_type).body(body)
+}
+
+/// Returns the id of a person's e-mail, without angle brackets. It is the same for each attempt, so that programs can
+/// recognize an e-mail that arrives twice.
+pub fn message_id(key: &ListKey, message: &MessageId, email: &Email, from: &MailFrom) -> String {
+    let hash = key.hash(format!("{message}\n{}", email.key()));
+    let digits = hash.as_bytes().iter().map(|byte| format!("{byte:02x}"));
+    format!("{}@{}", digits.collect::<String>(), from.domain())
 }
 
 /// Returns the address of a recipient, as the person typed it, but with its domain in ASCII.

@@ -2,18 +2,26 @@
 //!
 //! - `template`: [`Template`], a message in Markdown, and what it becomes for one person.
 //! - `compose`: turns it into the bytes of an e-mail.
-//! - `unsubscribe_token`: [`UnsubscribeTokens`], which name a person in a link without showing the address.
+//! - `person_token`: [`PersonTokens`], which name a person in a link without showing the address.
+//! - `confirmation`: the message that asks a person to confirm the address, and its code.
 //! - `smtp`: the connection to the mail server.
+//! - `mailer`: [`Mailer`], which sends one message after another.
 
 mod compose;
+mod confirmation;
+mod mailer;
+mod person_token;
 mod smtp;
 mod template;
-mod unsubscribe_token;
 
-pub use compose::{ComposeError, Envelope, compose, recipient_address};
+pub use compose::{ComposeError, Envelope, compose, message_id, recipient_address};
+pub use confirmation::{CODE_LEN, confirmation_code, confirmation_message};
+pub use mailer::{Mailer, SendResult};
+pub use person_token::{PersonTokens, TokenPurpose};
 pub use smtp::{
     ConnectError, ConnectProgress, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpConnection,
     SmtpReply, SmtpTimeouts, TlsSetupError,
 };
-pub use template::{Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem};
-pub use unsubscribe_token::UnsubscribeTokens;
+pub use template::{
+    Footer, Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem,
+};

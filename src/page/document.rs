@@ -3,11 +3,11 @@
 use leptos::prelude::*;
 
 use super::{
-    FormResult, Page, UnsubscribeStep,
+    ConfirmStep, FormResult, Page, UnsubscribeStep,
     island::{ReactIsland, Toaster},
     metadata::{Icons, MANIFEST_PATH, PageMetadata},
     sections::{
-        Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
+        Comparison, Confirm, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
         Unsubscribe,
     },
 };
@@ -41,6 +41,12 @@ pub fn not_found_page(page: Page, home: &str) -> String {
     render(page, copy::not_found::TITLE, Some(home), || {
         view! { <NotFound home=home.to_owned()/> }
     })
+}
+
+/// Renders a page that confirms an address.
+pub fn confirm_page(page: Page, step: ConfirmStep) -> String {
+    let title = format!("{} — {{product}}", step.texts().0);
+    render(page, &title, Some("/"), || view! { <Confirm step/> })
 }
 
 /// Renders a page of the unsubscribe link.

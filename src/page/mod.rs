@@ -95,10 +95,44 @@ pub struct Page {
     pub files: Arc<Files>,
     /// Number of people on the list.
     pub count: u64,
+    /// Whether people are asked to confirm their address.
+    pub confirms: bool,
     /// The reply to a form that was sent without JavaScript.
     pub reply: Option<FormResult>,
     /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
+}
+
+/// The pages that confirm an address.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ConfirmStep {
+    /// Asks for a click.
+    Ask,
+    /// The address is confirmed.
+    Done,
+    /// The person is not on the list any more.
+    NotListed,
+    /// The link is incomplete, or was not made by this site.
+    WrongLink,
+    /// The code for this address is wrong.
+    WrongCode(String),
+    /// The list could not be written.
+    Failed,
+}
+
+impl ConfirmStep {
+    /// Returns the heading, and the text below it.
+    pub fn texts(&self) -> (&'static str, &'static str) {
+        use copy::confirm as text;
+        match self {
+            Self::Ask => (text::ASK_TITLE, text::ASK),
+            Self::Done => (text::DONE_TITLE, text::DONE),
+            Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED),
+            Self::WrongLink => (text::WRONG_LINK_TITLE, text::WRONG_LINK),
+            Self::WrongCode(_) => (text::WRONG_CODE_TITLE, copy::islands::WRONG_CODE),
+            Self::Failed => (text::FAILED_TITLE, text::FAILED),
+        }
+    }
 }
 
 /// The pages of the unsubscribe link.
@@ -125,6 +159,8 @@ pub struct FormResult {
     pub text: &'static str,
     /// The content of the address field.
     pub email: String,
+    /// The address that a code was sent to, if the page asks for it.
+    pub code_for: Option<String>,
 }
 
 impl FormResult {
@@ -135,6 +171,7 @@ impl FormResult {
             title: reply::JOINED_TITLE,
             text: reply::JOINED,
             email: String::new(),
+            code_for: None,
         }
     }
 
@@ -145,6 +182,7 @@ impl FormResult {
             title: reply::ERROR_TITLE,
             text,
             email,
+            code_for: None,
         }
     }
 }

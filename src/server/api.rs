@@ -1,6 +1,6 @@
 //! The routes under `/api`: checks a request, then calls the server function of its path.
 
-use std::{error::Error, sync::Arc};
+use std::error::Error;
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -57,7 +57,7 @@ pub(super) async fn call_server_function(
     let Some(mut service) = service else {
         return Err(RequestError::NotFound);
     };
-    let call = FunctionCall::new(Arc::clone(&state.list), source);
+    let call = FunctionCall::new(state.clone(), source);
     let request = Request::from_parts(parts, body);
     let (mut response, changes) = call.run(service.run(request)).await;
     response.headers_mut().remove(SERVER_FN_ERROR_HEADER);

@@ -1,10 +1,11 @@
 //! The state that a server function shares with its caller, [`super::api`].
 
-use std::{cell::Cell, sync::Arc};
+use std::cell::Cell;
 
 use axum::http::StatusCode;
 
-use crate::waitlist::{Source, Waitlist};
+use super::AppState;
+use crate::waitlist::Source;
 
 tokio::task_local! {
     /// The current call.
@@ -16,7 +17,7 @@ tokio::task_local! {
 /// This is not a context of leptos, because its reactive owner for each call made `GET /api/waitlist/count`
 /// a tenth slower (0.82 of the requests per second of bare axum, against 0.92).
 pub(super) struct FunctionCall {
-    list: Arc<dyn Waitlist>,
+    state: AppState,
     /// The source of the visitor.
     source: Option<Source>,
     status: Cell<Option<StatusCode>>,
@@ -32,9 +33,9 @@ pub(super) struct ResponseChanges {
 }
 
 impl FunctionCall {
-    pub(super) fn new(list: Arc<dyn Waitlist>, source: Option<Source>) -> Self {
+    pub(super) fn new(state: AppState, source: Option<Source>) -> Self {
         Self {
-            list,
+            state,
             source,
             status: Cell::default(),
             retry_after: Cell::default(),
@@ -55,12 +56,12 @@ impl FunctionCall {
     }
 }
 
-/// Returns the list, for a server function.
+/// Returns the state of the server, for a server function.
 ///
 /// # Panics
 /// Outside of a call.
-pub(super) fn current_list() -> Arc<dyn Waitlist> {
-    CURRENT_CALL.with(|call| Arc::clone(&call.list))
+pub(super) fn current_state() -> AppState {
+    CURRENT_CALL.with(|call| call.state.clone())
 }
 
 /// Returns the source of the visitor, for a server function.

@@ -34,6 +34,8 @@ pub enum RequestError {
     MalformedRequest,
     /// 400: the address is invalid.
     InvalidEmail(InvalidEmail),
+    /// 400: the code is wrong, or was tried too often, or nobody was asked to confirm this address.
+    WrongCode,
     /// 403: a page of another site sent the request.
     CrossSite,
     /// 404: unknown path.
@@ -68,9 +70,10 @@ impl RequestError {
     /// Returns the status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::MalformedBody(_) | Self::MalformedRequest | Self::InvalidEmail(_) => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::MalformedBody(_)
+            | Self::MalformedRequest
+            | Self::InvalidEmail(_)
+            | Self::WrongCode => StatusCode::BAD_REQUEST,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -94,6 +97,9 @@ impl RequestError {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
             Self::MalformedRequest => "Send exactly one Host header.".into(),
             Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
+            Self::WrongCode => {
+                "The code is wrong or not valid any more. Sign up again to get another one.".into()
+            }
             Self::CrossSite => "Sign up on this site's own page, or send no Origin header.".into(),
             Self::NotFound => "Nothing was found at this path.".into(),
             Self::MethodNotAllowed => "Use one of the methods in the Allow header.".into(),

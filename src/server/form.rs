@@ -2,6 +2,7 @@
 
 use axum::{
     extract::{FromRequest, Request, State},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -26,7 +27,16 @@ use crate::{
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
     let FormFailure { error, typed } = match process_form(&state, request).await {
-        Ok(parameter) => {
+        // The form for the code needs the address, which must not be in a URL. So there is no redirect.
+        Ok(FormSuccess { email, .. }) if state.confirmation.is_some() => {
+            let reply = FormResult {
+                code_for: Some(email),
+                ..FormResult::success()
+            };
+            let page = render_with_reply(state.current_page(), reply);
+            return with_no_store(page.respond(StatusCode::OK, &headers), None);
+        }
+        Ok(FormSuccess { parameter, .. }) => {
             let redirect = Redirect::to(&joined_url(parameter.as_ref()));
             return with_no_store(redirect.into_response(), None);
         }
@@ -34,7 +44,10 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     };
     error.log();
     let (status, retry_after) = (error.status(), error.retry_after());
-    let reply = error_reply(&error, typed);
+    let mut reply = error_reply(&error, typed);
+    if state.confirmation.is_some() && matches!(error, RequestError::AlreadyListed) {
+        reply.code_for = Some(reply.email.clone());
+    }
     // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
     let response = if reply.text == reply::FAILED && reply.email.is_empty() {
         state.page_cache.respond_with_failure(status, &headers)
@@ -51,6 +64,14 @@ fn joined_url(parameter: Option<&SourceParameter>) -> String {
     format!("/?{JOINED_PARAMETER}{parameter}#waitlist")
 }
 
+/// A form that was accepted.
+struct FormSuccess {
+    /// The address, as typed.
+    email: String,
+    /// The source parameter of the page with the form.
+    parameter: Option<SourceParameter>,
+}
+
 /// Why a form was rejected.
 struct FormFailure {
     error: RequestError,
@@ -58,11 +79,8 @@ struct FormFailure {
     typed: String,
 }
 
-/// Reads the form and signs its sender up. Returns the source parameter of the page with the form.
-async fn process_form(
-    state: &AppState,
-    request: Request,
-) -> Result<Option<SourceParameter>, FormFailure> {
+/// Reads the form and signs its sender up.
+async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess, FormFailure> {
     let (parameter, SignUpForm { email, topic }) =
         read_form(state, request)
             .await
@@ -72,14 +90,14 @@ async fn process_form(
             })?;
     let signed_up = if topic.is_empty() {
         let source = parameter.as_ref().map(SourceParameter::source);
-        sign_up(&*state.list, &email, source.cloned()).await
+        sign_up(state, &email, source.cloned()).await
     } else {
         // Only the log says that nothing was stored: a bot must not learn that it was recognised.
         tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
         Email::parse(&email).map_err(RequestError::InvalidEmail)
     };
     match signed_up {
-        Ok(_) => Ok(parameter),
+        Ok(_) => Ok(FormSuccess { email, parameter }),
         Err(error) => Err(FormFailure {
             error,
             typed: email,

@@ -8,8 +8,9 @@ use leptos::{
 
 use super::{
     RequestError,
-    call::{current_list, current_source, set_status},
-    sign_up,
+    call::{current_source, current_state, set_status},
+    confirm::confirm_by_code,
+    sign_up::sign_up,
 };
 use crate::wire;
 
@@ -17,7 +18,7 @@ use crate::wire;
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
 pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
     Ok(wire::CountBody {
-        count: current_list().count(),
+        count: current_state().shown_count.get(),
     })
 }
 
@@ -30,9 +31,24 @@ pub(crate) async fn join(
     /// The address, as typed.
     email: String,
 ) -> Result<wire::SignUpBody, RequestError> {
-    let email = sign_up(&*current_list(), &email, current_source()).await?;
+    let email = sign_up(&current_state(), &email, current_source()).await?;
     set_status(StatusCode::CREATED);
     Ok(wire::SignUpBody {
         email: email.as_typed().to_owned(),
     })
+}
+
+/// `POST /api/waitlist/confirm`: confirms an address by the code that was sent to it.
+///
+/// # Errors
+/// The errors of [`confirm_by_code`].
+#[server(prefix = "/api", endpoint = "waitlist/confirm", input = Json, output = Json)]
+pub(crate) async fn confirm(
+    /// The address, as typed.
+    email: String,
+    /// The code, as typed.
+    code: String,
+) -> Result<wire::ConfirmedBody, RequestError> {
+    confirm_by_code(&current_state(), &email, &code).await?;
+    Ok(wire::ConfirmedBody { confirmed: true })
 }

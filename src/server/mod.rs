@@ -16,6 +16,7 @@
 //! | `form` | `POST /`: the sign-up form without JavaScript |
 //! | `api` | `/api/*`: the checks before a server function runs |
 //! | `functions` | the server functions: `POST /api/waitlist` and `GET /api/waitlist/count` |
+//! | `confirm` | `/confirm` and `/confirm/{token}`: the pages that confirm an address |
 //! | `unsubscribe` | `/unsubscribe/{token}`: the page with the button, and one-click unsubscribing |
 //! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
 //! | `health` | `/healthz` and `/readyz` |
@@ -25,6 +26,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
+//! | `confirmation` | asking people to confirm their address |
+//! | `shown_count` | the number of people that the page shows |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `rate_limit` | the number of sign-ups per client |
 //! | `client` | the client of a request, also behind trusted proxies |
@@ -45,6 +48,8 @@ mod api;
 mod assets;
 mod call;
 mod client;
+mod confirm;
+mod confirmation;
 mod connections;
 mod error;
 mod form;
@@ -57,6 +62,7 @@ mod rate_limit;
 mod resource;
 mod router;
 mod security_headers;
+mod shown_count;
 mod shutdown;
 mod sign_up;
 mod site_files;
@@ -69,14 +75,14 @@ mod watched_islands;
 use std::{ops::Deref, panic::resume_unwind, sync::Arc, thread, time::Duration};
 
 use axum::http::HeaderMap;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::timeout};
 
 pub use assets::{Assets, AssetsError};
 pub use client::{ClientKey, TrustedProxies};
+pub use confirmation::Confirmation;
 pub use connections::{bind, listen};
 pub use error::RequestError;
 pub use router::router;
-pub use sign_up::sign_up;
 pub use site_files::SiteFiles;
 
 use warning_throttle::WarningThrottle;
@@ -90,9 +96,13 @@ pub struct AppState(Arc<AppStateInner>);
 /// The fields of [`AppState`].
 pub struct AppStateInner {
     list: Arc<dyn Waitlist>,
+    shown_count: shown_count::ShownCount,
+    /// `None` if people need not confirm their address.
+    confirmation: Option<Arc<Confirmation>>,
     files: SiteFiles,
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
+    confirm_pages: confirm::ConfirmPages,
     unsubscribe_pages: unsubscribe::UnsubscribePages,
     unsubscribe_tokens: unsubscribe::TokenCache,
     /// Added to every response.
@@ -108,9 +118,17 @@ pub struct AppStateInner {
 }
 
 impl AppState {
-    /// Renders the pages.
-    pub fn new(config: &Config, files: SiteFiles, list: Arc<dyn Waitlist>) -> Self {
-        let page = files.page(list.count());
+    /// Renders the pages. `confirmation` asks people to confirm their address.
+    pub fn new(
+        config: &Config,
+        files: SiteFiles,
+        list: Arc<dyn Waitlist>,
+        confirmation: Option<Confirmation>,
+    ) -> Self {
+        let shown_count =
+            shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
+        let page = files.page(shown_count.get(), confirmation.is_some());
+        let confirm_pages = confirm::ConfirmPages::new(&page);
         let unsubscribe_pages = unsubscribe::UnsubscribePages::new(&page);
         // In parallel: compressing takes a while, and the server does not accept requests until it is done.
         let (page_cache, text_files) = thread::scope(|scope| {
@@ -124,9 +142,12 @@ impl AppState {
         Self(Arc::new(AppStateInner {
             page_cache,
             text_files,
+            confirm_pages,
             unsubscribe_pages,
             unsubscribe_tokens: unsubscribe::TokenCache::default(),
             list,
+            shown_count,
+            confirmation: confirmation.map(Arc::new),
             security_headers: security_headers::build(&files, config.hsts),
             proxies: TrustedProxies::from_config(config),
             untrusted_proxy_warning: WarningThrottle::default(),
@@ -152,7 +173,8 @@ impl Deref for AppState {
 impl AppStateInner {
     /// Returns the contents of the page as of now.
     fn current_page(&self) -> Page {
-        self.files.page(self.list.count())
+        self.files
+            .page(self.shown_count.get(), self.confirmation.is_some())
     }
 }
 
@@ -160,6 +182,21 @@ impl AppStateInner {
 /// [`Config::shutdown_grace`], or when `stop` resolves a second time.
 pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut()) {
     let page_refresh = tokio::spawn(page_cache::keep_fresh(state.clone()));
+    let count_refresh = tokio::spawn({
+        let state = state.clone();
+        async move { state.shown_count.keep_fresh().await }
+    });
+    let messages = state.confirmation.clone().map(|confirmation| {
+        let state = state.clone();
+        tokio::spawn(async move { confirmation.run(state.shutdown.started()).await })
+    });
     connections::serve(listener, &state, stop).await;
     page_refresh.abort();
+    count_refresh.abort();
+    if let Some(mut messages) = messages
+        && timeout(state.shutdown_grace, &mut messages).await.is_err()
+    {
+        // The message under way becomes unknown.
+        messages.abort();
+    }
 }

@@ -114,14 +114,14 @@ impl CachedLanding {
 /// the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
 /// is compressed again at the highest quality.
 pub(super) async fn keep_fresh(state: AppState) {
-    let mut changes = state.list.watch_count();
+    let mut changes = state.shown_count.watch();
     // The count may have changed since the first page was rendered.
     changes.mark_changed();
     let mut compression = Compression::Best;
     loop {
         compression = tokio::select! {
             changed = changes.changed() => match changed {
-                Ok(()) if state.list.count() == state.page_cache.landing().count => continue,
+                Ok(()) if state.shown_count.get() == state.page_cache.landing().count => continue,
                 Ok(()) => Compression::Balanced,
                 Err(_) => return,
             },
@@ -153,7 +153,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
     let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
         &landing.plain
-    } else if landing.count == state.list.count() {
+    } else if landing.count == state.shown_count.get() {
         &landing.joined
     } else {
         // The count must include the visitor who has just joined.

@@ -5,7 +5,9 @@ use axum::{
     routing::{any, get, post},
 };
 
-use super::{AppState, api, form, health, middleware, page_cache, text_files, unsubscribe};
+use super::{
+    AppState, api, confirm, form, health, middleware, page_cache, text_files, unsubscribe,
+};
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
@@ -14,6 +16,11 @@ pub fn router(state: AppState) -> Router {
         .route("/robots.txt", text_files::get(|files| &files.robots))
         .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
         .route("/llms.txt", text_files::get(|files| &files.llms))
+        .route("/confirm", post(confirm::confirm_by_form))
+        .route(
+            "/confirm/{token}",
+            get(confirm::ask).post(confirm::confirm_by_link),
+        )
         .route(
             "/unsubscribe/{token}",
             get(unsubscribe::ask).post(unsubscribe::unsubscribe),
@@ -21,6 +28,7 @@ pub fn router(state: AppState) -> Router {
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route("/api/waitlist", post(api::call_server_function))
+        .route("/api/waitlist/confirm", post(api::call_server_function))
         .route("/api/waitlist/count", get(api::call_server_function))
         .route("/api", any(api::not_found))
         .route("/api/", any(api::not_found))

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{AppState, RequestError};
-use crate::waitlist::{Email, JoinOutcome, Source, Waitlist, WaitlistEntry};
+use crate::waitlist::{Email, JoinOutcome, Source, WaitlistEntry};
 
 /// Checks whether a client may sign up. Runs before the body is read.
 ///
@@ -76,27 +76,31 @@ pub(super) fn is_own_origin(state: &AppState, request: &Parts, origin: &[u8]) ->
     is_own_host || origin == state.files.site().origin.as_bytes()
 }
 
-/// Adds an address to the list, with the source of the visitor. Returns the address as parsed.
+/// Adds an address to the list, with the source of the visitor. If people are to confirm their address, asks for that,
+/// also if the address was on the list before. Returns the address as parsed.
 ///
 /// # Errors
 /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store
 /// fails.
-pub async fn sign_up(
-    list: &dyn Waitlist,
+pub(super) async fn sign_up(
+    state: &AppState,
     typed: &str,
     source: Option<Source>,
 ) -> Result<Email, RequestError> {
     let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
+    let now = SystemTime::now();
     let entry = WaitlistEntry {
         source,
-        ..WaitlistEntry::new(email.clone(), SystemTime::now())
+        asked_at: state.confirmation.as_ref().map(|_| now),
+        ..WaitlistEntry::new(email.clone(), now)
     };
-    match list.join(entry).await {
-        Ok(JoinOutcome::New) => Ok(email),
-        // Only imports have the second outcome of these two.
-        Ok(JoinOutcome::AlreadyListed | JoinOutcome::Suppressed) => {
-            Err(RequestError::AlreadyListed)
-        }
-        Err(error) => Err(RequestError::Unavailable(error)),
+    let joined = state.list.join(entry).await;
+    let is_new = joined.map_err(RequestError::Unavailable)? == JoinOutcome::New;
+    if let Some(confirmation) = &state.confirmation {
+        confirmation.ask(&email, is_new);
+    }
+    match is_new {
+        true => Ok(email),
+        false => Err(RequestError::AlreadyListed),
     }
 }

@@ -53,12 +53,13 @@ impl SiteFiles {
         self.is_watching
     }
 
-    /// Returns the contents of the page with a count.
-    pub(super) fn page(&self, count: u64) -> Page {
+    /// Returns the contents of the page with a count. `confirms` says whether people confirm their address.
+    pub(super) fn page(&self, count: u64, confirms: bool) -> Page {
         Page {
             site: Arc::clone(&self.site),
             files: Arc::clone(self.assets().files()),
             count,
+            confirms,
             reply: None,
             is_watching: self.is_watching,
         }

@@ -13,7 +13,7 @@ use std::{
 use axum::{
     extract::{Path, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
 };
 use crate::{
-    mail::UnsubscribeTokens,
+    mail::{PersonTokens, TokenPurpose},
     page::{Page, UnsubscribeStep, document},
     waitlist::{Email, Erasure, StoreError, Waitlist},
 };
@@ -40,7 +40,7 @@ pub(super) struct UnsubscribePages {
 
 /// The tokens of the list, with its keys as they were a moment ago.
 #[derive(Default)]
-pub(super) struct TokenCache(Mutex<Option<(Instant, Arc<UnsubscribeTokens>)>>);
+pub(super) struct TokenCache(Mutex<Option<(Instant, Arc<PersonTokens>)>>);
 
 impl UnsubscribePages {
     /// Renders the pages.
@@ -60,7 +60,7 @@ impl UnsubscribePages {
 }
 
 impl TokenCache {
-    async fn tokens(&self, list: &dyn Waitlist) -> Result<Arc<UnsubscribeTokens>, StoreError> {
+    async fn tokens(&self, list: &dyn Waitlist) -> Result<Arc<PersonTokens>, StoreError> {
         let cached = self
             .0
             .lock()
@@ -71,7 +71,10 @@ impl TokenCache {
         {
             return Ok(tokens);
         }
-        let tokens = Arc::new(UnsubscribeTokens::new(&list.keys().await?));
+        let tokens = Arc::new(PersonTokens::new(
+            &list.keys().await?,
+            TokenPurpose::Unsubscribe,
+        ));
         let fresh = Some((Instant::now(), Arc::clone(&tokens)));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(tokens)
@@ -86,8 +89,8 @@ pub(super) async fn ask(
 ) -> Response {
     let pages = &state.unsubscribe_pages;
     match find_person(&state, &token).await {
-        Ok(Some(_)) => respond(&pages.ask, StatusCode::OK, &headers),
-        Ok(None) => respond(&pages.invalid, StatusCode::NOT_FOUND, &headers),
+        Ok(Some(_)) => respond_privately(&pages.ask, StatusCode::OK, &headers),
+        Ok(None) => respond_privately(&pages.invalid, StatusCode::NOT_FOUND, &headers),
         Err(error) => respond_with_failure(&state, error, &headers),
     }
 }
@@ -101,7 +104,7 @@ pub(super) async fn unsubscribe(
     let (parts, body) = request.into_parts();
     // It is read, so that the connection can be used again.
     if let Err(error) = read_body(&state, body).await {
-        return axum::response::IntoResponse::into_response(error);
+        return error.into_response();
     }
     let pages = &state.unsubscribe_pages;
     let person = match find_person(&state, &token).await {
@@ -109,10 +112,10 @@ pub(super) async fn unsubscribe(
         Err(error) => return respond_with_failure(&state, error, &parts.headers),
     };
     let Some(email) = person else {
-        return respond(&pages.invalid, StatusCode::NOT_FOUND, &parts.headers);
+        return respond_privately(&pages.invalid, StatusCode::NOT_FOUND, &parts.headers);
     };
     match leave(&*state.list, email).await {
-        Ok(()) => respond(&pages.done, StatusCode::OK, &parts.headers),
+        Ok(()) => respond_privately(&pages.done, StatusCode::OK, &parts.headers),
         Err(error) => respond_with_failure(&state, error, &parts.headers),
     }
 }
@@ -132,10 +135,14 @@ async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn respond(page: &Resource, status: StatusCode, request: &HeaderMap) -> Response {
+/// Responds with a page whose URL names a person.
+pub(super) fn respond_privately(
+    page: &Resource,
+    status: StatusCode,
+    request: &HeaderMap,
+) -> Response {
     let mut response = page.respond(status, request);
     let headers = response.headers_mut();
-    // The URL has the token.
     headers.insert(
         header::REFERRER_POLICY,
         HeaderValue::from_static("no-referrer"),
@@ -148,6 +155,6 @@ fn respond(page: &Resource, status: StatusCode, request: &HeaderMap) -> Response
 fn respond_with_failure(state: &AppState, error: StoreError, request: &HeaderMap) -> Response {
     tracing::error!("a person could not unsubscribe: {error}");
     let error = RequestError::Unavailable(error);
-    let page = respond(&state.unsubscribe_pages.failed, error.status(), request);
+    let page = respond_privately(&state.unsubscribe_pages.failed, error.status(), request);
     with_no_store(page, error.retry_after())
 }

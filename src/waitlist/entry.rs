@@ -13,6 +13,8 @@ pub struct WaitlistEntry {
     pub joined_at: SystemTime,
     /// Where the person came from, if the link said so.
     pub source: Option<Source>,
+    /// When the site promised to ask the person to confirm the address, if it has.
+    pub asked_at: Option<SystemTime>,
     /// When the person confirmed the address, if they have.
     pub confirmed_at: Option<SystemTime>,
 }
@@ -24,6 +26,7 @@ impl WaitlistEntry {
             email,
             joined_at,
             source: None,
+            asked_at: None,
             confirmed_at: None,
         }
     }
@@ -33,6 +36,8 @@ impl WaitlistEntry {
 /// Of several facts of a kind, the one that was recorded last counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fact {
+    /// The site promised at this time to ask the person to confirm the address.
+    AskedAt(SystemTime),
     /// The person confirmed the address at this time.
     ConfirmedAt(SystemTime),
 }
@@ -40,12 +45,15 @@ pub enum Fact {
 impl WaitlistEntry {
     /// Returns the facts about the entry.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
-        self.confirmed_at.map(Fact::ConfirmedAt).into_iter()
+        let asked = self.asked_at.map(Fact::AskedAt);
+        let confirmed = self.confirmed_at.map(Fact::ConfirmedAt);
+        asked.into_iter().chain(confirmed)
     }
 
     /// Takes a fact into account.
     pub fn apply(&mut self, fact: Fact) {
         match fact {
+            Fact::AskedAt(time) => self.asked_at = Some(time),
             Fact::ConfirmedAt(time) => self.confirmed_at = Some(time),
         }
     }

@@ -21,11 +21,24 @@ pub struct Selection {
     pub addresses: AddressFilter,
     /// Only entries with this source.
     pub source: Option<Source>,
+    /// Only people who have confirmed their address, or only those who have not.
+    pub confirmed: Option<bool>,
     /// Whether the newest entry comes first, instead of the oldest.
     pub newest_first: bool,
 }
 
 impl Selection {
+    /// Returns whether this selects an entry.
+    pub fn selects(&self, entry: &WaitlistEntry) -> bool {
+        self.since.is_none_or(|since| entry.joined_at >= since)
+            && self.until.is_none_or(|until| entry.joined_at < until)
+            && self.addresses.matches(&entry.email)
+            && (self.source.is_none() || self.source == entry.source)
+            && self
+                .confirmed
+                .is_none_or(|confirmed| confirmed == entry.confirmed_at.is_some())
+    }
+
     /// Returns whether this selects every entry.
     pub fn is_everything(&self) -> bool {
         let Self {
@@ -33,9 +46,14 @@ impl Selection {
             until,
             addresses,
             source,
+            confirmed,
             newest_first: _,
         } = self;
-        since.is_none() && until.is_none() && *addresses == AddressFilter::Any && source.is_none()
+        since.is_none()
+            && until.is_none()
+            && *addresses == AddressFilter::Any
+            && source.is_none()
+            && confirmed.is_none()
     }
 }
 

@@ -7,6 +7,9 @@ use thiserror::Error;
 /// Maximum length of an id, in bytes.
 const MAX_BYTES: usize = 64;
 
+/// What the ids of messages begin with that ask people to confirm their address.
+const CONFIRMATION_PREFIX: &str = "confirmation-";
+
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MessageId(Box<str>);
@@ -20,6 +23,18 @@ impl MessageId {
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the id of a message that asks people to confirm their address: the first, second and so on that a person
+    /// gets. The owner cannot use these ids.
+    pub fn confirmation(number: u8) -> Self {
+        Self(format!("{CONFIRMATION_PREFIX}{number}").into())
+    }
+
+    /// Returns whether this is the id of a message that asks people to confirm their address.
+    pub fn is_confirmation(&self) -> bool {
+        let number = self.0.strip_prefix(CONFIRMATION_PREFIX);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
     /// Wraps an id that was parsed before it was stored.

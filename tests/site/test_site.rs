@@ -3,7 +3,7 @@
 use std::{future::pending, sync::Arc};
 
 use landing::{
-    server::{AppState, SiteFiles, bind, listen, serve},
+    server::{AppState, Confirmation, SiteFiles, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD_ID,
 };
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    task::spawn_blocking,
 };
 
 use crate::fixtures::{parse_config, write_site};
@@ -53,13 +54,24 @@ impl TestSite {
         Self::serve(directory, Arc::new(list), options).await
     }
 
+    /// Starts a site with a list that the test uses too, and these command-line options.
+    pub(crate) async fn with_list(list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        Self::serve(directory, list, options).await
+    }
+
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
         let site_root = directory.path().join("site");
         write_site(&site_root, BUILD_ID);
         let mut config = parse_config(options).expect("valid options");
         config.site_root = Some(site_root);
         let files = SiteFiles::load(&config).expect("complete site files");
-        let state = AppState::new(&config, files, list);
+        let confirmation = config.confirm_settings().expect("complete settings");
+        let confirmation = confirmation.map(|it| Confirmation::new(it, Arc::clone(&list)));
+        let confirmation = confirmation.transpose().expect("TLS works");
+        // It may read the list.
+        let state = spawn_blocking(move || AppState::new(&config, files, list, confirmation));
+        let state = state.await.expect("no panic");
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));

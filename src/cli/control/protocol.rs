@@ -63,6 +63,7 @@ pub(super) enum Command {
         until: Option<u64>,
         addresses: WireAddressFilter,
         source: Option<String>,
+        confirmed: Option<bool>,
         newest_first: bool,
     },
 }
@@ -175,9 +176,9 @@ impl<E: Display> From<E> for ErrorMessage {
     }
 }
 
-/// An entry: milliseconds since 1970, the address, the source, and the milliseconds of the confirmation.
+/// An entry: milliseconds since 1970, the address, the source, and when the person was asked to confirm, and has.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct WireEntry(u64, String, Option<String>, Option<u64>);
+pub(super) struct WireEntry(u64, String, Option<String>, Option<u64>, Option<u64>);
 
 impl From<&WaitlistEntry> for WireEntry {
     fn from(entry: &WaitlistEntry) -> Self {
@@ -185,6 +186,7 @@ impl From<&WaitlistEntry> for WireEntry {
             unix_millis(entry.joined_at),
             entry.email.as_typed().to_owned(),
             entry.source.as_ref().map(|it| it.as_str().to_owned()),
+            entry.asked_at.map(unix_millis),
             entry.confirmed_at.map(unix_millis),
         )
     }
@@ -203,11 +205,12 @@ impl WireEntry {
     /// Converts an entry from the list. Its address was validated when it joined, perhaps by an earlier version
     /// with other rules.
     pub(super) fn into_stored_entry(self) -> WaitlistEntry {
-        let Self(joined_at, email, source, confirmed_at) = self;
+        let Self(joined_at, email, source, asked_at, confirmed_at) = self;
         WaitlistEntry {
             email: Email::from_stored(&email),
             joined_at: from_unix_millis(joined_at),
             source: source.as_deref().map(Source::from_stored),
+            asked_at: asked_at.map(from_unix_millis),
             confirmed_at: confirmed_at.map(from_unix_millis),
         }
     }
@@ -221,6 +224,7 @@ impl Command {
             until,
             addresses,
             source,
+            confirmed,
             newest_first,
         } = selection;
         Self::Entries {
@@ -236,6 +240,7 @@ impl Command {
                 }
             },
             source: source.map(|it| it.as_str().to_owned()),
+            confirmed,
             newest_first,
         }
     }

@@ -140,6 +140,7 @@ async fn handle(
             until,
             addresses,
             source,
+            confirmed,
             newest_first,
         }) => match addresses.parse() {
             Ok(addresses) => {
@@ -148,6 +149,7 @@ async fn handle(
                     until: until.map(from_unix_millis),
                     addresses,
                     source: source.as_deref().map(Source::from_stored),
+                    confirmed,
                     newest_first,
                 };
                 let respond = move |stream| send_entries(stream, list, selection);

@@ -23,7 +23,7 @@ use super::{address::parse_listed_address, terminal::output::OutputArgs};
 use crate::{
     config::{MailOptions, MailSettings, Origin},
     mail::{
-        ConnectProgress, Envelope, Placeholders, SendOutcome, SmtpClient, SmtpConnection,
+        ConnectProgress, Envelope, Footer, Placeholders, SendOutcome, SmtpClient, SmtpConnection,
         SmtpTimeouts, Template, compose, recipient_address,
     },
     waitlist::Email,
@@ -189,8 +189,8 @@ fn test_message(
         position: 1,
         unsubscribe: &unsubscribe,
         postal_address: settings.postal_address.as_deref(),
+        footer: Footer::Subscriber,
     });
-    let host = origin.as_str().split("://").nth(1).unwrap_or_default();
     let id = uuid::Uuid::now_v7().simple();
     let message_id = format!("{id}@{}", settings.from.domain());
     Ok(compose(
@@ -199,7 +199,7 @@ fn test_message(
             to,
             message_id: &message_id,
             date: SystemTime::now(),
-            host: host.split(':').next().unwrap_or_default(),
+            host: origin.host(),
             unsubscribe: Some(&unsubscribe),
         },
         &message,
@@ -211,7 +211,7 @@ fn describe_outcome(outcome: &SendOutcome) -> Finding {
         SendOutcome::Accepted(reply) => Finding::ok(format!(
             "the test message was accepted: {reply}; look whether it arrives, and not as spam"
         )),
-        SendOutcome::Rejected(reply) => {
+        SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
             Finding::problem(format!("the test message was rejected: {reply}"))
         }
         SendOutcome::NotSent(cause) => {

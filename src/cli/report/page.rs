@@ -63,6 +63,7 @@ fn describe(selection: &Selection) -> Vec<String> {
         until,
         addresses,
         source,
+        confirmed,
         newest_first: _,
     } = selection;
     let since = since.map(|since| format!("who joined at {} or later", rfc3339(since)));
@@ -75,7 +76,11 @@ fn describe(selection: &Selection) -> Vec<String> {
     let source = source
         .as_ref()
         .map(|source| format!("from the source {source}"));
-    [since, until, domain, source]
+    let confirmed = confirmed.map(|confirmed| match confirmed {
+        true => "who have confirmed their address".to_owned(),
+        false => "who have not confirmed their address".to_owned(),
+    });
+    [since, until, domain, source, confirmed]
         .into_iter()
         .flatten()
         .collect()

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::mail::SmtpReply;
+use crate::mail::SendResult;
 
 /// Number of messages in which refusals are counted.
 const WINDOW: usize = 200;
@@ -18,9 +18,10 @@ pub(super) struct Brake {
 }
 
 impl Brake {
-    /// Takes the reply to a message into account. Returns the reason if the send must stop.
-    pub(super) fn check(&mut self, reply: &SmtpReply) -> Option<String> {
-        if reply.is_policy() {
+    /// Takes the result of a message into account. Returns the reason if the send must stop.
+    pub(super) fn check(&mut self, result: &SendResult) -> Option<String> {
+        let reply = result.reply.as_ref()?;
+        if result.is_objection {
             return Some(format!(
                 "the mail server objects to the sender or to the message: {reply}; read its words and docs/mail.md, \
                  and run the command again when the cause is fixed"

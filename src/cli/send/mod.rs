@@ -30,14 +30,15 @@ use super::{
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{output::OutputArgs, progress::entry_progress, signals},
+    waitlist_handle::WaitlistHandle,
 };
 use crate::{
-    config::{MailOptions, Origin, number},
-    mail::{SmtpClient, SmtpTimeouts, Template, TemplateError, UnsubscribeTokens},
-    waitlist::{Email, Message},
+    config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number},
+    mail::{PersonTokens, SmtpClient, SmtpTimeouts, Template, TemplateError, TokenPurpose},
+    waitlist::{DeliveryState, Email, Message},
 };
 use outbox::{Outbox, Stop};
-use recipients::{Choice, Plan};
+use recipients::{Choice, Plan, Wanted};
 use sender::{MessageWriter, Sender};
 
 #[derive(clap::Args)]
@@ -74,6 +75,9 @@ pub(super) struct SendArgs {
     /// Send again what may have been sent already
     #[arg(long)]
     resend_unknown: bool,
+    /// Send again what the mail server has refused, unless the mailbox does not exist
+    #[arg(long)]
+    resend_refused: bool,
     /// Print who would get the message, and the first one, and send nothing
     #[arg(long)]
     dry_run: bool,
@@ -97,6 +101,11 @@ pub(super) struct SendArgs {
     origin: Option<Origin>,
     #[command(flatten)]
     mail: MailOptions,
+    #[command(flatten)]
+    confirm: ConfirmSwitch,
+    /// Send also to people who have not confirmed their address, although people are asked to
+    #[arg(long)]
+    include_unconfirmed: bool,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -130,6 +139,18 @@ impl RecipientArgs {
     }
 }
 
+impl SendArgs {
+    /// Returns the states of deliveries that are done, and are sent again all the same.
+    fn resend(&self) -> Vec<DeliveryState> {
+        let options = [
+            (self.resend_unknown, DeliveryState::Unknown),
+            (self.resend_refused, DeliveryState::Refused),
+        ];
+        let chosen = options.into_iter().filter(|(is_chosen, _)| *is_chosen);
+        chosen.map(|(_, state)| state).collect()
+    }
+}
+
 pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let name = args.file.display().to_string();
     let text = fs::read(&args.file).with_context(|| format!("cannot read {name}"))?;
@@ -137,12 +158,15 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8; save it as UTF-8"))?;
     let template = Template::parse(&name, &text)
         .map_err(|TemplateError { line, problem }| anyhow!("{name}:{line}: {problem}"))?;
-    let settings = args.mail.settings()?;
-    let Some(origin) = &args.origin else {
+    if template.id().is_confirmation() {
         bail!(
-            "the public URL of the site is not set; set it with --origin or LANDING_ORIGIN: the unsubscribe links need it"
+            "{name}: the id {} is for messages that ask to confirm an address; choose another name",
+            template.id()
         );
-    };
+    }
+    let settings = args.mail.settings()?;
+    let origin = args.origin.as_ref();
+    let origin = origin.ok_or(InvalidMailSetting::NoOrigin)?;
     let location = args.store.announce_location()?;
     let list = if args.dry_run {
         location.open_to_read()?
@@ -154,21 +178,23 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     } else {
         list.create_keys()?
     };
-    let selection = args.selection.selection()?;
     let plan = Plan::make(
         &list,
         template.id(),
         &keys,
-        &args.recipients.choice(),
-        &selection,
-        args.resend_unknown,
+        &Wanted {
+            choice: args.recipients.choice(),
+            selection: args.selection.selection()?,
+            must_be_confirmed: !args.include_unconfirmed && has_confirmation(&list, args.confirm)?,
+            resend: args.resend(),
+        },
     )?;
     let writer = MessageWriter {
         template: &template,
         settings: &settings,
         origin,
         product: &args.product,
-        tokens: UnsubscribeTokens::new(&keys),
+        tokens: PersonTokens::new(&keys, TokenPurpose::Unsubscribe),
         key: keys.first().copied(),
     };
     if args.dry_run {
@@ -212,6 +238,16 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     sender.send_all(args.connections.min(total));
     bar.finish_and_clear();
     report(args, &outbox, &template)
+}
+
+/// Returns whether people are asked to confirm their address: the option says so, or a server has asked somebody. So a
+/// command without the server's settings does not write to those who have not confirmed.
+fn has_confirmation(list: &WaitlistHandle, switch: ConfirmSwitch) -> anyhow::Result<bool> {
+    let has_asked = || {
+        list.messages()
+            .map(|messages| messages.iter().any(|it| it.id.is_confirmation()))
+    };
+    Ok(switch.is_on() || has_asked()?)
 }
 
 /// Asks on the terminal.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{brake::Brake, pace::Pace, recipients::Recipient};
-use crate::{cli::delivery_counts::DeliveryCounts, mail::SmtpReply, waitlist::DeliveryState};
+use crate::{cli::delivery_counts::DeliveryCounts, mail::SendResult, waitlist::DeliveryState};
 
 /// The messages of a send.
 pub(super) struct Outbox {
@@ -59,6 +59,15 @@ impl StopHandle {
     pub(super) fn get(&self) -> Option<Stop> {
         locked(&self.0).clone()
     }
+}
+
+/// What a connection has done with a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Attempt {
+    /// Nothing: it is as it was before.
+    NotBegun,
+    /// The delivery is in this state now.
+    Done(DeliveryState),
 }
 
 /// What a connection does next.
@@ -131,27 +140,36 @@ impl Outbox {
         }
     }
 
-    /// Notes the result for a recipient. A deferred message is tried again later, unless it was tried often.
-    pub(super) fn finish(&self, mut recipient: Recipient, result: DeliveryState) {
+    /// Notes what was done with a message. A deferred one is tried again later, unless it was tried often. Returns
+    /// whether this send is done with it.
+    pub(super) fn finish(&self, mut recipient: Recipient, attempt: Attempt) -> bool {
         let mut state = locked(&self.state);
         state.under_way -= 1;
-        let attempts = recipient.attempts as usize;
-        let pause = attempts.checked_sub(1).and_then(|at| RETRY_PAUSES.get(at));
-        match (result, pause) {
-            (DeliveryState::Waiting, _) if self.stop().is_none() => {
+        let result = match attempt {
+            Attempt::NotBegun => {
                 state.waiting.push_back(recipient);
+                return false;
             }
-            (DeliveryState::Deferred, Some(pause)) if self.retries => {
-                recipient.state = result;
+            Attempt::Done(result) => result,
+        };
+        let pause = RETRY_PAUSES.get(recipient.attempts as usize);
+        recipient.attempts += 1;
+        match (result, pause) {
+            (DeliveryState::Deferred, Some(pause)) if self.retries && self.stop().is_none() => {
+                recipient.status.state = result;
                 state.deferred.push((Instant::now() + *pause, recipient));
+                false
             }
-            _ => state.counts.add(result),
+            _ => {
+                state.counts.add(result);
+                true
+            }
         }
     }
 
-    /// Takes the server's reply to a message into account, which may stop the send.
-    pub(super) fn check_reply(&self, reply: &SmtpReply) {
-        if let Some(reason) = locked(&self.state).brake.check(reply) {
+    /// Takes the result of a message into account, which may stop the send.
+    pub(super) fn check(&self, result: &SendResult) {
+        if let Some(reason) = locked(&self.state).brake.check(result) {
             self.stop.stop(Stop::Failed(reason));
         }
     }
@@ -160,11 +178,9 @@ impl Outbox {
     pub(super) fn counts(&self) -> DeliveryCounts {
         let state = locked(&self.state);
         let mut counts = state.counts.clone();
-        for _ in &state.waiting {
-            counts.add(DeliveryState::Waiting);
-        }
-        for _ in &state.deferred {
-            counts.add(DeliveryState::Deferred);
+        let deferred = state.deferred.iter().map(|(_, recipient)| recipient);
+        for recipient in state.waiting.iter().chain(deferred) {
+            counts.add(recipient.status.state);
         }
         counts
     }

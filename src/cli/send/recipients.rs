@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::waitlist_handle::WaitlistHandle;
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, Email, ListKey, MessageId, Selection, WaitlistEntry,
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
 };
 
 /// The people that the owner wants to write to.
@@ -24,26 +24,37 @@ pub(super) enum Choice {
     Person(Email),
 }
 
+/// Whom the owner wants to write to.
+pub(super) struct Wanted {
+    pub(super) choice: Choice,
+    pub(super) selection: Selection,
+    /// Whether only people who have confirmed their address get the message.
+    pub(super) must_be_confirmed: bool,
+    /// The states of deliveries that are done, and are sent again all the same.
+    pub(super) resend: Vec<DeliveryState>,
+}
+
 /// A person who gets the message.
 #[derive(Clone, Debug)]
 pub(super) struct Recipient {
-    /// The number of the delivery in the ledger. A new one has none yet.
-    pub(super) number: Option<u32>,
-    /// The state in which the delivery is.
-    pub(super) state: DeliveryState,
+    /// The number of the delivery in the ledger.
+    pub(super) number: u32,
+    /// How far the delivery is.
+    pub(super) status: DeliveryStatus,
     /// How often it was begun.
     pub(super) attempts: u32,
     /// The address, or `None` if the person has left the list.
     pub(super) email: Option<Email>,
     /// The position on the list, from 1.
     pub(super) position: u64,
-    hash: Option<AddressHash>,
 }
 
 /// The people who get the message.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     recipients: Vec<Recipient>,
+    /// The hashes of those who are not in the ledger yet. Their deliveries get the numbers after the known ones.
+    new: Vec<AddressHash>,
     /// Whether they are the rest of a send that was interrupted.
     is_rest: bool,
     /// The number of deliveries in the ledger.
@@ -54,6 +65,8 @@ pub(super) struct Plan {
     refused: u64,
     /// People whose mailbox does not exist.
     undeliverable: u64,
+    /// People on the list who have not confirmed their address.
+    unconfirmed: u64,
     /// Deliveries of which nobody knows whether they were sent.
     unknown: u64,
     /// Deliveries that another command is sending, or was when it was killed.
@@ -68,9 +81,12 @@ impl Plan {
         list: &WaitlistHandle,
         id: &MessageId,
         keys: &[ListKey],
-        choice: &Choice,
-        selection: &Selection,
-        resend_unknown: bool,
+        Wanted {
+            choice,
+            selection,
+            must_be_confirmed,
+            resend,
+        }: &Wanted,
     ) -> anyhow::Result<Self> {
         let deliveries = list.deliveries(id)?;
         let undeliverable = find_undeliverable(list)?;
@@ -80,8 +96,7 @@ impl Plan {
         };
         let is_due = |state: DeliveryState| match state {
             DeliveryState::Waiting | DeliveryState::Deferred => true,
-            DeliveryState::Unknown => resend_unknown,
-            _ => false,
+            state => resend.contains(&state),
         };
         for delivery in &deliveries {
             plan.unknown += u64::from(delivery.status.state == DeliveryState::Unknown);
@@ -109,29 +124,35 @@ impl Plan {
             listed.extend(number);
             let is_chosen = match choice {
                 Choice::Person(email) => email.key() == key,
-                _ => matches(selection, &entry),
+                _ => selection.selects(&entry),
             };
             is_found |= is_chosen && matches!(choice, Choice::Person(_));
             if is_chosen {
                 plan.selected += 1;
             }
-            let recipient = |state, attempts| Recipient {
+            if *must_be_confirmed && entry.confirmed_at.is_none() {
+                if is_chosen {
+                    plan.unconfirmed += 1;
+                }
+                continue;
+            }
+            let recipient = |number, status, attempts| Recipient {
                 number,
-                state,
+                status,
                 attempts,
                 email: Some(entry.email.clone()),
                 position,
-                hash: hashes.first().copied(),
             };
-            match delivery {
-                Some(Delivery {
-                    status, attempts, ..
-                }) if is_due(status.state) => {
+            let is_undeliverable = hashes.iter().any(|hash| undeliverable.contains(hash));
+            match number.zip(delivery) {
+                Some((number, delivery)) if is_due(delivery.status.state) && !is_undeliverable => {
                     if is_chosen || plan.is_rest {
-                        plan.recipients.push(recipient(status.state, *attempts));
+                        let status = delivery.status.clone();
+                        plan.recipients
+                            .push(recipient(number, status, delivery.attempts));
                     }
                 }
-                Some(delivery) if is_chosen => {
+                Some((_, delivery)) if is_chosen => {
                     match delivery.status.state {
                         DeliveryState::Refused => plan.refused += 1,
                         _ => plan.had_it += 1,
@@ -142,13 +163,15 @@ impl Plan {
                         bail!("{id} is already {state} for {email}; nothing was sent");
                     }
                 }
-                None if is_chosen && hashes.iter().any(|hash| undeliverable.contains(hash)) => {
-                    plan.undeliverable += 1;
-                }
+                None if is_chosen && is_undeliverable => plan.undeliverable += 1,
                 None if is_chosen && !plan.is_rest => {
                     let is_full = matches!(choice, Choice::Next(count) if new_count >= *count);
                     if !is_full {
-                        plan.recipients.push(recipient(DeliveryState::Waiting, 0));
+                        let number = plan.known + u32::try_from(new_count)?;
+                        let status = DeliveryStatus::new(DeliveryState::Waiting);
+                        plan.recipients.push(recipient(number, status, 0));
+                        // Only a preview does without a key.
+                        plan.new.extend(hashes.first());
                         new_count += 1;
                     }
                 }
@@ -166,12 +189,11 @@ impl Plan {
             for (number, delivery) in (0..).zip(&deliveries) {
                 if is_due(delivery.status.state) && !listed.contains(&number) {
                     plan.recipients.push(Recipient {
-                        number: Some(number),
-                        state: delivery.status.state,
+                        number,
+                        status: delivery.status.clone(),
                         attempts: delivery.attempts,
                         email: None,
                         position: 0,
-                        hash: None,
                     });
                 }
             }
@@ -179,26 +201,17 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Records the new recipients in the ledger, and returns all of them with their numbers.
+    /// Records the new recipients in the ledger, and returns all of them.
     pub(super) fn record(
         self,
         list: &WaitlistHandle,
         id: &MessageId,
     ) -> anyhow::Result<Vec<Recipient>> {
-        let new = self.recipients.iter().filter(|it| it.number.is_none());
-        let new: Vec<_> = new
-            .filter_map(|it| it.hash)
-            .map(Delivery::waiting)
-            .collect();
+        let new: Vec<_> = self.new.into_iter().map(Delivery::waiting).collect();
         if !new.is_empty() && !list.add_deliveries(id, self.known, new)? {
             bail!("another command is sending {id}; wait until it is done, and run this one again");
         }
-        let mut recipients = self.recipients;
-        let new = recipients.iter_mut().filter(|it| it.number.is_none());
-        for (number, recipient) in (self.known..).zip(new) {
-            recipient.number = Some(number);
-        }
-        Ok(recipients)
+        Ok(self.recipients)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -235,6 +248,10 @@ impl Plan {
                 "left out, because their mailbox does not exist",
             ),
             (
+                self.unconfirmed,
+                "left out, because they have not confirmed their address",
+            ),
+            (
                 self.unknown,
                 "unknown: --resend-unknown sends to them again",
             ),
@@ -256,17 +273,11 @@ impl Plan {
             "had_it": self.had_it,
             "refused": self.refused,
             "undeliverable": self.undeliverable,
+            "unconfirmed": self.unconfirmed,
             "unknown": self.unknown,
             "under_way": self.under_way,
         })
     }
-}
-
-fn matches(selection: &Selection, entry: &WaitlistEntry) -> bool {
-    selection.since.is_none_or(|since| entry.joined_at >= since)
-        && selection.until.is_none_or(|until| entry.joined_at < until)
-        && selection.addresses.matches(&entry.email)
-        && (selection.source.is_none() || selection.source == entry.source)
 }
 
 /// Returns the people whose mailbox did not exist for one of the messages.

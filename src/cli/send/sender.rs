@@ -1,7 +1,7 @@
 //! Sends messages over a connection, one after another.
 
 use std::{
-    thread,
+    slice, thread,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -9,18 +9,17 @@ use indicatif::ProgressBar;
 use tokio::runtime::Runtime;
 
 use super::{
-    outbox::{Next, Outbox, Stop},
+    outbox::{Attempt, Next, Outbox, Stop},
     recipients::Recipient,
 };
 use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
     config::{MailSettings, Origin},
     mail::{
-        ComposeError, ConnectError, Envelope, NotSent, Placeholders, RenderedMessage, SendOutcome,
-        SmtpClient, SmtpConnection, SmtpReply, Template, UnsubscribeTokens, compose,
-        recipient_address,
+        ComposeError, ConnectError, Envelope, Footer, Mailer, PersonTokens, Placeholders,
+        RenderedMessage, SendResult, SmtpClient, Template, compose, message_id,
     },
-    waitlist::{DeliveryState, DeliveryStatus, Email, ListKey, ServerReply},
+    waitlist::{DeliveryState, DeliveryStatus, Email, ListKey},
 };
 
 /// A connection begins as many deliveries at a time as it sends in this time. Each beginning is durable before the
@@ -45,7 +44,7 @@ pub(super) struct MessageWriter<'a> {
     pub(super) settings: &'a MailSettings,
     pub(super) origin: &'a Origin,
     pub(super) product: &'a str,
-    pub(super) tokens: UnsubscribeTokens,
+    pub(super) tokens: PersonTokens,
     pub(super) key: Option<ListKey>,
 }
 
@@ -57,6 +56,7 @@ impl MessageWriter<'_> {
             position,
             unsubscribe,
             postal_address: self.settings.postal_address.as_deref(),
+            footer: Footer::Subscriber,
         })
     }
 
@@ -67,27 +67,17 @@ impl MessageWriter<'_> {
     }
 
     fn write(&self, email: &Email, position: u64) -> Result<Vec<u8>, ComposeError> {
-        let unsubscribe = self.unsubscribe_url(email).ok_or(ComposeError::Address)?;
+        let unsubscribe = self.unsubscribe_url(email).ok_or(ComposeError::NoToken)?;
         let message = self.render(position, &unsubscribe);
-        let origin = self.origin.as_str();
-        let host = origin.split("://").nth(1).unwrap_or(origin);
-        let host = host.split(':').next().unwrap_or(host);
-        // The same for each attempt, so that programs can recognize a message that arrives twice.
-        let id = self.template.id();
-        let hash = self
-            .key
-            .map(|key| key.hash(format!("{id}\n{}", email.key())));
-        let hash = hash.map_or(0, |hash| {
-            u128::from_be_bytes(hash.as_bytes().try_into().unwrap_or_default())
-        });
-        let message_id = format!("{hash:032x}@{}", self.settings.from.domain());
+        let key = self.key.as_ref().ok_or(ComposeError::NoToken)?;
+        let message_id = message_id(key, self.template.id(), email, &self.settings.from);
         compose(
             &Envelope {
                 from: &self.settings.from,
                 to: email,
                 message_id: &message_id,
                 date: SystemTime::now(),
-                host,
+                host: self.origin.host(),
                 unsubscribe: Some(&unsubscribe),
             },
             &message,
@@ -122,7 +112,7 @@ impl Sender<'_> {
 
     /// Sends messages over one connection, until none is left.
     fn send_some(&self) -> Result<(), LocatedListError> {
-        let mut connection = None;
+        let mut mailer = Mailer::new(self.client, &self.writer.settings.bounce_address);
         let mut batch_size = 1;
         loop {
             let recipients = match self.outbox.take(batch_size) {
@@ -135,149 +125,115 @@ impl Sender<'_> {
             };
             let started = Instant::now();
             let count = recipients.len();
-            self.send_batch(recipients, &mut connection)?;
+            self.send_batch(recipients, &mut mailer)?;
             let each = started.elapsed() / u32::try_from(count).unwrap_or(1);
             let fitting = BATCH_DURATION.as_nanos() / each.as_nanos().max(1);
             batch_size = usize::try_from(fitting)
                 .unwrap_or(BATCH_MAX)
                 .clamp(1, BATCH_MAX);
         }
-        if let Some(connection) = connection {
-            self.runtime.block_on(SmtpConnection::quit(connection));
-        }
+        self.runtime.block_on(mailer.quit());
         Ok(())
     }
 
     /// Begins deliveries, sends the messages, and records the results.
     fn send_batch(
         &self,
-        mut recipients: Vec<Recipient>,
-        connection: &mut Option<SmtpConnection>,
+        recipients: Vec<Recipient>,
+        mailer: &mut Mailer<'_>,
     ) -> Result<(), LocatedListError> {
         let id = self.writer.template.id();
         let starts: Vec<_> = recipients
             .iter()
-            .map(|it| (it.number.unwrap_or(u32::MAX), it.state))
+            .map(|it| (it.number, it.status.state))
             .collect();
         let begun = self.list.begin_deliveries(id, &starts)?;
-        let mut results = Vec::with_capacity(recipients.len());
+        let (mut statuses, mut attempts) = (Vec::new(), Vec::new());
         let started = Instant::now();
-        for (recipient, is_begun) in recipients.iter_mut().zip(begun) {
+        for (recipient, is_begun) in recipients.into_iter().zip(begun) {
             if !is_begun {
                 // Another command sends it.
-                results.push(None);
+                attempts.push((recipient, Attempt::Done(DeliveryState::Sending)));
                 continue;
             }
-            recipient.attempts += 1;
-            let status = match &recipient.email {
-                _ if self.outbox.stop().is_some() || started.elapsed() > BATCH_TIMEOUT => {
-                    DeliveryStatus::new(recipient.state)
-                }
-                Some(email) if self.list.are_listed(std::slice::from_ref(email))? == [true] => {
-                    self.send_one(email, recipient, connection)
-                }
-                // The person has left since the message was begun.
-                _ => DeliveryStatus::new(DeliveryState::Left),
+            let is_late = started.elapsed() > BATCH_TIMEOUT;
+            let sent = match is_late {
+                true => None,
+                false => self.send_one(&recipient, mailer)?,
             };
-            results.push(Some(DeliveryStatus {
-                since: Some(SystemTime::now()),
-                ..status
-            }));
+            let (status, attempt) = match sent {
+                Some(status) => {
+                    let attempt = Attempt::Done(status.state);
+                    let since = Some(SystemTime::now());
+                    (DeliveryStatus { since, ..status }, attempt)
+                }
+                // As it was before.
+                None => (recipient.status.clone(), Attempt::NotBegun),
+            };
+            statuses.push((recipient.number, status));
+            attempts.push((recipient, attempt));
         }
-        let numbered: Vec<_> = starts
-            .iter()
-            .zip(&results)
-            .filter_map(|((number, _), status)| Some((*number, status.clone()?)))
-            .collect();
-        self.list.finish_deliveries(id, &numbered)?;
-        for (recipient, status) in recipients.into_iter().zip(results) {
-            let state = status.map_or(DeliveryState::Sending, |status| status.state);
-            self.outbox.finish(recipient, state);
-            self.bar.inc(1);
+        self.list.finish_deliveries(id, &statuses)?;
+        for (recipient, attempt) in attempts {
+            if self.outbox.finish(recipient, attempt) {
+                self.bar.inc(1);
+            }
         }
         Ok(())
     }
 
-    /// Sends one message. Returns the result.
+    /// Sends one message. Returns the result, or `None` if it was not begun because the send stops.
     fn send_one(
         &self,
-        email: &Email,
         recipient: &Recipient,
-        connection: &mut Option<SmtpConnection>,
-    ) -> DeliveryStatus {
-        let not_begun = DeliveryStatus::new(recipient.state);
-        let Ok(message) = self.writer.write(email, recipient.position) else {
-            return refused(554, "5.1.3 the address cannot be written into an e-mail");
-        };
+        mailer: &mut Mailer<'_>,
+    ) -> Result<Option<DeliveryStatus>, LocatedListError> {
         thread::sleep(self.outbox.pace.reserve());
-        let address = recipient_address(email);
-        let sender = &self.writer.settings.bounce_address;
-        // A connection that the server has closed while it was idle shows that only when it is used.
-        for is_retry in [false, true] {
-            let is_new = !connection.as_ref().is_some_and(SmtpConnection::is_usable);
-            if is_new {
-                *connection = self.connect();
-            }
-            let Some(connection) = connection else {
-                return not_begun;
-            };
-            let outcome = self
-                .runtime
-                .block_on(connection.send(sender, &address, &message));
-            match outcome {
-                SendOutcome::NotSent(NotSent::NeedsSmtputf8) => {
-                    return refused(
-                        553,
-                        "5.6.7 the mail server does not support this address (SMTPUTF8)",
-                    );
-                }
-                SendOutcome::NotSent(_) if !is_new && !is_retry => {}
-                SendOutcome::NotSent(cause) => {
-                    return DeliveryStatus {
-                        state: DeliveryState::Deferred,
-                        reply: Some(ServerReply::new(451, &format!("4.4.2 {cause}"))),
-                        since: None,
-                    };
-                }
-                SendOutcome::Unknown => return DeliveryStatus::new(DeliveryState::Unknown),
-                SendOutcome::Accepted(reply) => {
-                    self.outbox.check_reply(&reply);
-                    return with_reply(DeliveryState::Accepted, &reply);
-                }
-                SendOutcome::Rejected(reply) if reply.is_closing() && !is_new && !is_retry => {}
-                SendOutcome::Rejected(reply) => {
-                    self.outbox.check_reply(&reply);
-                    let state = if reply.is_transient() {
-                        DeliveryState::Deferred
-                    } else {
-                        DeliveryState::Refused
-                    };
-                    return with_reply(state, &reply);
-                }
-            }
+        if self.outbox.stop().is_some() {
+            return Ok(None);
         }
-        not_begun
-    }
-
-    /// Connects. Stops the send if that fails for good.
-    fn connect(&self) -> Option<SmtpConnection> {
+        // Last: the person may have left a moment ago.
+        let email = match &recipient.email {
+            Some(email) if self.may_write_to(email)? => email,
+            _ => return Ok(Some(DeliveryStatus::new(DeliveryState::Left))),
+        };
+        let message = match self.writer.write(email, recipient.position) {
+            Ok(message) => message,
+            Err(ComposeError::Address) => return Ok(Some(SendResult::unwritable_address().status)),
+            // It would fail for everybody.
+            Err(error) => {
+                self.outbox.stop_handle().stop(Stop::Failed(format!(
+                    "{error}; run the command again to continue"
+                )));
+                return Ok(None);
+            }
+        };
         let mut pauses = CONNECT_PAUSES.iter();
         loop {
-            let error = match self.runtime.block_on(self.client.connect()) {
-                Ok(connection) => return Some(connection),
+            let error = match self.runtime.block_on(mailer.send(email, &message)) {
+                Ok(result) => {
+                    self.outbox.check(&result);
+                    return Ok(Some(result.status));
+                }
                 Err(error) => error,
             };
             let pause = pauses.next().filter(|_| may_pass(&error));
-            let server = &self.writer.settings.smtp;
             match pause {
                 Some(pause) if self.outbox.stop().is_none() => thread::sleep(*pause),
                 _ => {
+                    let server = &self.writer.settings.smtp;
                     let reason = format!("{server}: {error}; run the command again to continue");
                     self.outbox.stop_handle().stop(Stop::Failed(reason));
-                    return None;
+                    return Ok(None);
                 }
             }
         }
+    }
+
+    /// Returns whether a person is on the list, and has not unsubscribed.
+    fn may_write_to(&self, email: &Email) -> Result<bool, LocatedListError> {
+        let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
+        Ok(is_listed && !self.list.is_suppressed(email)?)
     }
 }
 
@@ -289,21 +245,5 @@ fn may_pass(error: &ConnectError) -> bool {
         }
         ConnectError::Rejected { reply, .. } => reply.is_transient(),
         _ => false,
-    }
-}
-
-fn with_reply(state: DeliveryState, reply: &SmtpReply) -> DeliveryStatus {
-    DeliveryStatus {
-        state,
-        since: None,
-        reply: Some(ServerReply::new(reply.code, &reply.text)),
-    }
-}
-
-fn refused(code: u16, text: &str) -> DeliveryStatus {
-    DeliveryStatus {
-        state: DeliveryState::Refused,
-        since: None,
-        reply: Some(ServerReply::new(code, text)),
     }
 }

@@ -20,6 +20,8 @@ pub enum SendOutcome {
     Accepted(SmtpReply),
     /// The server asks to try again later, or refuses the message. It has not accepted it.
     Rejected(SmtpReply),
+    /// The same, before the server knew the recipient.
+    SenderRejected(SmtpReply),
     /// The server has certainly not accepted the message.
     NotSent(NotSent),
     /// The connection broke, or the time limit ended, after the whole message was written. The server may have
@@ -73,13 +75,18 @@ impl SmtpConnection {
         }
         // It becomes usable again with the last response.
         self.is_usable = false;
-        let outcome = match self.prepare(sender, recipient, &parameters).await {
-            Ok(()) => self.transmit(message).await,
-            Err(error) => not_accepted(error),
+        let outcome = match self.client.mail_from(sender, &parameters).await {
+            Ok(()) => match self.prepare(recipient).await {
+                Ok(()) => self.transmit(message).await,
+                Err(error) => not_accepted(error, SendOutcome::Rejected),
+            },
+            Err(error) => not_accepted(error, SendOutcome::SenderRejected),
         };
         match &outcome {
             SendOutcome::Accepted(_) => self.is_usable = true,
-            SendOutcome::Rejected(reply) if !reply.is_closing() => {
+            SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply)
+                if !reply.is_closing() =>
+            {
                 self.is_usable = self.client.rset().await.is_ok();
             }
             _ => {}
@@ -94,13 +101,7 @@ impl SmtpConnection {
         }
     }
 
-    async fn prepare(
-        &mut self,
-        sender: &str,
-        recipient: &str,
-        parameters: &Parameters<'_>,
-    ) -> Result<(), Error> {
-        self.client.mail_from(sender, parameters).await?;
+    async fn prepare(&mut self, recipient: &str) -> Result<(), Error> {
         self.client.rcpt_to(recipient, &Parameters::new()).await?;
         let reply = self.client.cmd(b"DATA\r\n").await?;
         match reply.code() {
@@ -129,10 +130,10 @@ impl SmtpConnection {
 }
 
 /// Returns the outcome of an error that occurs before the content of a message is written.
-fn not_accepted(error: Error) -> SendOutcome {
+fn not_accepted(error: Error, rejected: impl Fn(SmtpReply) -> SendOutcome) -> SendOutcome {
     match error {
         Error::UnexpectedReply(reply) if (400..600).contains(&reply.code()) => {
-            SendOutcome::Rejected(SmtpReply::new(&reply))
+            rejected(SmtpReply::new(&reply))
         }
         Error::Timeout => SendOutcome::NotSent(NotSent::Timeout),
         Error::Io(_) => SendOutcome::NotSent(NotSent::Broken),

@@ -56,8 +56,7 @@ pub(super) fn render(
 }
 
 fn footer(values: &Placeholders<'_>, link_in_footer: bool) -> String {
-    let mut lines =
-        vec![encode_text(&copy::fill_product(copy::mail::REASON, values.product)).into_owned()];
+    let mut lines = vec![encode_text(&values.reason()).into_owned()];
     if let Some(address) = values.postal_address {
         lines.push(encode_text(address).into_owned());
     }

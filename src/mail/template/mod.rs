@@ -19,7 +19,7 @@ use crate::waitlist::MessageId;
 use front_matter::FrontMatter;
 
 pub use error::{TemplateError, TemplateProblem};
-pub use placeholders::Placeholders;
+pub use placeholders::{Footer, Placeholders};
 
 /// Maximum size of a message in Markdown, in bytes. Gmail cuts messages of more than 102 KB.
 const TEMPLATE_MAX_BYTES: usize = 64 << 10;
@@ -89,7 +89,7 @@ impl Template {
             .iter()
             .map(|event| markdown::fill(event, values))
             .collect();
-        let link_in_footer = !self.has_unsubscribe_link;
+        let link_in_footer = values.footer == Footer::Subscriber && !self.has_unsubscribe_link;
         RenderedMessage {
             html: html::render(&subject, &events, values, link_in_footer),
             text: text::render(&events, values, link_in_footer),

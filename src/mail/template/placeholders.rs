@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::TemplateProblem;
+use crate::copy;
 
 /// The names of the placeholders.
 pub(super) const NAMES: [&str; 3] = ["product", "position", UNSUBSCRIBE];
@@ -21,9 +22,29 @@ pub struct Placeholders<'a> {
     pub unsubscribe: &'a str,
     /// The owner's postal address.
     pub postal_address: Option<&'a str>,
+    /// What the footer says.
+    pub footer: Footer,
+}
+
+/// What the footer of a message says besides the postal address.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Footer {
+    /// The message goes to people on the list, who can unsubscribe.
+    Subscriber,
+    /// The message goes to somebody who may not have signed up.
+    Stranger,
 }
 
 impl Placeholders<'_> {
+    /// Returns why the person gets the message.
+    pub(super) fn reason(&self) -> String {
+        let reason = match self.footer {
+            Footer::Subscriber => copy::mail::REASON,
+            Footer::Stranger => copy::mail::CONFIRM_REASON,
+        };
+        copy::fill_product(reason, self.product)
+    }
+
     /// Replaces the placeholders in a text.
     pub(super) fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());

@@ -20,7 +20,7 @@ pub(super) fn render(
         writer.push(event);
     }
     writer.end_block();
-    let mut footer = vec![copy::fill_product(copy::mail::REASON, values.product)];
+    let mut footer = vec![values.reason()];
     footer.extend(values.postal_address.map(str::to_owned));
     if link_in_footer {
         footer.push(format!(

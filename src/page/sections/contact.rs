@@ -6,7 +6,9 @@ use crate::{
     copy::{contact, reply::PROMISE},
     page::{
         island::{ContactLinks, ReactIsland, WaitlistForm},
-        page_text, use_page,
+        page_text,
+        sections::CodeForm,
+        use_page,
     },
     wire::{ContactLinksProps, CountState, FormOutcome, WaitlistFormProps},
 };
@@ -16,10 +18,11 @@ use crate::{
 pub fn Contact() -> impl IntoView {
     let page = use_page();
     let site = page.site;
-    let (outcome, text, email) = page.reply.map_or_else(
-        || (FormOutcome::None, PROMISE, String::new()),
-        |reply| (reply.outcome, reply.text, reply.email),
+    let (outcome, text, email, code_for) = page.reply.map_or_else(
+        || (FormOutcome::None, PROMISE, String::new(), None),
+        |reply| (reply.outcome, reply.text, reply.email, reply.code_for),
     );
+    let code_form = code_for.map(|email| view! { <CodeForm email/> });
     let form = WaitlistForm(WaitlistFormProps {
         product: site.product.clone(),
         count: page.count,
@@ -29,6 +32,7 @@ pub fn Contact() -> impl IntoView {
         outcome,
         invalid: outcome == FormOutcome::Invalid,
         message: page_text(text),
+        confirms: page.confirms,
     });
     let links = ContactLinks(ContactLinksProps {
         email: site.contact_email.clone(),
@@ -42,7 +46,7 @@ pub fn Contact() -> impl IntoView {
                     <h2 id="contact-title">{contact::TITLE}</h2>
                     <p class="lead">{page_text(contact::LEAD)}</p>
                 </div>
-                <div id="waitlist"><ReactIsland island=form/></div>
+                <div id="waitlist"><ReactIsland island=form/>{code_form}</div>
             </div>
             <ReactIsland island=links/>
         </section>

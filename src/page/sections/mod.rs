@@ -1,10 +1,11 @@
 //! The sections of the pages: one file and one component each.
 //!
 //! The landing page shows, from the top down: [`Nav`], [`Hero`], [`Comparison`], [`Features`], [`Infrastructure`],
-//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`] or [`Unsubscribe`]. Their texts are in
+//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`], [`Confirm`] or [`Unsubscribe`]. Their texts are in
 //! [`crate::copy`].
 
 pub mod comparison;
+pub mod confirm;
 pub mod contact;
 pub mod demo;
 pub mod features;
@@ -17,6 +18,7 @@ pub mod not_found;
 pub mod unsubscribe;
 
 pub use comparison::Comparison;
+pub use confirm::{CodeForm, Confirm};
 pub use contact::Contact;
 pub use demo::Demo;
 pub use features::Features;

@@ -147,13 +147,14 @@ impl Reader {
             until,
             addresses,
             source,
+            confirmed,
             newest_first,
         } = &self.selection;
         let since = since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH);
         let until = until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH);
         let filter = sql::filter_bytes(addresses);
         let source = source.as_ref().map(Source::as_str);
-        let parameters: [&(dyn ToSql + Sync); 4] = [&since, &until, &filter, &source];
+        let parameters: [&(dyn ToSql + Sync); 5] = [&since, &until, &filter, &source, confirmed];
         let total_count = connection.qualify(sql::TOTAL_COUNT);
         let selected_count = connection.qualify(&sql::selected_count(addresses));
         let statement = connection.qualify(&sql::entries(addresses, *newest_first));
@@ -211,6 +212,7 @@ fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
         email: Email::from_stored(row.try_get(0)?),
         joined_at: row.try_get(1)?,
         source: source.map(Source::from_stored),
-        confirmed_at: row.try_get(3)?,
+        asked_at: row.try_get(3)?,
+        confirmed_at: row.try_get(4)?,
     })
 }

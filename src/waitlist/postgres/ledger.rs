@@ -75,6 +75,17 @@ impl PostgresLedger {
         Ok(keys.iter().map(|key| listed.contains(key)).collect())
     }
 
+    /// Returns whether an address is suppressed.
+    pub(super) async fn is_suppressed(&self, email: &Email) -> Result<bool, StoreError> {
+        let (keys, address) = (self.keys().await?, email.key());
+        let hashes = keys.iter().map(|key| key.hash(&address));
+        let hashes: Vec<_> = hashes.map(|hash| hash.as_bytes().to_owned()).collect();
+        let rows = self
+            .query(suppression_sql::IS_SUPPRESSED, &[&hashes])
+            .await?;
+        Ok(column(&rows, 0)?.first() == Some(&true))
+    }
+
     pub(super) async fn messages(&self) -> Result<Vec<Message>, StoreError> {
         let rows = self.query(ledger_sql::READ_MESSAGES, &[]).await?;
         let message = |row| {

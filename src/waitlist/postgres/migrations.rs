@@ -40,7 +40,7 @@ pub(super) const MIGRATIONS: [&[&str]; 4] = [
         "ALTER TABLE {schema}.waitlist_entries ADD COLUMN IF NOT EXISTS source text",
         // What became known about an entry after the sign-up. Rows are added, and never updated.
         // id: the id of the fact, a UUID of version 7. Of the facts of a kind, the one with the highest id counts.
-        // kind: `confirmed`.
+        // kind: `asked` or `confirmed`.
         // at: when it happened.
         // The foreign key removes the facts with their entry, also when an instance of an older version erases it.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_facts (

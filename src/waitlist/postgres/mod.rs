@@ -241,7 +241,7 @@ impl Waitlist for PostgresWaitlist {
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let email = email.clone();
-        Box::pin(async move { suppressions::is_suppressed(&self.reader_connector, &email).await })
+        Box::pin(async move { self.ledger.is_suppressed(&email).await })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {

@@ -182,6 +182,9 @@ pub(super) const ADD_FACTS: &str = "
         ARRAY(SELECT id FROM recorded),
         1 / (SELECT count(*) FROM counted)";
 
+/// The kind of the fact that a person is asked to confirm the address.
+pub(super) const ASKED: &str = "asked";
+
 /// The kind of the fact that an address was confirmed.
 pub(super) const CONFIRMED: &str = "confirmed";
 
@@ -306,18 +309,22 @@ pub(super) fn selected_count(filter: &AddressFilter) -> String {
 }
 
 /// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
-/// and with source $4 unless it is NULL. The last column is the time of the confirmation, or NULL.
+/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL. The last columns are the times when the person was asked to confirm, and has, or NULL.
 pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
     let condition = condition(filter);
     let order = if newest_first { "DESC" } else { "ASC" };
+    let last = |kind: &str| {
+        format!(
+            "SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
+            WHERE kind = '{kind}' ORDER BY key, id DESC"
+        )
+    };
+    let (asked, confirmed) = (last(ASKED), last(CONFIRMED));
     format!(
-        "SELECT entry.email, entry.joined_at, entry.source, confirmation.at
+        "SELECT entry.email, entry.joined_at, entry.source, asked.at, confirmed.at
         FROM {{schema}}.waitlist_entries AS entry
-        LEFT JOIN (
-            SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
-            WHERE kind = '{CONFIRMED}'
-            ORDER BY key, id DESC
-        ) AS confirmation ON confirmation.key = entry.key
+        LEFT JOIN ({asked}) AS asked ON asked.key = entry.key
+        LEFT JOIN ({confirmed}) AS confirmed ON confirmed.key = entry.key
         WHERE {condition}
         ORDER BY entry.joined_at {order}, entry.id {order}"
     )
@@ -333,7 +340,11 @@ fn condition(filter: &AddressFilter) -> String {
     };
     format!(
         "entry.joined_at >= $1 AND entry.joined_at < $2 AND {matches}
-        AND ($4::text IS NULL OR entry.source = $4::text)"
+        AND ($4::text IS NULL OR entry.source = $4::text)
+        AND ($5::boolean IS NULL OR $5::boolean = EXISTS (
+            SELECT 1 FROM {{schema}}.waitlist_facts AS fact
+            WHERE fact.key = entry.key AND fact.kind = '{CONFIRMED}'
+        ))"
     )
 }
 

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        email::Email,
         error::StoreError,
         queue::Request,
         suppression::{AddressHash, ListKey, SuppressionItem, Suppressions},
@@ -156,26 +155,4 @@ pub(super) async fn read(connector: &Connector) -> Result<Suppressions, StoreErr
         .iter()
         .filter_map(|hash| AddressHash::from_slice(hash));
     Ok(keys.chain(hashes.map(SuppressionItem::Address)).collect())
-}
-
-/// Returns whether an address is suppressed.
-pub(super) async fn is_suppressed(
-    connector: &Connector,
-    email: &Email,
-) -> Result<bool, StoreError> {
-    let mut connection = connector.connect().await?;
-    let keys = connection
-        .query(suppression_sql::READ_LIST_KEYS, &[])
-        .await?;
-    let address = email.key();
-    let hashes = list_keys(&keys)?
-        .into_iter()
-        .map(|key| key.hash(&address).as_bytes().to_owned());
-    let hashes: Vec<_> = hashes.collect();
-    let row = connection
-        .query_opt(suppression_sql::IS_SUPPRESSED, &[&hashes])
-        .await?;
-    let row = row.ok_or(Failure::StaleSlot)?;
-    let is_suppressed = row.try_get(0).map_err(|error| Failure::from(&error))?;
-    Ok(is_suppressed)
 }

@@ -64,6 +64,7 @@ pub(super) struct IdentifiedFact<'a> {
 /// Returns a fact as it is stored.
 fn kind_and_time(fact: Fact) -> (&'static str, SystemTime) {
     match fact {
+        Fact::AskedAt(time) => (sql::ASKED, truncate_to_millis(time)),
         Fact::ConfirmedAt(time) => (sql::CONFIRMED, truncate_to_millis(time)),
     }
 }

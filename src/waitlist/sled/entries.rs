@@ -83,6 +83,9 @@ impl Index {
         }
         // Facts about the same entry keep their order.
         facts.0.sort_by_key(|fact| fact.entry);
+        if let Some(confirmed) = selection.confirmed {
+            order.retain(|(_, number)| facts.confirm(*number) == confirmed);
+        }
         Ok(Self { order, facts })
     }
 }
@@ -92,6 +95,12 @@ impl Index {
 struct Facts(Vec<StoredFact>);
 
 impl Facts {
+    /// Returns whether the person of an entry has confirmed the address.
+    fn confirm(&self, entry: u64) -> bool {
+        self.about(entry)
+            .any(|fact| matches!(fact, Fact::ConfirmedAt(_)))
+    }
+
     fn about(&self, entry: u64) -> impl Iterator<Item = Fact> {
         let start = self.0.partition_point(|fact| fact.entry < entry);
         let facts = self.0[start..].iter();

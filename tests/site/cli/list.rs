@@ -118,7 +118,7 @@ fn list_prints_a_table_on_a_terminal() {
         assert!(location.starts_with(&expected), "{location}");
         assert_eq!(
             table,
-            "JOINED AT                 EMAIL                             SOURCE\n\
+            "JOINED AT                 EMAIL                             SOURCE            CONFIRMED AT\n\
              2026-11-03T08:00:00.000Z  cyd@example.com\n"
         );
     }

@@ -31,16 +31,17 @@ fn two_people() -> [WaitlistEntry; 2] {
 }
 
 #[test]
-fn list_prints_the_source_last() {
+fn list_prints_the_source_and_the_confirmation_last() {
     for cli in all_stores_with(&two_people()) {
         assert_eq!(
             cli.stdout(&["list"]),
-            "2026-11-02T08:00:00.000Z\tbob@example.com\thn\n\
+            "2026-11-02T08:00:00.000Z\tbob@example.com\thn\t2026-11-02T08:01:00.250Z\n\
              2026-11-01T08:00:00.000Z\tann@example.com\n"
         );
         assert_eq!(
             cli.stdout(&["list", "--json"]),
-            "{\"joined_at\":\"2026-11-02T08:00:00.000Z\",\"email\":\"bob@example.com\",\"source\":\"hn\"}\n\
+            "{\"joined_at\":\"2026-11-02T08:00:00.000Z\",\"email\":\"bob@example.com\",\"source\":\"hn\",\
+             \"confirmed_at\":\"2026-11-02T08:01:00.250Z\"}\n\
              {\"joined_at\":\"2026-11-01T08:00:00.000Z\",\"email\":\"ann@example.com\"}\n"
         );
     }
@@ -48,13 +49,13 @@ fn list_prints_the_source_last() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn list_prints_the_source_in_a_third_column() {
+fn list_prints_columns_on_a_terminal() {
     let cli = without_server_with(&two_people());
     let shown = cli.shown_on_terminal("list --store data").replace('\r', "");
     assert_eq!(
         shown,
-        "JOINED AT                 EMAIL                             SOURCE\n\
-         2026-11-02T08:00:00.000Z  bob@example.com                   hn\n\
+        "JOINED AT                 EMAIL                             SOURCE            CONFIRMED AT\n\
+         2026-11-02T08:00:00.000Z  bob@example.com                   hn                2026-11-02T08:01:00.250Z\n\
          2026-11-01T08:00:00.000Z  ann@example.com\n"
     );
 }

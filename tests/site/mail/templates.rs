@@ -1,12 +1,13 @@
 //! The text of messages.
 
-use landing::mail::{Placeholders, RenderedMessage, Template};
+use landing::mail::{Footer, Placeholders, RenderedMessage, Template};
 
 const VALUES: Placeholders<'_> = Placeholders {
     product: "Steward",
     position: 42,
     unsubscribe: "https://steward.example/unsubscribe/abc",
     postal_address: Some("Steward, 1 Main Street, Springfield"),
+    footer: Footer::Subscriber,
 };
 
 fn render(body: &str) -> RenderedMessage {

@@ -1,7 +1,7 @@
 //! The way out: the page of the unsubscribe link, and one-click unsubscribing (RFC 8058).
 
 use landing::{
-    mail::UnsubscribeTokens,
+    mail::{PersonTokens, TokenPurpose},
     waitlist::{Email, ListKey, SledWaitlist, StoreError, SuppressionItem, Waitlist},
 };
 use tempfile::TempDir;
@@ -22,17 +22,17 @@ fn email(typed: &str) -> Email {
 #[test]
 fn token_names_a_person_only_to_the_list_that_made_it() {
     let (tokens, others) = (
-        UnsubscribeTokens::new(&[key(1)]),
-        UnsubscribeTokens::new(&[key(2)]),
+        PersonTokens::new(&[key(1)], TokenPurpose::Unsubscribe),
+        PersonTokens::new(&[key(2)], TokenPurpose::Unsubscribe),
     );
-    let both = UnsubscribeTokens::new(&[key(2), key(1)]);
+    let both = PersonTokens::new(&[key(2), key(1)], TokenPurpose::Unsubscribe);
     for typed in [
         "ann@example.com",
         "Ann@EXAMPLE.com",
         &format!("{}@example.com", "x".repeat(64)),
     ] {
         let token = tokens.token(&email(typed)).expect("a token");
-        let person = |tokens: &UnsubscribeTokens| tokens.person(&token).map(|it| it.key());
+        let person = |tokens: &PersonTokens| tokens.person(&token).map(|it| it.key());
         assert_eq!(person(&tokens), Some(email(typed).key()));
         assert_eq!(person(&both), Some(email(typed).key()));
         assert_eq!(person(&others), None);
@@ -63,7 +63,7 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
         assert_eq!(tokens.person(garbage), None);
     }
     assert_eq!(
-        UnsubscribeTokens::new(&[]).token(&email("ann@example.com")),
+        PersonTokens::new(&[], TokenPurpose::Unsubscribe).token(&email("ann@example.com")),
         None
     );
 }
@@ -77,7 +77,8 @@ async fn site_and_path() -> (TestSite, String, TempDir) {
         .await;
     assert_eq!(added, Ok(()));
     let site = TestSite::with_store(list).await;
-    let token = UnsubscribeTokens::new(&[key(1)]).token(&email("ann@example.com"));
+    let token =
+        PersonTokens::new(&[key(1)], TokenPurpose::Unsubscribe).token(&email("ann@example.com"));
     for typed in ["Ann@example.com", "bob@example.com"] {
         assert_eq!(site.join(typed).await.status(), 201);
     }
@@ -155,7 +156,8 @@ async fn posting_takes_the_person_off_the_list_in_either_encoding() {
 #[tokio::test]
 async fn wrong_links_get_help_and_reveal_nobody() {
     let (site, path, _directory) = site_and_path().await;
-    let stranger = UnsubscribeTokens::new(&[key(1)]).token(&email("eve@example.com"));
+    let stranger =
+        PersonTokens::new(&[key(1)], TokenPurpose::Unsubscribe).token(&email("eve@example.com"));
     let stranger = format!("/unsubscribe/{}", stranger.expect("a token"));
     let text = async |method: &str, path: &str| {
         let response = site.request(method, path).send().await.expect("a response");

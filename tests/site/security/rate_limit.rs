@@ -168,7 +168,12 @@ async fn remembers_65536_clients_and_evicts_the_oldest() {
     let mut config = parse_config(&["--signups-per-minute=1"]).expect("valid options");
     config.site_root = Some(directory.path().to_owned());
     let files = SiteFiles::load(&config).expect("complete site files");
-    let state = AppState::new(&config, files, Arc::new(failing_store(StoreError::Busy)));
+    let state = AppState::new(
+        &config,
+        files,
+        Arc::new(failing_store(StoreError::Busy)),
+        None,
+    );
     let router = router(state);
     let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
     assert_eq!(status(&router, first).await, 415);

@@ -12,6 +12,7 @@ use super::{StoreFixture, email, entries, entry, erase, read_on_thread, selected
 conformance_tests! {
     keeps_the_source,
     entries_can_be_selected_by_source,
+    entries_can_be_selected_by_confirmation,
     records_facts_about_listed_people_only,
     last_fact_of_a_kind_counts,
     sign_up_keeps_its_facts,
@@ -96,6 +97,36 @@ async fn entries_can_be_selected_by_source(fixture: impl StoreFixture) {
     assert_eq!(selected(&*list, select("h")), []);
     let count = read_on_thread(|| list.entries(select("hn")).map(|it| it.selected_count()));
     assert_eq!(count, Ok(20));
+}
+
+async fn entries_can_be_selected_by_confirmation(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let people: Vec<_> = (0..30)
+        .map(|number| {
+            let confirmed_at = (number % 3 == 0).then(|| time(100 + number));
+            WaitlistEntry {
+                confirmed_at,
+                ..entry(&format!("{number}@example.com"), number)
+            }
+        })
+        .collect();
+    list.join_all(people.clone()).await.expect("a response");
+    let later = vec![confirmed("1@example.com", 500)];
+    assert_eq!(list.add_facts(later).await, Ok(vec![true]));
+    for is_confirmed in [true, false] {
+        let selection = Selection {
+            confirmed: Some(is_confirmed),
+            until: Some(time(20)),
+            ..Selection::default()
+        };
+        let expected = (0..20).filter(|n| (n % 3 == 0 || *n == 1) == is_confirmed);
+        let expected: Vec<_> = expected.map(|n| format!("{n}@example.com")).collect();
+        let found = selected(&*list, selection.clone());
+        let found: Vec<_> = found.iter().map(|it| it.email.as_typed()).collect();
+        assert_eq!(found, expected);
+        let count = read_on_thread(|| list.entries(selection).map(|it| it.selected_count()));
+        assert_eq!(count, Ok(expected.len() as u64));
+    }
 }
 
 async fn records_facts_about_listed_people_only(fixture: impl StoreFixture) {

@@ -24,6 +24,7 @@ macro_rules! conformance_tests {
     };
 }
 
+mod confirmation;
 mod conformance;
 mod corrections;
 mod corruption;

@@ -72,6 +72,7 @@ struct SignUp {
     in_capitals: bool,
     millis: u16,
     source: Option<u8>,
+    asked: Option<u16>,
     confirmed: Option<u16>,
 }
 
@@ -81,6 +82,7 @@ impl SignUp {
             email: email(&address(self.person, self.in_capitals)),
             joined_at: time(self.millis),
             source: self.source.map(source),
+            asked_at: self.asked.map(time),
             confirmed_at: self.confirmed.map(time),
         }
     }
@@ -129,13 +131,15 @@ impl ReferenceStateMachine for People {
             let facts = (
                 proptest::option::of(0u8..4),
                 proptest::option::of(0u16..1000),
+                proptest::option::of(0u16..1000),
             );
             (0u8..60, any::<bool>(), 0u16..1000, facts).prop_map(
-                |(person, in_capitals, millis, (source, confirmed))| SignUp {
+                |(person, in_capitals, millis, (source, asked, confirmed))| SignUp {
                     person,
                     in_capitals,
                     millis,
                     source,
+                    asked,
                     confirmed,
                 },
             )

@@ -300,15 +300,7 @@ impl Waitlist for ReferenceModel {
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         let mut entries = self.state.lock().expect("no panic").entries.clone();
-        entries.retain(|entry| {
-            selection.since.is_none_or(|since| entry.joined_at >= since)
-                && selection.until.is_none_or(|until| entry.joined_at < until)
-                && selection.addresses.matches(&entry.email)
-                && selection
-                    .source
-                    .as_ref()
-                    .is_none_or(|source| entry.source.as_ref() == Some(source))
-        });
+        entries.retain(|entry| selection.selects(entry));
         entries.sort_by_key(|entry| entry.joined_at);
         if selection.newest_first {
             entries.reverse();

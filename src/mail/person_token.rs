@@ -1,4 +1,4 @@
-//! The tokens of unsubscribe links.
+//! The tokens of links that unsubscribe a person or confirm an address.
 //!
 //! A token is the encrypted address of a person. So a link works for as long as the list has its key, also on a list
 //! that was restored from an export, and no table of tokens is needed. Without the key, nobody can read the address or
@@ -14,22 +14,29 @@ use ring::{
 
 use crate::waitlist::{Email, ListKey};
 
-/// What the key of the list is used for here. Another use has another key.
-const PURPOSE: &[u8] = b"landing unsubscribe";
 /// An address is filled up to a multiple of this number of bytes, so that a token does not reveal its length.
 const BLOCK_BYTES: usize = 64;
 /// Maximum length of a token, in characters. An address has at most 254 bytes.
 const TOKEN_MAX_LEN: usize = (NONCE_LEN + 4 * BLOCK_BYTES + 16).div_ceil(3) * 4;
 
+/// What the person who has a token may do with it. Each purpose has its own key, so that no token serves two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TokenPurpose {
+    /// Leave the list.
+    Unsubscribe,
+    /// Confirm the address.
+    Confirm,
+}
+
 /// Makes tokens, and reads them.
-pub struct UnsubscribeTokens {
+pub struct PersonTokens {
     keys: Vec<LessSafeKey>,
 }
 
-impl UnsubscribeTokens {
+impl PersonTokens {
     /// Prepares tokens with the keys of a list. The first key is for new tokens.
-    pub fn new(keys: &[ListKey]) -> Self {
-        let keys = keys.iter().filter_map(|key| derive_key(key).ok());
+    pub fn new(keys: &[ListKey], purpose: TokenPurpose) -> Self {
+        let keys = keys.iter().filter_map(|key| derive_key(key, purpose).ok());
         Self {
             keys: keys.collect(),
         }
@@ -67,8 +74,13 @@ impl UnsubscribeTokens {
 }
 
 /// Derives the key of the tokens from a key of the list.
-fn derive_key(key: &ListKey) -> Result<LessSafeKey, Unspecified> {
+fn derive_key(key: &ListKey, purpose: TokenPurpose) -> Result<LessSafeKey, Unspecified> {
     let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(key.as_bytes());
-    let derived = secret.expand(&[PURPOSE], &CHACHA20_POLY1305)?;
+    let purpose: &[u8] = match purpose {
+        TokenPurpose::Unsubscribe => b"landing unsubscribe",
+        TokenPurpose::Confirm => b"landing confirm",
+    };
+    let info = [purpose];
+    let derived = secret.expand(&info, &CHACHA20_POLY1305)?;
     Ok(LessSafeKey::new(UnboundKey::from(derived)))
 }

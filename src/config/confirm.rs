@@ -1,0 +1,96 @@
+//! The options for confirming addresses (double opt-in).
+
+use clap::builder::BoolishValueParser;
+
+use super::{
+    Config, Origin,
+    mail::{InvalidMailSetting, MailSettings},
+    values::number,
+};
+
+/// The options for confirming addresses.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Confirmation")]
+pub struct ConfirmOptions {
+    #[command(flatten)]
+    switch: ConfirmSwitch,
+
+    /// Erase people who have not confirmed their address this number of days after the last message
+    #[arg(
+        long,
+        env = "LANDING_CONFIRM_DAYS",
+        value_name = "DAYS",
+        default_value_t = 30,
+        value_parser = number::<u32>(1..=3650)
+    )]
+    confirm_days: u32,
+
+    /// Messages that ask for a confirmation, in 24 hours
+    #[arg(
+        long,
+        env = "LANDING_CONFIRM_PER_DAY",
+        value_name = "N",
+        default_value_t = 2000,
+        value_parser = number::<u32>(1..=1_000_000)
+    )]
+    confirm_per_day: u32,
+
+    /// Show the number of people who have confirmed their address, instead of all on the list
+    #[arg(long, env = "LANDING_COUNT_CONFIRMED", value_parser = BoolishValueParser::new())]
+    count_confirmed: bool,
+}
+
+/// The option that the server and `landing send` share.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ConfirmSwitch {
+    /// Ask people to confirm their address by a message, and send other messages only to those who have
+    #[arg(long, env = "LANDING_CONFIRM_SIGNUPS", value_parser = BoolishValueParser::new())]
+    confirm_signups: bool,
+}
+
+/// The settings for confirming addresses.
+#[derive(Clone, Debug)]
+pub struct ConfirmSettings {
+    /// The mail server and the sender.
+    pub mail: MailSettings,
+    /// The public URL of the site, for the links.
+    pub origin: Origin,
+    /// The name of the product.
+    pub product: String,
+    /// Days after which people who have not confirmed are erased.
+    pub days: u32,
+    /// Maximum number of messages in 24 hours.
+    pub messages_per_day: u32,
+}
+
+impl ConfirmSwitch {
+    /// Returns whether people are asked to confirm their address.
+    pub fn is_on(self) -> bool {
+        self.confirm_signups
+    }
+}
+
+impl Config {
+    /// Returns the settings for confirming addresses, if the owner has switched that on.
+    ///
+    /// # Errors
+    /// [`InvalidMailSetting`].
+    pub fn confirm_settings(&self) -> Result<Option<ConfirmSettings>, InvalidMailSetting> {
+        if !self.confirm.switch.is_on() {
+            return Ok(None);
+        }
+        let origin = self.origin.clone();
+        Ok(Some(ConfirmSettings {
+            mail: self.mail.settings()?,
+            origin: origin.ok_or(InvalidMailSetting::NoOrigin)?,
+            product: self.product.clone(),
+            days: self.confirm.confirm_days,
+            messages_per_day: self.confirm.confirm_per_day,
+        }))
+    }
+
+    /// Returns whether the page shows only the number of people who have confirmed their address.
+    pub fn counts_confirmed(&self) -> bool {
+        self.confirm.count_confirmed
+    }
+}

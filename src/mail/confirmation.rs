@@ -1,0 +1,44 @@
+//! The message that asks a person to confirm the address, and its code.
+
+use super::template::{Footer, Placeholders, RenderedMessage, Template, TemplateError};
+use crate::{
+    copy,
+    waitlist::{Email, ListKey},
+};
+
+/// Number of digits of a code.
+pub const CODE_LEN: usize = 6;
+
+/// Returns the code in a person's message with this number, counted from 1: six digits. Only who has the key of the
+/// list can compute it, so no table of codes is needed.
+pub fn confirmation_code(key: &ListKey, email: &Email, message: u8) -> String {
+    // No address has a line break, so this is the hash of no address.
+    let hash = key.hash(format!("code\n{message}\n{}", email.key()));
+    let number = hash.as_bytes().iter().fold(0, |remainder, byte| {
+        (remainder * 256 + u32::from(*byte)) % 10_u32.pow(CODE_LEN as u32)
+    });
+    format!("{number:0CODE_LEN$}")
+}
+
+/// Returns the message with a code, and with a link that confirms the address.
+///
+/// # Errors
+/// [`TemplateError`], if the text of the message is malformed.
+pub fn confirmation_message(
+    product: &str,
+    postal_address: Option<&str>,
+    code: &str,
+    link: &str,
+) -> Result<RenderedMessage, TemplateError> {
+    let text = copy::mail::CONFIRM
+        .replace("{code}", code)
+        .replace("{link}", link);
+    let message = Template::parse("confirmation.md", &text)?;
+    Ok(message.render(&Placeholders {
+        product,
+        position: 1,
+        unsubscribe: "",
+        postal_address,
+        footer: Footer::Stranger,
+    }))
+}

@@ -1,0 +1,138 @@
+//! Sends one message after another, and says what the ledger records about each.
+
+use super::{
+    compose::recipient_address,
+    smtp::{ConnectError, NotSent, SendOutcome, SmtpClient, SmtpConnection, SmtpReply},
+};
+use crate::waitlist::{DeliveryState, DeliveryStatus, Email, ServerReply};
+
+/// Sends messages over a connection, which it opens again when the server has closed it.
+pub struct Mailer<'a> {
+    client: &'a SmtpClient,
+    /// The address for messages that cannot be delivered.
+    sender: &'a str,
+    connection: Option<SmtpConnection>,
+}
+
+/// The result of sending a message.
+#[derive(Clone, Debug)]
+pub struct SendResult {
+    /// What the ledger records, without a time.
+    pub status: DeliveryStatus,
+    /// What the server replied.
+    pub reply: Option<SmtpReply>,
+    /// Whether the server objects to the sender or to the message, and not to the recipient. Then the delivery is
+    /// deferred, however final the reply is: the recipient must get the message once the cause is fixed.
+    pub is_objection: bool,
+}
+
+impl<'a> Mailer<'a> {
+    /// Creates a mailer. It connects with the first message.
+    pub fn new(client: &'a SmtpClient, sender: &'a str) -> Self {
+        Self {
+            client,
+            sender,
+            connection: None,
+        }
+    }
+
+    /// Sends a message to one person. Do not drop the future before it is done, see [`SmtpConnection::send`].
+    ///
+    /// # Errors
+    /// [`ConnectError`], if there is no connection. Nothing was sent.
+    pub async fn send(&mut self, to: &Email, message: &[u8]) -> Result<SendResult, ConnectError> {
+        let recipient = recipient_address(to);
+        if let Some(connection) = self.connection.as_mut().filter(|it| it.is_usable()) {
+            let outcome = connection.send(self.sender, &recipient, message).await;
+            // That the server has closed an idle connection shows only now.
+            let is_closed = match &outcome {
+                SendOutcome::NotSent(cause) => *cause != NotSent::NeedsSmtputf8,
+                SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
+                    reply.is_closing()
+                }
+                SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
+            };
+            if !is_closed {
+                return Ok(SendResult::from(outcome));
+            }
+        }
+        let connection = self.connection.insert(self.client.connect().await?);
+        let outcome = connection.send(self.sender, &recipient, message).await;
+        Ok(SendResult::from(outcome))
+    }
+
+    /// Says goodbye to the server.
+    pub async fn quit(self) {
+        if let Some(connection) = self.connection {
+            connection.quit().await;
+        }
+    }
+}
+
+impl From<SendOutcome> for SendResult {
+    fn from(outcome: SendOutcome) -> Self {
+        match outcome {
+            SendOutcome::Accepted(reply) => Self::replied(DeliveryState::Accepted, reply),
+            SendOutcome::Rejected(reply) if reply.is_policy() => Self::objected(reply),
+            SendOutcome::Rejected(reply) if reply.is_transient() => {
+                Self::replied(DeliveryState::Deferred, reply)
+            }
+            SendOutcome::Rejected(reply) => Self::replied(DeliveryState::Refused, reply),
+            SendOutcome::SenderRejected(reply) if reply.is_transient() && !reply.is_policy() => {
+                Self::replied(DeliveryState::Deferred, reply)
+            }
+            SendOutcome::SenderRejected(reply) => Self::objected(reply),
+            SendOutcome::NotSent(NotSent::NeedsSmtputf8) => Self::noted(
+                DeliveryState::Refused,
+                ServerReply::new(
+                    553,
+                    "5.6.7 the mail server does not support this address (SMTPUTF8)",
+                ),
+            ),
+            SendOutcome::NotSent(cause) => Self::noted(
+                DeliveryState::Deferred,
+                ServerReply::new(451, &format!("4.4.2 {cause}")),
+            ),
+            SendOutcome::Unknown => Self {
+                status: DeliveryStatus::new(DeliveryState::Unknown),
+                reply: None,
+                is_objection: false,
+            },
+        }
+    }
+}
+
+impl SendResult {
+    /// The address cannot be written into a message.
+    pub fn unwritable_address() -> Self {
+        let text = "5.1.3 the address cannot be written into an e-mail";
+        Self::noted(DeliveryState::Refused, ServerReply::new(553, text))
+    }
+
+    fn replied(state: DeliveryState, reply: SmtpReply) -> Self {
+        Self {
+            reply: Some(reply.clone()),
+            ..Self::noted(state, ServerReply::new(reply.code, &reply.text))
+        }
+    }
+
+    fn objected(reply: SmtpReply) -> Self {
+        Self {
+            is_objection: true,
+            ..Self::replied(DeliveryState::Deferred, reply)
+        }
+    }
+
+    /// A result with words of this program in place of a reply.
+    fn noted(state: DeliveryState, note: ServerReply) -> Self {
+        Self {
+            status: DeliveryStatus {
+                state,
+                since: None,
+                reply: Some(note),
+            },
+            reply: None,
+            is_objection: false,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Confirming addresses (double opt-in), if the owner has switched that on.
+//!
+//! A sign-up says durably that the person is to be asked ([`WaitlistEntry::asked_at`]). That is the outbox: after a
+//! crash, `sweep` finds the people in the list whose message is not in the ledger. So a sign-up never waits for the
+//! mail server, and no message is lost.
+//!
+//! The ledger has a message for each of the times that a person may be asked: `confirmation-1` to `confirmation-5`.
+//!
+//! - `book`: who was asked, how often, and with which result.
+//! - `worker`: the task that sends the messages.
+//! - `sweep`: what the task finds in the list: people to ask, and people whose time is up.
+
+mod book;
+mod sweep;
+mod worker;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use tokio::{sync::mpsc, task::spawn_blocking};
+
+use crate::{
+    config::ConfirmSettings,
+    mail::{
+        CODE_LEN, PersonTokens, SmtpClient, SmtpTimeouts, TlsSetupError, TokenPurpose,
+        confirmation_code,
+    },
+    waitlist::{
+        AddressFilter, AddressHash, Email, Fact, ListKey, Selection, StoreError, Waitlist,
+        WaitlistEntry,
+    },
+};
+use book::Book;
+
+/// Maximum number of sign-ups that wait for the task. More are found by the next sweep.
+const REQUESTS_MAX: usize = 4096;
+
+/// Asks people to confirm their address, and notes that they have.
+pub struct Confirmation {
+    settings: ConfirmSettings,
+    list: Arc<dyn Waitlist>,
+    client: SmtpClient,
+    state: Mutex<State>,
+    requests: mpsc::Sender<Request>,
+    /// Taken by the task.
+    receiver: Mutex<Option<mpsc::Receiver<Request>>>,
+}
+
+/// What requests and the task share.
+#[derive(Default)]
+struct State {
+    book: Book,
+    /// The keys of the list. Empty until the task has read them.
+    keys: Arc<[ListKey]>,
+}
+
+/// A person who has signed up.
+struct Request {
+    email: Email,
+    /// Whether the person was not on the list before.
+    is_new: bool,
+}
+
+/// The outcome of a confirmation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ConfirmOutcome {
+    /// The address is confirmed, perhaps by an earlier request.
+    Confirmed,
+    /// The person is not on the list, or not any more.
+    NotListed,
+    /// The code or the link is wrong.
+    Wrong,
+}
+
+impl Confirmation {
+    /// Prepares everything. [`run`](Self::run) does the work.
+    ///
+    /// # Errors
+    /// [`TlsSetupError`].
+    pub fn new(settings: ConfirmSettings, list: Arc<dyn Waitlist>) -> Result<Self, TlsSetupError> {
+        let hello_name = settings.mail.from.domain();
+        let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
+        let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
+        Ok(Self {
+            settings,
+            list,
+            client,
+            state: Mutex::default(),
+            requests,
+            receiver: Mutex::new(Some(receiver)),
+        })
+    }
+
+    /// Sends messages until `stop` resolves. Then it finishes the one that is under way.
+    pub(super) async fn run(self: Arc<Self>, stop: impl Future<Output = ()>) {
+        let receiver = locked(&self.receiver).take();
+        if let Some(requests) = receiver {
+            worker::run(&self, requests, stop).await;
+        }
+    }
+
+    /// Asks a person who has signed up. Does not wait.
+    pub(super) fn ask(&self, email: &Email, is_new: bool) {
+        let request = Request {
+            email: email.clone(),
+            is_new,
+        };
+        // If the queue is full, the next sweep finds those who are new, and the others may join again.
+        let _ = self.requests.try_send(request);
+    }
+
+    /// Confirms the address that a link names.
+    pub(super) async fn confirm_by_token(&self, token: &str) -> Result<ConfirmOutcome, StoreError> {
+        match self.person(token).await? {
+            Some(email) => self.confirm(email).await,
+            None => Ok(ConfirmOutcome::Wrong),
+        }
+    }
+
+    /// Returns the person whom a link names.
+    pub(super) async fn person(&self, token: &str) -> Result<Option<Email>, StoreError> {
+        let keys = self.keys().await?;
+        Ok(PersonTokens::new(&keys, TokenPurpose::Confirm).person(token))
+    }
+
+    /// Confirms an address by the code that was sent to it. The code of the message before the last one is valid too,
+    /// because messages may arrive late.
+    pub(super) async fn confirm_by_code(
+        &self,
+        email: &Email,
+        typed: &str,
+    ) -> Result<ConfirmOutcome, StoreError> {
+        let digits: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
+        if digits.len() != CODE_LEN || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(ConfirmOutcome::Wrong);
+        }
+        let keys = self.keys().await?;
+        let last = locked(&self.state).book.try_code(&hashes(&keys, email));
+        let Some(last) = last else {
+            return Ok(ConfirmOutcome::Wrong);
+        };
+        let messages = last.saturating_sub(1).max(1)..=last;
+        let is_right = keys.iter().any(|key| {
+            let mut codes = messages.clone().map(|it| confirmation_code(key, email, it));
+            codes.any(|code| code == digits)
+        });
+        match is_right {
+            true => self.confirm(email.clone()).await,
+            false => Ok(ConfirmOutcome::Wrong),
+        }
+    }
+
+    /// Confirms an address. The time of the first confirmation stays.
+    async fn confirm(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
+        let hashes = hashes(&self.keys().await?, &email);
+        // First, so that nobody is erased meanwhile because time is up.
+        if !locked(&self.state).book.confirm(&hashes) {
+            return Ok(ConfirmOutcome::NotListed);
+        }
+        let outcome = self.record(email).await;
+        if outcome != Ok(ConfirmOutcome::Confirmed) {
+            locked(&self.state).book.undo_confirm(&hashes);
+        }
+        outcome
+    }
+
+    async fn record(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
+        let Some(entry) = self.entry(&email).await? else {
+            return Ok(ConfirmOutcome::NotListed);
+        };
+        if entry.confirmed_at.is_some() {
+            return Ok(ConfirmOutcome::Confirmed);
+        }
+        let fact = Fact::ConfirmedAt(SystemTime::now());
+        let is_listed = self.list.add_facts(vec![(email, fact)]).await? == [true];
+        Ok(match is_listed {
+            true => ConfirmOutcome::Confirmed,
+            false => ConfirmOutcome::NotListed,
+        })
+    }
+
+    /// Returns the entry of a person. It may read the whole list.
+    async fn entry(&self, email: &Email) -> Result<Option<WaitlistEntry>, StoreError> {
+        let selection = Selection {
+            addresses: AddressFilter::Address(email.clone()),
+            ..Selection::default()
+        };
+        let list = Arc::clone(&self.list);
+        let read = spawn_blocking(move || list.entries(selection)?.next().transpose());
+        read.await.map_err(|_| StoreError::Unreadable)?
+    }
+
+    /// Returns the keys of the list.
+    async fn keys(&self) -> Result<Arc<[ListKey]>, StoreError> {
+        let keys = Arc::clone(&locked(&self.state).keys);
+        if !keys.is_empty() {
+            return Ok(keys);
+        }
+        let keys: Arc<[ListKey]> = self.list.keys().await?.into();
+        locked(&self.state).keys = Arc::clone(&keys);
+        Ok(keys)
+    }
+}
+
+/// Returns the hashes of an address under all keys of the list.
+fn hashes(keys: &[ListKey], email: &Email) -> Vec<AddressHash> {
+    let address = email.key();
+    keys.iter().map(|key| key.hash(&address)).collect()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,79 @@
+//! What the task finds in the list: people who must be asked, and people whose time is up.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, SystemTime},
+};
+
+use super::{Confirmation, hashes, locked};
+use crate::waitlist::{Email, Erasure, Selection, StoreError};
+
+/// Maximum number of people who are erased together. A store must reply within its timeout.
+const ERASE_BATCH_MAX: usize = 4096;
+
+/// What a sweep has found.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// People who have signed up, and whose message is not in the ledger.
+    pub(super) new: Vec<Email>,
+    /// People whose message is in the ledger and was not sent.
+    pub(super) due: Vec<Email>,
+    /// People who have not confirmed in time. The book notes that they are being erased.
+    pub(super) expired: Vec<Email>,
+}
+
+/// Reads the list. It blocks on the disk.
+pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findings, StoreError> {
+    let keys = locked(&confirmation.state).keys.clone();
+    let lifetime = Duration::from_secs(u64::from(confirmation.settings.days) * 24 * 60 * 60);
+    let mut findings = Findings::default();
+    for entry in confirmation.list.entries(Selection::default())? {
+        let entry = entry?;
+        let hashes = hashes(&keys, &entry.email);
+        let mut state = locked(&confirmation.state);
+        let is_due = state.book.find(&hashes).map(|person| !person.is_done());
+        match is_due {
+            _ if entry.confirmed_at.is_some() => {
+                state.book.confirm(&hashes);
+            }
+            None if entry.asked_at.is_some() => findings.new.push(entry.email),
+            Some(true) => findings.due.push(entry.email),
+            Some(false) if state.book.expire(&hashes, lifetime, now) => {
+                findings.expired.push(entry.email);
+            }
+            _ => {}
+        }
+    }
+    Ok(findings)
+}
+
+/// Returns which of these people have not confirmed. Another instance may have noted that meanwhile. It blocks on the
+/// disk.
+pub(super) fn still_unconfirmed(
+    confirmation: &Confirmation,
+    people: &[Email],
+) -> Result<Vec<Email>, StoreError> {
+    let people: HashSet<_> = people.iter().map(Email::key).collect();
+    let unconfirmed = Selection {
+        confirmed: Some(false),
+        ..Selection::default()
+    };
+    let entries = confirmation.list.entries(unconfirmed)?;
+    let emails = entries.map(|entry| entry.map(|entry| entry.email));
+    emails
+        .filter(|email| email.as_ref().map_or(true, |it| people.contains(&it.key())))
+        .collect()
+}
+
+/// Erases people. Returns how many.
+pub(super) async fn erase(
+    confirmation: &Confirmation,
+    people: &[Email],
+) -> Result<usize, StoreError> {
+    let mut count = 0;
+    for people in people.chunks(ERASE_BATCH_MAX) {
+        let erased = confirmation.list.erase(people, Erasure::Complete).await?;
+        count += erased.iter().filter(|was_listed| **was_listed).count();
+    }
+    Ok(count)
+}
