@@ -1,7 +1,10 @@
 //! `landing check`: reads the whole list and reports its faults.
 
+use std::time::{Duration, SystemTime};
+
 use anyhow::bail;
 use indicatif::ProgressIterator;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -11,7 +14,7 @@ use super::{
     transfer::email_hashes::EmailHashes,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Selection};
+use crate::waitlist::{DeliveryState, Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
@@ -53,6 +56,7 @@ pub(super) fn run(
         .unwrap_or_default()
         .saturating_sub(erased_before);
     let suppressed = list.suppressions()?.len();
+    let confirmations = ConfirmationCounts::read(&list)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     if read > counted || counted - read > erased {
@@ -66,6 +70,9 @@ pub(super) fn run(
     }
     if suppressed > 0 {
         json["suppressed"] = suppressed.into();
+    }
+    if let Some(counts) = &confirmations {
+        json["confirmations"] = serde_json::to_value(counts)?;
     }
     output.print(&json, |out| {
         match corrected {
@@ -87,6 +94,16 @@ pub(super) fn run(
             };
             writeln!(out, "{suppressed} suppressed {addresses}")?;
         }
+        if let Some(ConfirmationCounts {
+            last_24_hours,
+            waiting,
+        }) = confirmations
+        {
+            writeln!(
+                out,
+                "{last_24_hours} asked to confirm their address in the last 24 hours, {waiting} wait for the message"
+            )?;
+        }
         Ok(())
     })?;
     let noun = if faults.len() == 1 { "fault" } else { "faults" };
@@ -96,6 +113,36 @@ pub(super) fn run(
             "{faults} {noun} in {read} entries, see above; erase invalid entries, run `landing check --repair` \
              if the count is wrong, or restore a backup into a new directory"
         ),
+    }
+}
+
+/// The messages that ask people to confirm their address.
+#[derive(Serialize)]
+struct ConfirmationCounts {
+    last_24_hours: u64,
+    waiting: u64,
+}
+
+impl ConfirmationCounts {
+    /// Reads the ledger. Returns `None` if nobody was asked.
+    fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
+        let mut messages = list.messages()?;
+        messages.retain(|message| message.id.is_confirmation());
+        let mut counts = Self {
+            last_24_hours: 0,
+            waiting: 0,
+        };
+        let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60);
+        for message in &messages {
+            for delivery in list.deliveries(&message.id)? {
+                use DeliveryState::{Accepted, Deferred, Waiting};
+                let status = delivery.status;
+                let is_recent = status.since.is_some_and(|since| since > yesterday);
+                counts.last_24_hours += u64::from(status.state == Accepted && is_recent);
+                counts.waiting += u64::from(matches!(status.state, Waiting | Deferred));
+            }
+        }
+        Ok((!messages.is_empty()).then_some(counts))
     }
 }
 

@@ -139,9 +139,9 @@ pub(super) async fn confirm_by_code(
     email: &str,
     code: &str,
 ) -> Result<(), RequestError> {
-    let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
     let confirmation = state.confirmation.as_ref();
     let confirmation = confirmation.ok_or(RequestError::NotFound)?;
+    let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
     let outcome = confirmation.confirm_by_code(&email, code).await;
     match outcome.map_err(RequestError::Unavailable)? {
         ConfirmOutcome::Confirmed => {

@@ -240,8 +240,10 @@ fn readme_lists_every_option_and_help_its_variable() {
     let lines = help
         .lines()
         .filter_map(|line| line.trim().strip_prefix("--"));
-    let mut in_help: Vec<_> = lines
-        .filter_map(|line| line.split_once(" <").map(|(option, _)| option))
+    let options = lines.map(|line| line.split(' ').next().unwrap_or_default());
+    // `--check` and `--help` are no settings.
+    let mut in_help: Vec<_> = options
+        .filter(|option| help.contains(&format!("[env: {}", variable(option))))
         .collect();
     let mut documented = documented_options();
     in_help.sort_unstable();
