@@ -30,7 +30,7 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, Confirmation, SiteFiles, serve},
+    server::{AppState, ConfirmationSender, SiteFiles, serve},
     waitlist::{Outage, SledWaitlist},
 };
 
@@ -228,7 +228,8 @@ fn open(
     runtime: &Handle,
     opening: &OpeningState,
 ) -> anyhow::Result<Opened> {
-    let confirm_settings = config.confirm_settings()?;
+    let sender = config.confirm_settings()?.map(ConfirmationSender::new);
+    let sender = sender.transpose()?;
     let files = SiteFiles::load(config)?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
     let socket = match bound {
@@ -248,10 +249,7 @@ fn open(
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
     };
-    let confirmation = confirm_settings
-        .map(|settings| Confirmation::new(settings, Arc::clone(&served.list)))
-        .transpose()?;
-    let state = AppState::new(config, files, Arc::clone(&served.list), confirmation);
+    let state = AppState::new(config, files, Arc::clone(&served.list), sender);
     Ok(Opened {
         served,
         state,

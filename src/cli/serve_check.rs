@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    server::SiteFiles,
+    server::{ConfirmationSender, SiteFiles},
     waitlist::{PostgresOpenError, SledOpenError, SledWaitlist, UnusableReason},
 };
 
@@ -45,6 +45,9 @@ pub(super) fn run(
     inherited: Option<ServerSocket>,
 ) -> anyhow::Result<()> {
     let confirm_settings = config.confirm_settings()?;
+    if let Some(settings) = &confirm_settings {
+        ConfirmationSender::new(settings.clone())?;
+    }
     let files = SiteFiles::load(config)?;
     store.warn_of_other_owner();
     let list = match store {

@@ -1,6 +1,6 @@
 //! The options for sending mail.
 
-use std::{fmt, net::IpAddr, str::FromStr};
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
 use lettre::{Address, message::Mailbox};
 use percent_encoding::percent_decode_str;
@@ -27,6 +27,14 @@ pub struct MailOptions {
     /// Your postal address, for the footer of messages to many people. Some laws require it
     #[arg(long, env = "LANDING_POSTAL_ADDRESS", value_name = "ADDRESS")]
     postal_address: Option<String>,
+
+    /// File with the private RSA key that signs messages (DKIM), in PEM [default: the mail server signs]
+    #[arg(long, env = "LANDING_DKIM_KEY", value_name = "FILE")]
+    dkim_key: Option<PathBuf>,
+
+    /// Name of that key in the DNS: the part before ._domainkey
+    #[arg(long, env = "LANDING_DKIM_SELECTOR", value_name = "NAME")]
+    dkim_selector: Option<String>,
 }
 
 /// A text that `Debug` hides.
@@ -56,6 +64,17 @@ pub struct MailSettings {
     pub bounce_address: String,
     /// The owner's postal address.
     pub postal_address: Option<String>,
+    /// The key that signs messages, if the mail server does not.
+    pub dkim: Option<DkimSettings>,
+}
+
+/// The key that signs messages (DKIM).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DkimSettings {
+    /// The file with the private key.
+    pub key: PathBuf,
+    /// The name of the key in the DNS.
+    pub selector: String,
 }
 
 /// The sender of messages: an address, and perhaps a name.
@@ -117,6 +136,16 @@ pub enum InvalidMailSetting {
         "--bounce-address (LANDING_BOUNCE_ADDRESS): expected an e-mail address, such as bounces@steward.example"
     )]
     BounceAddress,
+    /// Only one of the DKIM key and its name is set.
+    #[error(
+        "--dkim-key (LANDING_DKIM_KEY) and --dkim-selector (LANDING_DKIM_SELECTOR): set both or none"
+    )]
+    HalfDkim,
+    /// The name of the DKIM key is invalid.
+    #[error(
+        "--dkim-selector (LANDING_DKIM_SELECTOR): expected letters, digits, hyphens and dots, such as mail2026"
+    )]
+    DkimSelector,
     /// The postal address has control characters.
     #[error("--postal-address (LANDING_POSTAL_ADDRESS): write the address in one line")]
     PostalAddress,
@@ -175,11 +204,24 @@ impl MailOptions {
         if postal_address.is_some_and(|address| address.chars().any(char::is_control)) {
             return Err(InvalidMailSetting::PostalAddress);
         }
+        let dkim = match (&self.dkim_key, &self.dkim_selector) {
+            (None, None) => None,
+            (Some(key), Some(selector)) => {
+                let key = key.clone();
+                let selector = selector.trim().to_owned();
+                if !is_selector(&selector) {
+                    return Err(InvalidMailSetting::DkimSelector);
+                }
+                Some(DkimSettings { key, selector })
+            }
+            _ => return Err(InvalidMailSetting::HalfDkim),
+        };
         Ok(MailSettings {
             smtp,
             from,
             bounce_address,
             postal_address: postal_address.map(str::to_owned),
+            dkim,
         })
     }
 }
@@ -215,6 +257,15 @@ impl FromStr for MailFrom {
             _ => Err(InvalidMailSetting::From),
         }
     }
+}
+
+/// Returns whether a text is a name of a key (RFC 6376, section 3.1): labels of a domain.
+fn is_selector(text: &str) -> bool {
+    text.len() <= 63
+        && text.split('.').all(|label| {
+            let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !label.is_empty() && label.bytes().all(is_valid)
+        })
 }
 
 /// Returns an address with its domain in ASCII. Its part before the @ must be ASCII.

@@ -16,7 +16,9 @@ use crate::copy;
 use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
 
 pub use confirm::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
-pub use mail::{InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl};
+pub use mail::{
+    DkimSettings, InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl,
+};
 pub use values::{InvalidValue, LinkUrl, Origin, number};
 
 /// The configuration of the server.

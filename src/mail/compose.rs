@@ -10,7 +10,10 @@ use lettre::{
     },
 };
 
-use super::template::{RenderedMessage, TemplateError};
+use super::{
+    dkim::{DkimSigner, SigningError},
+    template::{RenderedMessage, TemplateError},
+};
 use crate::{
     config::MailFrom,
     waitlist::{Email, ListKey, MessageId},
@@ -31,6 +34,8 @@ pub struct Envelope<'a> {
     pub host: &'a str,
     /// The URL of the recipient's unsubscribe page, for one-click unsubscribing (RFC 8058).
     pub unsubscribe: Option<&'a str>,
+    /// Signs the e-mail. Otherwise the mail server does.
+    pub signer: Option<&'a DkimSigner>,
 }
 
 /// Why an e-mail cannot be written.
@@ -45,6 +50,9 @@ pub enum ComposeError {
     /// The text of the message is malformed.
     #[error("the message cannot be written: {0}")]
     Template(#[from] TemplateError),
+    /// The key cannot sign.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
     /// lettre rejects the message.
     #[error("the message cannot be written: {0}")]
     Message(#[from] lettre::error::Error),
@@ -86,7 +94,11 @@ pub fn compose(
             .singlepart(quoted_printable(ContentType::TEXT_PLAIN, &message.text))
             .singlepart(quoted_printable(ContentType::TEXT_HTML, &message.html)),
     )?;
-    Ok(message.formatted())
+    let message = message.formatted();
+    Ok(match envelope.signer {
+        Some(signer) => signer.sign(&message, envelope.date)?,
+        None => message,
+    })
 }
 
 /// Returns a header in one line. A folded URL would not be one.

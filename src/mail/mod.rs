@@ -4,11 +4,13 @@
 //! - `compose`: turns it into the bytes of an e-mail.
 //! - `person_token`: [`PersonTokens`], which name a person in a link without showing the address.
 //! - `confirmation`: the message that asks a person to confirm the address, and its code.
+//! - `dkim`: [`DkimSigner`], which signs it.
 //! - `smtp`: the connection to the mail server.
 //! - `mailer`: [`Mailer`], which sends one message after another.
 
 mod compose;
 mod confirmation;
+mod dkim;
 mod mailer;
 mod person_token;
 mod smtp;
@@ -16,6 +18,7 @@ mod template;
 
 pub use compose::{ComposeError, Envelope, compose, message_id, recipient_address};
 pub use confirmation::{CODE_LEN, confirmation_code, confirmation_message};
+pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
 pub use mailer::{Mailer, SendResult};
 pub use person_token::{PersonTokens, TokenPurpose};
 pub use smtp::{

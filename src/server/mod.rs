@@ -79,12 +79,13 @@ use tokio::{net::TcpListener, time::timeout};
 
 pub use assets::{Assets, AssetsError};
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::Confirmation;
+pub use confirmation::{ConfirmationError, ConfirmationSender};
 pub use connections::{bind, listen};
 pub use error::RequestError;
 pub use router::router;
 pub use site_files::SiteFiles;
 
+use confirmation::Confirmation;
 use warning_throttle::WarningThrottle;
 
 use crate::{config::Config, page::Page, waitlist::Waitlist};
@@ -118,13 +119,15 @@ pub struct AppStateInner {
 }
 
 impl AppState {
-    /// Renders the pages. `confirmation` asks people to confirm their address.
+    /// Renders the pages. `sender` asks people to confirm their address, if the owner wants that.
     pub fn new(
         config: &Config,
         files: SiteFiles,
         list: Arc<dyn Waitlist>,
-        confirmation: Option<Confirmation>,
+        sender: Option<ConfirmationSender>,
     ) -> Self {
+        let confirmation =
+            sender.map(|sender| Arc::new(Confirmation::new(sender, Arc::clone(&list))));
         let shown_count =
             shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
         let page = files.page(shown_count.get(), confirmation.is_some());
@@ -147,7 +150,7 @@ impl AppState {
             unsubscribe_tokens: unsubscribe::TokenCache::default(),
             list,
             shown_count,
-            confirmation: confirmation.map(Arc::new),
+            confirmation,
             security_headers: security_headers::build(&files, config.hsts),
             proxies: TrustedProxies::from_config(config),
             untrusted_proxy_warning: WarningThrottle::default(),

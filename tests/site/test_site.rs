@@ -3,7 +3,7 @@
 use std::{future::pending, sync::Arc};
 
 use landing::{
-    server::{AppState, Confirmation, SiteFiles, bind, listen, serve},
+    server::{AppState, ConfirmationSender, SiteFiles, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
     wire::BUILD_ID,
 };
@@ -66,11 +66,11 @@ impl TestSite {
         let mut config = parse_config(options).expect("valid options");
         config.site_root = Some(site_root);
         let files = SiteFiles::load(&config).expect("complete site files");
-        let confirmation = config.confirm_settings().expect("complete settings");
-        let confirmation = confirmation.map(|it| Confirmation::new(it, Arc::clone(&list)));
-        let confirmation = confirmation.transpose().expect("TLS works");
+        let settings = config.confirm_settings().expect("complete settings");
+        let sender = settings.map(ConfirmationSender::new);
+        let sender = sender.transpose().expect("settings that work");
         // It may read the list.
-        let state = spawn_blocking(move || AppState::new(&config, files, list, confirmation));
+        let state = spawn_blocking(move || AppState::new(&config, files, list, sender));
         let state = state.await.expect("no panic");
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::MailSettings;
+use crate::{config::MailSettings, mail::DkimSigner};
 
 /// A record.
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ const SPF_INCLUDES: [(&str, &str); 7] = [
 ];
 
 /// Returns the records.
-pub(super) fn records(settings: &MailSettings) -> Vec<Record> {
+pub(super) fn records(settings: &MailSettings, signer: Option<&DkimSigner>) -> Vec<Record> {
     let domain = settings.from.domain();
     let bounce_domain = settings.bounce_address.rsplit('@').next().unwrap_or(domain);
     let host = settings.smtp.host.to_ascii_lowercase();
@@ -49,11 +49,19 @@ pub(super) fn records(settings: &MailSettings) -> Vec<Record> {
             value: format!("\"v=spf1 {include} ~all\""),
             note: spf_note,
         },
-        Record {
-            name: format!("SELECTOR._domainkey.{domain}"),
-            kind: "TXT",
-            value: "\"v=DKIM1; k=rsa; p=PUBLIC-KEY\"".to_owned(),
-            note: "DKIM: the key of the signature. The provider of your mail server signs, and names the record",
+        match signer {
+            Some(signer) => Record {
+                name: signer.record_name(),
+                kind: "TXT",
+                value: signer.record_value(),
+                note: "DKIM: the key of the signature, from --dkim-key",
+            },
+            None => Record {
+                name: format!("SELECTOR._domainkey.{domain}"),
+                kind: "TXT",
+                value: "\"v=DKIM1; k=rsa; p=PUBLIC-KEY\"".to_owned(),
+                note: "DKIM: the key of the signature. The provider of your mail server signs, and names the record",
+            },
         },
         Record {
             name: format!("_dmarc.{domain}"),

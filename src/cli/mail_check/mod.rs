@@ -23,8 +23,8 @@ use super::{address::parse_listed_address, terminal::output::OutputArgs};
 use crate::{
     config::{MailOptions, MailSettings, Origin},
     mail::{
-        ConnectProgress, Envelope, Footer, Placeholders, SendOutcome, SmtpClient, SmtpConnection,
-        SmtpTimeouts, Template, compose, recipient_address,
+        ConnectProgress, DkimSigner, Envelope, Footer, Placeholders, SendOutcome, SmtpClient,
+        SmtpConnection, SmtpTimeouts, Template, compose, recipient_address,
     },
     waitlist::Email,
 };
@@ -94,11 +94,12 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
         return finish(&report, &args.output);
     }
     let settings = args.mail.settings()?;
+    let signer = DkimSigner::from_settings(&settings)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     match connect(&settings, &runtime, &mut report) {
         Ok(mut connection) => {
             if let Some(to) = &args.to {
-                let message = test_message(args, &settings, to)?;
+                let message = test_message(args, &settings, signer.as_ref(), to)?;
                 let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
                 let sent = runtime.block_on(connection.send(sender, &recipient, &message));
                 report.findings.push(describe_outcome(&sent));
@@ -116,7 +117,7 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
             "--postal-address is not set; some laws require it in messages to many people (CAN-SPAM, for example)",
         ));
     }
-    report.dns_records = dns::records(&settings);
+    report.dns_records = dns::records(&settings, signer.as_ref());
     finish(&report, &args.output)
 }
 
@@ -173,6 +174,7 @@ fn connect(
 fn test_message(
     args: &MailCheckArgs,
     settings: &MailSettings,
+    signer: Option<&DkimSigner>,
     to: &Email,
 ) -> anyhow::Result<Vec<u8>> {
     const TEXT: &str = "---\n\
@@ -201,6 +203,7 @@ fn test_message(
             date: SystemTime::now(),
             host: origin.host(),
             unsubscribe: Some(&unsubscribe),
+            signer,
         },
         &message,
     )?)

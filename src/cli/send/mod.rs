@@ -34,7 +34,9 @@ use super::{
 };
 use crate::{
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number},
-    mail::{PersonTokens, SmtpClient, SmtpTimeouts, Template, TemplateError, TokenPurpose},
+    mail::{
+        DkimSigner, PersonTokens, SmtpClient, SmtpTimeouts, Template, TemplateError, TokenPurpose,
+    },
     waitlist::{DeliveryState, Email, Message},
 };
 use outbox::{Outbox, Stop};
@@ -165,6 +167,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         );
     }
     let settings = args.mail.settings()?;
+    let signer = DkimSigner::from_settings(&settings)?;
     let origin = args.origin.as_ref();
     let origin = origin.ok_or(InvalidMailSetting::NoOrigin)?;
     let location = args.store.announce_location()?;
@@ -196,6 +199,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         product: &args.product,
         tokens: PersonTokens::new(&keys, TokenPurpose::Unsubscribe),
         key: keys.first().copied(),
+        signer,
     };
     if args.dry_run {
         return preview::print(&plan, &writer, &args.output);

@@ -16,8 +16,8 @@ use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
     config::{MailSettings, Origin},
     mail::{
-        ComposeError, ConnectError, Envelope, Footer, Mailer, PersonTokens, Placeholders,
-        RenderedMessage, SendResult, SmtpClient, Template, compose, message_id,
+        ComposeError, ConnectError, DkimSigner, Envelope, Footer, Mailer, PersonTokens,
+        Placeholders, RenderedMessage, SendResult, SmtpClient, Template, compose, message_id,
     },
     waitlist::{DeliveryState, DeliveryStatus, Email, ListKey},
 };
@@ -46,6 +46,7 @@ pub(super) struct MessageWriter<'a> {
     pub(super) product: &'a str,
     pub(super) tokens: PersonTokens,
     pub(super) key: Option<ListKey>,
+    pub(super) signer: Option<DkimSigner>,
 }
 
 impl MessageWriter<'_> {
@@ -79,6 +80,7 @@ impl MessageWriter<'_> {
                 date: SystemTime::now(),
                 host: self.origin.host(),
                 unsubscribe: Some(&unsubscribe),
+                signer: self.signer.as_ref(),
             },
             &message,
         )

@@ -24,8 +24,8 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 use crate::{
     config::ConfirmSettings,
     mail::{
-        CODE_LEN, PersonTokens, SmtpClient, SmtpTimeouts, TlsSetupError, TokenPurpose,
-        confirmation_code,
+        CODE_LEN, DkimSigner, InvalidDkimKey, PersonTokens, SmtpClient, SmtpTimeouts,
+        TlsSetupError, TokenPurpose, confirmation_code,
     },
     waitlist::{
         AddressFilter, AddressHash, Email, Fact, ListKey, Selection, StoreError, Waitlist,
@@ -37,11 +37,44 @@ use book::Book;
 /// Maximum number of sign-ups that wait for the task. More are found by the next sweep.
 const REQUESTS_MAX: usize = 4096;
 
-/// Asks people to confirm their address, and notes that they have.
-pub struct Confirmation {
+/// Sends the messages that ask people to confirm their address.
+pub struct ConfirmationSender {
     settings: ConfirmSettings,
-    list: Arc<dyn Waitlist>,
     client: SmtpClient,
+    signer: Option<DkimSigner>,
+}
+
+/// Why nobody can be asked to confirm the address.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfirmationError {
+    /// The connection cannot be encrypted.
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
+    /// Messages cannot be signed.
+    #[error(transparent)]
+    Dkim(#[from] InvalidDkimKey),
+}
+
+impl ConfirmationSender {
+    /// Checks the settings. Nothing is sent before the server runs.
+    ///
+    /// # Errors
+    /// [`ConfirmationError`].
+    pub fn new(settings: ConfirmSettings) -> Result<Self, ConfirmationError> {
+        let hello_name = settings.mail.from.domain();
+        let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
+        Ok(Self {
+            signer: DkimSigner::from_settings(&settings.mail)?,
+            settings,
+            client,
+        })
+    }
+}
+
+/// Asks people to confirm their address, and notes that they have.
+pub(super) struct Confirmation {
+    sender: ConfirmationSender,
+    list: Arc<dyn Waitlist>,
     state: Mutex<State>,
     requests: mpsc::Sender<Request>,
     /// Taken by the task.
@@ -75,22 +108,16 @@ pub(super) enum ConfirmOutcome {
 }
 
 impl Confirmation {
-    /// Prepares everything. [`run`](Self::run) does the work.
-    ///
-    /// # Errors
-    /// [`TlsSetupError`].
-    pub fn new(settings: ConfirmSettings, list: Arc<dyn Waitlist>) -> Result<Self, TlsSetupError> {
-        let hello_name = settings.mail.from.domain();
-        let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
+    /// Creates it for a list. [`run`](Self::run) does the work.
+    pub(super) fn new(sender: ConfirmationSender, list: Arc<dyn Waitlist>) -> Self {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
-        Ok(Self {
-            settings,
+        Self {
+            sender,
             list,
-            client,
             state: Mutex::default(),
             requests,
             receiver: Mutex::new(Some(receiver)),
-        })
+        }
     }
 
     /// Sends messages until `stop` resolves. Then it finishes the one that is under way.

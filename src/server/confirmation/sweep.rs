@@ -25,7 +25,7 @@ pub(super) struct Findings {
 /// Reads the list. It blocks on the disk.
 pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findings, StoreError> {
     let keys = locked(&confirmation.state).keys.clone();
-    let lifetime = Duration::from_secs(u64::from(confirmation.settings.days) * 24 * 60 * 60);
+    let lifetime = Duration::from_secs(u64::from(confirmation.sender.settings.days) * 24 * 60 * 60);
     let mut findings = Findings::default();
     for entry in confirmation.list.entries(Selection::default())? {
         let entry = entry?;

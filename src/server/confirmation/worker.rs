@@ -60,8 +60,8 @@ pub(super) async fn run(
     let mut worker = Worker {
         confirmation,
         mailer: Mailer::new(
-            &confirmation.client,
-            &confirmation.settings.mail.bounce_address,
+            &confirmation.sender.client,
+            &confirmation.sender.settings.mail.bounce_address,
         ),
         keys: Vec::new(),
         queue: BTreeMap::new(),
@@ -187,7 +187,7 @@ impl Worker<'_> {
             Ok(unconfirmed) => sweep::erase(self.confirmation, &unconfirmed).await,
             Err(error) => Err(error),
         };
-        let days = self.confirmation.settings.days;
+        let days = self.confirmation.sender.settings.days;
         match erased {
             Ok(count) => {
                 tracing::info!("erased {count} who did not confirm the address in {days} days");
@@ -329,7 +329,7 @@ impl Worker<'_> {
         hashes: &[AddressHash],
         person: &Person,
     ) -> Result<Option<DeliveryStatus>, Pause> {
-        let per_day = self.confirmation.settings.messages_per_day;
+        let per_day = self.confirmation.sender.settings.messages_per_day;
         let wait = {
             let book = &mut locked(&self.confirmation.state).book;
             book.wait_for_budget(per_day, SystemTime::now())
@@ -408,7 +408,7 @@ impl Worker<'_> {
     fn pause_after(&mut self, error: &ConnectError) -> Pause {
         let length = CONNECT_PAUSES[self.failures.min(CONNECT_PAUSES.len() - 1)];
         self.failures += 1;
-        let server = &self.confirmation.settings.mail.smtp;
+        let server = &self.confirmation.sender.settings.mail.smtp;
         Pause {
             length,
             reason: format!("{server}: {error}"),
@@ -436,7 +436,7 @@ impl Worker<'_> {
 
     /// Writes the message for a person.
     fn write(&self, email: &Email, id: &MessageId, number: u8) -> Result<Vec<u8>, ComposeError> {
-        let settings = &self.confirmation.settings;
+        let settings = &self.confirmation.sender.settings;
         let mail = &settings.mail;
         let key = self.keys.first().ok_or(ComposeError::NoToken)?;
         let tokens = PersonTokens::new(&self.keys, TokenPurpose::Confirm);
@@ -454,6 +454,7 @@ impl Worker<'_> {
             date: SystemTime::now(),
             host: settings.origin.host(),
             unsubscribe: None,
+            signer: self.confirmation.sender.signer.as_ref(),
         };
         compose(&envelope, &message)
     }
