@@ -13,7 +13,8 @@
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file formats of `import` and `export`.
 //! - `selection`: the options that select entries.
-//! - `sign_up_chart`, `source_counts`: the counts of `stats` and `report`, by time and by source.
+//! - `sign_up_chart`, `source_counts`, `funnel`: the counts of `stats` and `report`, by time, by source, and by how far
+//!   people have come.
 //! - `address`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
@@ -32,6 +33,7 @@ mod delivery_counts;
 mod erase;
 mod export;
 mod fd_limit;
+mod funnel;
 mod hints;
 mod import;
 mod ledger_access;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size};
 
 use super::{
+    funnel::{Funnel, FunnelCounter},
     selection::SelectionArgs,
     sign_up_chart::{ChartBar, DailyCounts, Interval, last_day, utc},
     source_counts::{SourceCounts, SourceRanking, percent},
@@ -58,6 +59,9 @@ struct Statistics {
     sign_ups: Vec<ChartBar>,
     #[serde(flatten)]
     sources: SourceRanking,
+    /// How far the people have come, with `--by source`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    funnel: Option<Funnel>,
 }
 
 /// Maximum number of bars if the interval is chosen by their number. A list that spans more years than this exceeds
@@ -74,6 +78,11 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let now = SystemTime::now();
     let last_day = last_day(&selection, now);
     let list = args.store.announce_location()?.open_to_read()?;
+    // It reads who has had each message.
+    let is_by_source = args.by == Some(ChartKind::Source);
+    let mut funnel = is_by_source
+        .then(|| FunnelCounter::read(&list))
+        .transpose()?;
     let entries = list.entries(selection)?;
     let bar = entry_progress(entries.count, "reading");
     let [mut day, mut week, mut month] = [0; 3];
@@ -87,6 +96,9 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         }
         days.add(utc(entry.joined_at).date());
         sources.add(entry.source.as_ref());
+        if let Some(funnel) = &mut funnel {
+            funnel.add(&entry);
+        }
     }
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
@@ -106,6 +118,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         per,
         sign_ups: days.chart(per, first_day, last_day),
         sources: sources.rank(),
+        funnel: funnel.and_then(FunnelCounter::finish),
     };
     let label = if is_everything {
         "on the list"
@@ -119,6 +132,9 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         }
         if statistics.sources.distinct() > 0 || args.by == Some(ChartKind::Source) {
             write_sources(&statistics.sources, out)?;
+        }
+        if let Some(funnel) = &statistics.funnel {
+            funnel.write(out)?;
         }
         Ok(())
     })

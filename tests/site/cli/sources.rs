@@ -6,10 +6,13 @@ use landing::waitlist::WaitlistEntry;
 use serde_json::json;
 
 use super::{
-    TestCli,
+    TestCli, all_stores,
     entries::{all_stores_with, from_source, joined_ago, without_server_with},
-    rfc3339, stderr, without_server,
+    rfc3339,
+    send::send,
+    stderr, without_server,
 };
+use crate::mail::smtp_server::SmtpServer;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -272,4 +275,45 @@ fn stats_print_two_months_of_days_and_the_sum_before() {
     let lines: Vec<_> = chart.lines().collect();
     assert_eq!(lines[0], "earlier     2");
     assert_eq!(lines.len(), 63, "{stats}");
+}
+
+#[test]
+fn stats_by_source_show_how_far_people_have_come() {
+    for cli in all_stores() {
+        let file = "email,joined_at,source,confirmed_at\n\
+            ann@example.com,2026-11-01T08:00:00Z,hn,2026-11-01T09:00:00Z\n\
+            bob@example.com,2026-11-02T08:00:00Z,hn,2026-11-02T09:00:00Z\n\
+            cyd@example.com,2026-11-03T08:00:00Z,hn,\n\
+            dan@example.com,2026-11-04T08:00:00Z,,2026-11-04T09:00:00Z\n\
+            eve@example.com,2026-11-05T08:00:00Z,ads,\n";
+        cli.run_with_input(&["import"], file).success();
+        let server = SmtpServer::start();
+        send(&cli, &server, &["--all", "--confirmed"]);
+        cli.run(&["erase", "--suppress", "bob@example.com"])
+            .success();
+        let stats = cli.stdout(&["stats", "--by", "source"]);
+        let (_, table) = stats.rsplit_once("\n\n").expect("a table");
+        assert_eq!(
+            table,
+            "            sign-ups  confirmed    invited\n\
+             hn                 2          1          1\n\
+             ads                1          0          0\n\
+             no source          1          1          1\n\
+             together           4          2          2\n\
+             1 who was invited has unsubscribed, and is not counted above\n"
+        );
+        let stats = cli.json(&["stats", "--by", "source"]);
+        assert_eq!(
+            stats["funnel"],
+            json!({
+                "by_source": [
+                    { "source": "hn", "sign_ups": 2, "confirmed": 1, "invited": 1 },
+                    { "source": "ads", "sign_ups": 1, "confirmed": 0, "invited": 0 },
+                ],
+                "other_sources": { "sign_ups": 0, "confirmed": 0, "invited": 0 },
+                "no_source": { "sign_ups": 1, "confirmed": 1, "invited": 1 },
+                "unsubscribed": 1,
+            })
+        );
+    }
 }

@@ -1,0 +1,181 @@
+//! How far the people of each source have come, for `stats --by source`: from the sign-up over the confirmation to a
+//! message of the owner.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::{self, Write},
+};
+
+use serde::Serialize;
+
+use super::waitlist_handle::WaitlistHandle;
+use crate::waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry};
+
+/// Maximum number of sources that are counted apart. A flood of made-up sources needs no more memory than these.
+const SOURCES_MAX: usize = 10_000;
+/// Number of sources that are printed.
+const SOURCES_SHOWN: usize = 20;
+
+/// Counts people.
+pub(super) struct FunnelCounter {
+    keys: Vec<ListKey>,
+    /// Who has had a message, except for those that ask to confirm the address.
+    invited: HashSet<AddressHash>,
+    unsubscribed: u64,
+    sources: HashMap<Source, Stages>,
+    other: Stages,
+    none: Stages,
+}
+
+/// How many people have come how far.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Stages {
+    sign_ups: u64,
+    confirmed: u64,
+    invited: u64,
+}
+
+/// The stages of each source.
+#[derive(Serialize)]
+pub(super) struct Funnel {
+    /// The most frequent one first, at most [`SOURCES_MAX`].
+    by_source: Vec<SourceStages>,
+    /// People with one of the other sources.
+    other_sources: Stages,
+    /// People without a source.
+    no_source: Stages,
+    /// People who were invited and have unsubscribed. They are not on the list any more, and their source is erased.
+    unsubscribed: u64,
+}
+
+#[derive(Serialize)]
+struct SourceStages {
+    source: String,
+    #[serde(flatten)]
+    stages: Stages,
+}
+
+impl FunnelCounter {
+    /// Reads who was invited, and who has unsubscribed.
+    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
+        let mut invited = HashSet::new();
+        for message in list.messages()? {
+            if message.id.is_confirmation() {
+                continue;
+            }
+            let deliveries = list.deliveries(&message.id)?.into_iter();
+            let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
+            invited.extend(accepted.map(|it| it.recipient));
+        }
+        let suppressions = list.suppressions()?;
+        let unsubscribed = invited.iter().filter(|it| suppressions.contains_hash(**it));
+        Ok(Self {
+            keys: list.keys()?,
+            unsubscribed: unsubscribed.count() as u64,
+            invited,
+            sources: HashMap::new(),
+            other: Stages::default(),
+            none: Stages::default(),
+        })
+    }
+
+    /// Counts a person.
+    pub(super) fn add(&mut self, entry: &WaitlistEntry) {
+        let is_invited = !self.invited.is_empty() && {
+            let address = entry.email.key();
+            let mut hashes = self.keys.iter().map(|key| key.hash(&address));
+            hashes.any(|hash| self.invited.contains(&hash))
+        };
+        let is_full = self.sources.len() >= SOURCES_MAX;
+        let stages = match &entry.source {
+            None => &mut self.none,
+            Some(source) if is_full && !self.sources.contains_key(source) => &mut self.other,
+            Some(source) => self.sources.entry(source.clone()).or_default(),
+        };
+        stages.sign_ups += 1;
+        stages.confirmed += u64::from(entry.confirmed_at.is_some());
+        stages.invited += u64::from(is_invited);
+    }
+
+    /// Returns the stages, or `None` if everybody has only signed up.
+    pub(super) fn finish(self) -> Option<Funnel> {
+        let sources = self
+            .sources
+            .into_iter()
+            .map(|(source, stages)| SourceStages {
+                source: source.to_string(),
+                stages,
+            });
+        let mut by_source: Vec<_> = sources.collect();
+        by_source.sort_unstable_by(|a, b| {
+            let by_count = b.stages.sign_ups.cmp(&a.stages.sign_ups);
+            by_count.then_with(|| a.source.cmp(&b.source))
+        });
+        let funnel = Funnel {
+            by_source,
+            other_sources: self.other,
+            no_source: self.none,
+            unsubscribed: self.unsubscribed,
+        };
+        let total = funnel.total();
+        (total.confirmed + total.invited + funnel.unsubscribed > 0).then_some(funnel)
+    }
+}
+
+impl Funnel {
+    fn total(&self) -> Stages {
+        let sources = self.by_source.iter().map(|it| it.stages);
+        sum(sources.chain([self.other_sources, self.no_source]))
+    }
+
+    /// Writes a table.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let shown = SOURCES_SHOWN.min(self.by_source.len());
+        let (shown, rest) = self.by_source.split_at(shown);
+        let rest = sum(rest.iter().map(|it| it.stages).chain([self.other_sources]));
+        let mut rows: Vec<_> = shown
+            .iter()
+            .map(|it| (it.source.as_str(), it.stages))
+            .collect();
+        rows.extend((rest.sign_ups > 0).then_some(("other sources", rest)));
+        rows.extend((self.no_source.sign_ups > 0).then_some(("no source", self.no_source)));
+        rows.push(("together", self.total()));
+        let width = rows.iter().map(|(label, _)| label.chars().count()).max();
+        let width = width.unwrap_or_default();
+        writeln!(
+            out,
+            "\n{:<width$}  {:>9}  {:>9}  {:>9}",
+            "", "sign-ups", "confirmed", "invited"
+        )?;
+        for (label, stages) in rows {
+            let Stages {
+                sign_ups,
+                confirmed,
+                invited,
+            } = stages;
+            writeln!(
+                out,
+                "{label:<width$}  {sign_ups:>9}  {confirmed:>9}  {invited:>9}"
+            )?;
+        }
+        match self.unsubscribed {
+            0 => Ok(()),
+            1 => writeln!(
+                out,
+                "1 who was invited has unsubscribed, and is not counted above"
+            ),
+            count => writeln!(
+                out,
+                "{count} who were invited have unsubscribed, and are not counted above"
+            ),
+        }
+    }
+}
+
+fn sum(stages: impl Iterator<Item = Stages>) -> Stages {
+    stages.fold(Stages::default(), |sum, it| Stages {
+        sign_ups: sum.sign_ups + it.sign_ups,
+        confirmed: sum.confirmed + it.confirmed,
+        invited: sum.invited + it.invited,
+    })
+}
