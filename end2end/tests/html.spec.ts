@@ -5,31 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { APIResponse } from "@playwright/test";
-import { HtmlValidate } from "html-validate";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
+import { htmlErrors } from "../support/html.ts";
 
 const MODULES = fileURLToPath(new URL("../node_modules", import.meta.url));
 
-const validator = new HtmlValidate({
-  root: true,
-  extends: ["html-validate:recommended", "html-validate:standard"],
-  rules: {
-    // React writes `<input/>`, `hidden=""` and `autoComplete`. HTML allows all three.
-    "void-style": "off",
-    "attribute-empty-style": "off",
-    "attr-case": ["error", { style: ["lowercase", "camelcase"] }],
-  },
-});
-
 /** Returns each validation error with the HTML around it. */
 async function validationErrors(response: APIResponse): Promise<string[]> {
-  const html = await response.text();
-  const { results } = await validator.validateString(html);
-  return results.flatMap(({ messages }) =>
-    messages.map(({ ruleId, message, offset }) => {
-      return `${ruleId}: ${message}: ${html.slice(offset - 40, offset + 60)}`;
-    }),
-  );
+  return htmlErrors(await response.text());
 }
 
 test.describe("HTML", { tag: "@once" }, () => {

@@ -21,6 +21,7 @@ export const MESSAGES = {
 /** The server's responses, by request. */
 export const getCount = vi.fn<() => Promise<Response>>();
 export const postSignUp = vi.fn<(body: unknown) => Promise<Response>>();
+export const postCode = vi.fn<(body: unknown) => Promise<Response>>();
 /** `POST /`, which the browser sends for the form without JavaScript. */
 export const postForm = vi.fn<(body: string) => Promise<Response>>();
 
@@ -28,12 +29,15 @@ beforeEach(() => {
   respondWithCount(42);
   postSignUp.mockReset();
   postSignUp.mockImplementation(async () => Response.json({ email: EMAIL }, { status: 201 }));
+  postCode.mockReset();
+  postCode.mockImplementation(async () => Response.json({ confirmed: true }));
   postForm.mockReset();
   postForm.mockImplementation(async () => new Response("", { status: 201 }));
   vi.stubGlobal("fetch", async (url: string, init: RequestInit = {}) => {
     const request = `${init.method ?? "GET"} ${url}`;
     if (request === "GET /api/waitlist/count") return getCount();
     if (request === "POST /api/waitlist") return postSignUp(JSON.parse(String(init.body)));
+    if (request === "POST /api/waitlist/confirm") return postCode(JSON.parse(String(init.body)));
     if (request === "POST /") return postForm(String(init.body));
     throw new Error(`unexpected request: ${request}`);
   });
@@ -63,10 +67,15 @@ export function holdResponse(request: {
   return send;
 }
 
-export function renderForm({ email = "", countFrom = 0 } = {}) {
+export function renderForm({ email = "", countFrom = 0, confirms = false } = {}) {
   render(
     <section>
-      <WaitlistForm {...WAITLIST_FORM_PROPS} email={email} count_from={countFrom} />
+      <WaitlistForm
+        {...WAITLIST_FORM_PROPS}
+        email={email}
+        count_from={countFrom}
+        confirms={confirms}
+      />
     </section>,
   );
   return userEvent.setup();
@@ -112,8 +121,9 @@ export async function waitUntilEnabled() {
   await waitFor(() => expect(button().disabled).toBe(false));
 }
 
-export async function waitForToast(title: "Success!" | "Error") {
-  await waitFor(() => expect(openToasts()).toMatchObject([{ title }]));
+export async function waitForToast(title: "Success!" | "Error" | RegExp) {
+  const expected = { title: expect.stringMatching(title) };
+  await waitFor(() => expect(openToasts()).toMatchObject([expected]));
 }
 
 export function expectErrorToast(text: string) {

@@ -7,6 +7,7 @@ use super::{
     send::{MESSAGE, args, messages, send},
     with_three_people,
 };
+use crate::durability::env_number;
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 #[test]
@@ -91,24 +92,27 @@ fn exports_carry_the_ledger_to_another_list() {
 
 #[test]
 fn killed_sends_lose_and_repeat_no_message() {
-    const PEOPLE: usize = 900;
+    let people = env_number("SEND_PEOPLE", 900) as usize;
+    let kills = env_number("SEND_KILLS", 6) as usize;
     for cli in all_stores() {
-        let people: String = (0..PEOPLE)
+        let rows: String = (0..people)
             .map(|number| format!("p{number}@example.com\n"))
             .collect();
-        cli.run_with_input(&["import"], format!("email\n{people}"))
+        cli.run_with_input(&["import"], format!("email\n{rows}"))
             .success();
         cli.write("launch.md", MESSAGE);
         let server = SmtpServer::start();
         let url = server.url();
         // Each is killed at another moment, when some more messages have arrived.
-        for round in 1..=6 {
+        for round in 1..=kills {
             let mut send = cli.landing();
             send.args(args(&url, &["--all"]))
                 .stdout(Stdio::null())
                 .stderr(Stdio::null());
             let mut send = send.spawn().expect("the program starts");
-            let enough = server.recipients().len() + round * 13;
+            // After a third of the people, all kills are done.
+            let more = people * 2 * round / (3 * kills * (kills + 1));
+            let enough = server.recipients().len() + more;
             while server.recipients().len() < enough
                 && send.try_wait().expect("the program runs").is_none()
             {
@@ -123,7 +127,7 @@ fn killed_sends_lose_and_repeat_no_message() {
         let count = |state: &str| counts[state].as_u64().expect("a number") as usize;
         // While a server holds the list, and in a database, nobody can know yet that the senders are dead.
         let in_doubt = count("unknown") + count("sending");
-        assert_eq!(count("accepted") + in_doubt, PEOPLE, "{counts}");
+        assert_eq!(count("accepted") + in_doubt, people, "{counts}");
         let received = server.recipients();
         let distinct: BTreeSet<_> = received.iter().cloned().collect();
         assert_eq!(received.len(), distinct.len(), "a message was sent twice");
@@ -134,13 +138,14 @@ fn killed_sends_lose_and_repeat_no_message() {
             .map(|it| it["email"].as_str().expect("an address").to_owned())
             .collect();
         // Everybody has the message, or is reported as unknown.
-        for person in (0..PEOPLE).map(|number| format!("p{number}@example.com")) {
+        for person in (0..people).map(|number| format!("p{number}@example.com")) {
             assert!(
                 distinct.contains(&person) || in_doubt.contains(&person),
                 "{person} is lost"
             );
         }
         // Few are in doubt: those that were begun when the program was killed.
-        assert!(in_doubt.len() <= 6 * 4 * 64, "{}", in_doubt.len());
+        assert!(in_doubt.len() <= kills * 4 * 64, "{}", in_doubt.len());
+        println!("{people} people, {kills} kills: {counts}");
     }
 }

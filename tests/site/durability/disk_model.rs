@@ -110,7 +110,9 @@ impl DiskModel {
             | Operation::SyncData(_)
             | Operation::Acknowledge(_)
             | Operation::Erase(_)
-            | Operation::Correct(..) => {}
+            | Operation::Correct(..)
+            | Operation::Begin(_)
+            | Operation::Accept(_) => {}
         }
     }
 

@@ -34,7 +34,7 @@ use reqwest::Client;
 use tokio::task::JoinSet;
 
 /// Returns a number from the environment, which sets the length of a run.
-fn env_number(name: &str, default: u64) -> u64 {
+pub(crate) fn env_number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 

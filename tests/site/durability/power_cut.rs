@@ -11,7 +11,8 @@
 use std::{collections::BTreeSet, path::Path, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{
-    Email, JoinOutcome, Selection, SledWaitlist, Source, StoreError, Waitlist, WaitlistEntry,
+    DeliveryState, Email, JoinOutcome, Ledger, Selection, SledWaitlist, Source, StoreError,
+    Waitlist, WaitlistEntry,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ use tokio::runtime::Runtime;
 use super::{
     disk_model::{DiskModel, Unsynced},
     env_number,
-    recording::{IMPORTED, Recording, key},
+    recording::{IMPORTED, Recording, SENT, key},
     strace::{Call, Operation},
 };
 
@@ -54,6 +55,19 @@ fn acknowledged_sign_ups_survive_a_power_cut() {
     assert!(lost.count() > 10, "{failures:?}");
 }
 
+/// What the program has promised until a moment. People are named by their keys.
+#[derive(Default)]
+struct Promised {
+    listed: BTreeSet<String>,
+    erased: BTreeSet<String>,
+    /// Those who are corrected later.
+    imported: BTreeSet<String>,
+    /// The numbers of the deliveries that have begun.
+    begun: BTreeSet<u32>,
+    /// The numbers of the deliveries that the mail server has accepted.
+    accepted: BTreeSet<u32>,
+}
+
 impl Recording {
     /// Checks that the program imported and erased people and compacted the list while it was recorded.
     fn assert_has_owner_commands(&self) {
@@ -67,6 +81,11 @@ impl Recording {
         let is_exchange = |operation: &&Operation| matches!(operation, Operation::Exchange(..));
         // A migration and two compactions.
         assert_eq!(operations().filter(is_exchange).count(), 3);
+        let begun = operations().filter_map(|operation| match operation {
+            Operation::Begin(numbers) => Some(numbers.len() as u64),
+            _ => None,
+        });
+        assert_eq!(begun.sum::<u64>(), 2 * SENT);
         let is_correction = |operation: &&Operation| matches!(operation, Operation::Correct(..));
         assert_eq!(
             operations().filter(is_correction).count(),
@@ -102,8 +121,7 @@ impl Recording {
             .peekable();
 
         let mut disk = DiskModel::new(&self.root, syncs_data);
-        let (mut acknowledged, mut erased) = (BTreeSet::new(), BTreeSet::new());
-        let mut imported = BTreeSet::new();
+        let mut promised = Promised::default();
         let is_corrected = |key: &String| self.corrected.iter().any(|(old, _)| old == key);
         let mut failures = Vec::new();
         for (moment, call) in calls.into_iter().enumerate() {
@@ -112,20 +130,24 @@ impl Recording {
                 Operation::Acknowledge(addresses) => {
                     let keys = addresses.iter().map(|address| key(address));
                     let (corrected, keys): (Vec<_>, Vec<_>) = keys.partition(is_corrected);
-                    imported.extend(corrected);
+                    promised.imported.extend(corrected);
                     // An address that the recording erases may be listed or not until the erasure is
                     // acknowledged.
                     let keys = keys.into_iter();
-                    acknowledged.extend(keys.filter(|key| !self.erased.contains(key)));
+                    let keys = keys.filter(|key| !self.erased.contains(key));
+                    promised.listed.extend(keys);
                 }
                 Operation::Erase(addresses) => {
-                    erased.extend(addresses.iter().map(|address| key(address)))
+                    let keys = addresses.iter().map(|address| key(address));
+                    promised.erased.extend(keys);
                 }
                 Operation::Correct(old, new) => {
-                    imported.remove(&key(old));
-                    erased.insert(key(old));
-                    acknowledged.insert(key(new));
+                    promised.imported.remove(&key(old));
+                    promised.erased.insert(key(old));
+                    promised.listed.insert(key(new));
                 }
+                Operation::Begin(numbers) => promised.begun.extend(numbers),
+                Operation::Accept(numbers) => promised.accepted.extend(numbers),
                 _ => {}
             }
             while moments.next_if_eq(&moment).is_some() {
@@ -141,9 +163,7 @@ impl Recording {
                         period.restore(&rebuilt.path().join("data/waitlist"));
                     }
                 }
-                if let Err(error) =
-                    self.check_disk(rebuilt.path(), &acknowledged, &erased, &imported)
-                {
+                if let Err(error) = self.check_disk(rebuilt.path(), &promised) {
                     failures.push(format!("after call {moment}, seed {seed}: {error}"));
                 }
             }
@@ -153,16 +173,10 @@ impl Recording {
 
     /// Opens the list on a disk and verifies it, adds an entry, opens the list again, and verifies it once
     /// more.
-    fn check_disk(
-        &self,
-        root: &Path,
-        acknowledged: &BTreeSet<String>,
-        erased: &BTreeSet<String>,
-        imported: &BTreeSet<String>,
-    ) -> Result<(), String> {
+    fn check_disk(&self, root: &Path, promised: &Promised) -> Result<(), String> {
         let open = || SledWaitlist::open(&root.join("data")).map_err(|error| error.to_string());
         let list = open()?;
-        let before = self.verify(&list, acknowledged, erased, imported)?;
+        let before = self.verify(&list, promised)?;
         let last = WaitlistEntry::new(Email::parse(LAST).expect("valid"), UNIX_EPOCH);
         let runtime = Runtime::new().expect("a runtime");
         let joined = runtime.block_on(list.join(last));
@@ -170,7 +184,7 @@ impl Recording {
             return Err(format!("a sign-up after the cut fails: {joined:?}"));
         }
         drop(list);
-        let after = self.verify(&open()?, acknowledged, erased, imported)?;
+        let after = self.verify(&open()?, promised)?;
         if after != before + 1 {
             return Err(format!("{before} entries and one more became {after}"));
         }
@@ -178,14 +192,18 @@ impl Recording {
     }
 
     /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
-    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, and that its
-    /// count is right. Returns the count.
+    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, that its count
+    /// is right, and that no message that was begun would be sent again. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,
-        acknowledged: &BTreeSet<String>,
-        erased: &BTreeSet<String>,
-        imported: &BTreeSet<String>,
+        Promised {
+            listed: acknowledged,
+            erased,
+            imported,
+            begun,
+            accepted,
+        }: &Promised,
     ) -> Result<u64, String> {
         let unreadable = |error: StoreError| error.to_string();
         let entries = list.entries(Selection::default()).map_err(unreadable)?;
@@ -225,6 +243,31 @@ impl Recording {
             if is_listed == [true, true] || imported.contains(old) && is_listed == [false, false] {
                 return Err(format!("{old}, corrected to {new}, is not listed once"));
             }
+        }
+        let deliveries = Runtime::new()
+            .expect("a runtime")
+            .block_on(list.deliveries(&"launch".parse().expect("an id")));
+        let deliveries = deliveries.map_err(unreadable)?;
+        let state = |number: &u32| deliveries.get(*number as usize).map(|it| it.status.state);
+        if let Some(number) = begun.iter().find(|number| {
+            !matches!(
+                state(number),
+                Some(DeliveryState::Accepted | DeliveryState::Unknown)
+            )
+        }) {
+            return Err(format!(
+                "delivery {number} had begun, and is {:?}",
+                state(number)
+            ));
+        }
+        if let Some(number) = accepted
+            .iter()
+            .find(|number| state(number) != Some(DeliveryState::Accepted))
+        {
+            return Err(format!(
+                "delivery {number} was accepted, and is {:?}",
+                state(number)
+            ));
         }
         let is_unknown = |key: &&String| !self.sent.contains(*key) && *key != LAST;
         if let Some(unknown) = listed.iter().find(is_unknown) {

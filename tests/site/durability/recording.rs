@@ -18,6 +18,7 @@ use super::{
     strace::{self, Call, Operation},
 };
 use crate::{
+    mail::smtp_server::SmtpServer,
     old_format::write_old_list,
     process::{Sandbox, ServerProcess, landing, signal, write_locked},
     raw_store::open_database,
@@ -27,6 +28,9 @@ use crate::{
 pub(super) const CONFIRMED_AT: &str = "2026-11-02T08:00:00.000Z";
 /// Number of people that the recorded import adds.
 pub(super) const IMPORTED: u64 = 800;
+
+/// Number of people who get a message, before a compaction and after it.
+pub(super) const SENT: u64 = 120;
 
 /// The calls of a program since its first start, with everything needed to judge the list afterwards.
 pub(super) struct Recording {
@@ -259,7 +263,7 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, erases and suppresses some of them, spread over many records, corrects others, and compacts the
+    /// Imports people, sends a message to some, erases and suppresses some of them, spread over many records, corrects others, and compacts the
     /// list.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
@@ -286,10 +290,28 @@ impl Recording {
             let output = landing(sandbox.path()).args(args).output();
             assert!(output.expect("the program runs").status.success());
         };
+        let message = sandbox.path().join("launch.md");
+        fs::write(&message, "---\nsubject: Hello\n---\nHello\n").expect("writable");
+        let server = SmtpServer::start();
+        let send = |count: u64| {
+            let args = [
+                "send",
+                &message.display().to_string(),
+                "--yes",
+                "--rate=0",
+                &format!("--next={count}"),
+                &format!("--smtp={}", server.url()),
+                "--mail-from=hello@steward.test",
+                "--origin=https://steward.test",
+            ];
+            args.map(str::to_owned).to_vec()
+        };
         for args in [
             vec!["import".into(), file.display().to_string()],
+            send(SENT),
             [vec!["erase".into(), "--suppress".into()], erased].concat(),
             vec!["compact".into()],
+            send(SENT),
         ] {
             run(args);
         }

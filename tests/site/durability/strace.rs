@@ -49,6 +49,10 @@ pub(super) enum Operation {
     Erase(Vec<String>),
     /// A response that says that the first address is now the second.
     Correct(String, String),
+    /// A response that says that these deliveries of the message have begun.
+    Begin(Vec<u32>),
+    /// A response that says that the mail server has accepted these deliveries of the message.
+    Accept(Vec<u32>),
 }
 
 /// Returns the program under strace, which records its calls in `log`. `options` are further options of
@@ -179,6 +183,8 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+
 static HEX_STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
+static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\[(\d+),""#));
+static ACCEPTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"\[(\d+),\["accepted""#));
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
 
 fn regex(pattern: &str) -> Regex {
@@ -243,6 +249,13 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 let mut emails = strings.map(|found| found[1].to_owned());
                 let mut next = || emails.find(|string| string.contains('@'));
                 Operation::Correct(next()?, next()?)
+            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""Begin":{"#) {
+                Operation::Begin(numbers(&DELIVERY, request()))
+            } else if written.starts_with(br#"{"Ok":null"#) && request().contains(r#""Finish":{"#) {
+                Operation::Accept(numbers(&ACCEPTED, request()))
+            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""AreListed""#) {
+                // It is no promise.
+                Operation::Write(to, None, written)
             } else if written.starts_with(br#"{"Ok":["#) {
                 let strings = QUOTED.captures_iter(request());
                 let emails = strings.map(|found| found[1].to_owned());
@@ -260,6 +273,12 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
         "open" | "openat" | "creat" | "fadvise64" => return None,
         other => panic!("the disk model does not know the call {other}: {call}"),
     })
+}
+
+/// Returns the numbers of the deliveries in a request.
+fn numbers(pattern: &Regex, request: &str) -> Vec<u32> {
+    let found = pattern.captures_iter(request);
+    found.map(|it| it[1].parse().expect("a number")).collect()
 }
 
 /// Decodes `\x61\x62…`, strace's notation of strings.

@@ -1,0 +1,183 @@
+/** Confirming an address: the field for the code, and the page of the link. */
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, startSite, test as base, uniqueEmail } from "../support/fixtures.ts";
+import { htmlErrors } from "../support/html.ts";
+import { MailServer } from "../support/mail-server.ts";
+
+interface Fixtures {
+  /** Waits for the message to this person, and returns its code and the path of its link. */
+  receive: (email: string) => Promise<{ code: string; path: string }>;
+}
+
+/** A site that asks people to confirm their address. */
+const test = base.extend<Fixtures, { mail: MailServer }>({
+  mail: [
+    async ({}, use) => {
+      const mail = await MailServer.start();
+      await use(mail);
+      mail.stop();
+    },
+    { scope: "worker" },
+  ],
+  site: [
+    async ({ mail }, use) => {
+      const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
+      const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
+      await use(site);
+      await site.stop();
+    },
+    { scope: "worker" },
+  ],
+  receive: async ({ mail }, use) => {
+    await use(async (email) => {
+      const find = () => mail.messages.find((message) => message.includes(`To: ${email}`));
+      await expect.poll(find).toBeDefined();
+      const message = (find() ?? "").replace(/=\n/g, "");
+      const code = /^Subject: (\d{6}) /m.exec(message)?.[1] ?? "no code";
+      const path = /http:\/\/site\.test(\/confirm\/[\w-]+)/.exec(message)?.[1] ?? "no link";
+      return { code, path };
+    });
+  },
+});
+
+const heading = (page: Page) => page.getByRole("heading", { level: 1 });
+const codeField = (page: Page) => page.getByLabel("Enter the code we sent you");
+const confirmed = (page: Page) => page.getByText("Your address is confirmed").first();
+
+// A wrong code is a 400, and a wrong link a 404.
+test.use({ expectedConsole: /Failed to load resource/ });
+
+test(
+  "the code confirms the address",
+  { tag: "@everywhere" },
+  async ({ landing, page, receive }) => {
+    await landing.open();
+    await expect(codeField(page)).toHaveCount(0);
+    const email = uniqueEmail();
+    await landing.signUp(email);
+    await expect(landing.message).toContainText("You've been added to the waitlist");
+    const { code } = await receive(email);
+    const wrong = code === "123456" ? "654321" : "123456";
+    await codeField(page).fill(wrong);
+    await codeField(page).press("Enter");
+    await expect(page.getByText("That code is not right")).toBeVisible();
+    await codeField(page).fill(code);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await expect(confirmed(page)).toBeVisible();
+  },
+);
+
+test(
+  "joining again offers the field again",
+  { tag: "@everywhere" },
+  async ({ landing, page, site, receive }) => {
+    const email = uniqueEmail();
+    expect(await site.signUp(email)).toBe(201);
+    const { code } = await receive(email);
+    await landing.open();
+    await landing.signUp(email);
+    await expect(landing.message).toHaveText("Email already on waitlist");
+    await codeField(page).fill(code);
+    await codeField(page).press("Enter");
+    await expect(confirmed(page)).toBeVisible();
+  },
+);
+
+test(
+  "the button of the link's page confirms",
+  { tag: "@no-javascript" },
+  async ({ page, site, receive }) => {
+    const email = uniqueEmail();
+    await site.signUp(email);
+    const { path } = await receive(email);
+    await page.goto(path);
+    await expect(heading(page)).toHaveText("Confirm your address");
+    await page.reload();
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await expect(heading(page)).toHaveText("Your address is confirmed");
+    await page.getByRole("link", { name: "Go to Home Page" }).click();
+    await expect(page).toHaveURL("/");
+  },
+);
+
+test.describe("the link's page", { tag: "@once" }, () => {
+  test("confirms nobody who only opens it", async ({ page, site, receive }) => {
+    const email = uniqueEmail();
+    await site.signUp(email);
+    const { path } = await receive(email);
+    await page.goto(path, { waitUntil: "networkidle" });
+    // As a scanner may do.
+    await page.evaluate(() => {
+      for (const name of ["pointermove", "keydown", "scroll"]) dispatchEvent(new Event(name));
+    });
+    await page.waitForTimeout(500);
+    await expect(heading(page)).toHaveText("Confirm your address");
+  });
+
+  for (const [sign, act] of [
+    ["a movement of the mouse", (page: Page) => page.mouse.move(200, 200)],
+    ["a key", (page: Page) => page.keyboard.press("ArrowDown")],
+    ["the wheel", (page: Page) => page.mouse.wheel(0, 10)],
+    ["a click on the button", (page: Page) => page.getByRole("button").click()],
+  ] as const) {
+    test(`confirms at ${sign}`, async ({ page, site, receive }) => {
+      const email = uniqueEmail();
+      await site.signUp(email);
+      const { path } = await receive(email);
+      await page.goto(path, { waitUntil: "networkidle" });
+      await act(page);
+      await expect(heading(page)).toHaveText("Your address is confirmed");
+    });
+  }
+
+  test("and the others are valid HTML", async ({ request, site, receive }) => {
+    const email = uniqueEmail();
+    await site.signUp(email);
+    const { path } = await receive(email);
+    const form = { form: { email: '"><b>@x', code: "1" } };
+    for (const response of [
+      await request.get(path),
+      await request.get("/confirm/wrong"),
+      await request.post("/confirm", form),
+      await request.post(path),
+      await request.post("/", { form: { email } }),
+    ]) {
+      expect(await htmlErrors(await response.text())).toEqual([]);
+    }
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`and the field have no violation in ${colorScheme}`, async ({
+      landing,
+      page,
+      site,
+      receive,
+    }) => {
+      const email = uniqueEmail();
+      await site.signUp(email);
+      const { path } = await receive(email);
+      await page.emulateMedia({ colorScheme });
+      for (const width of [320, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        for (const open of [
+          () => page.goto(path),
+          () => page.goto("/confirm/wrong"),
+          async () => {
+            await landing.open();
+            await landing.signUp(uniqueEmail());
+            await codeField(page).fill("1");
+            await codeField(page).press("Enter");
+            await expect(page.getByText("That code is not right")).toBeVisible();
+          },
+        ]) {
+          await open();
+          const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+          expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+          const overflow = () => document.documentElement.scrollWidth - innerWidth;
+          expect(await page.evaluate(overflow)).toBe(0);
+        }
+      }
+    });
+  }
+});
