@@ -1,7 +1,7 @@
-// Confirms an address at the first sign of a person. Mail scanners open links, and some of them run scripts, but they
-// neither touch the page nor scroll it.
+// Confirms an address at the first sign of a person. Mail scanners open links, and some of them run scripts and scroll to
+// take a picture. So scrolling counts only by its cause: the wheel, a touch, a key, or the pointer on the scroll bar.
 const form = document.querySelector("form[data-confirm]");
-const signs = ["pointerdown", "pointermove", "touchstart", "keydown", "wheel", "scroll"];
+const signs = ["pointerdown", "pointermove", "touchstart", "keydown", "wheel"];
 let isSent = false;
 
 form.addEventListener("submit", (event) => {

@@ -108,8 +108,10 @@ test.describe("the link's page", { tag: "@once" }, () => {
     const { path } = await receive(email);
     await page.goto(path, { waitUntil: "networkidle" });
     // As a scanner may do.
+    await page.setViewportSize({ width: 320, height: 200 });
     await page.evaluate(() => {
-      for (const name of ["pointermove", "keydown", "scroll"]) dispatchEvent(new Event(name));
+      for (const name of ["pointermove", "keydown", "wheel"]) dispatchEvent(new Event(name));
+      scrollTo(0, document.body.scrollHeight);
     });
     await page.waitForTimeout(500);
     await expect(heading(page)).toHaveText("Confirm your address");
@@ -119,7 +121,6 @@ test.describe("the link's page", { tag: "@once" }, () => {
     ["a movement of the mouse", (page: Page) => page.mouse.move(200, 200)],
     ["a key", (page: Page) => page.keyboard.press("ArrowDown")],
     ["the wheel", (page: Page) => page.mouse.wheel(0, 10)],
-    ["a click on the button", (page: Page) => page.getByRole("button").click()],
   ] as const) {
     test(`confirms at ${sign}`, async ({ page, site, receive }) => {
       const email = uniqueEmail();
@@ -164,8 +165,10 @@ test.describe("the link's page", { tag: "@once" }, () => {
           () => page.goto(path),
           () => page.goto("/confirm/wrong"),
           async () => {
-            await landing.open();
-            await landing.signUp(uniqueEmail());
+            await landing.openForm();
+            // Without the mouse, which would confirm on the page of the link.
+            await landing.email.fill(uniqueEmail());
+            await landing.email.press("Enter");
             await codeField(page).fill("1");
             await codeField(page).press("Enter");
             await expect(page.getByText("That code is not right")).toBeVisible();
