@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-postgres siege fuzz powercut kill conformance faults lighthouse fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -67,6 +67,9 @@ bench-store: setup ## compare durable sign-ups with a bare append and sync, and 
 
 bench-owner: build ## measure the owner's commands on a million entries, and what visitors notice
 	cargo run --release --example bench-owner
+
+bench-mail: build ## compare sending messages with a bare loop of its library, on a list of a million people
+	cargo run --release --example bench-mail
 
 bench-postgres: build ## compare instances over PostgreSQL with pgbench, and move a million entries
 	.ci/setup postgres

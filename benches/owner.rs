@@ -5,21 +5,16 @@ mod server;
 
 use std::{
     process::Stdio,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
-use reqwest::Client;
-use serde_json::json;
-use server::{Server, landing_command, median, percentile, process_memory_mb, write_people};
-use tokio::{task::JoinHandle, time::sleep};
+use server::{
+    SIGN_UP_INTERVAL, Server, Visitor, landing_command, median, percentile, process_memory_mb,
+    write_people,
+};
+use tokio::time::sleep;
 
 const PEOPLE: usize = 1_000_000;
-/// Pause of the visitor after each sign-up.
-const SIGN_UP_INTERVAL: Duration = Duration::from_millis(5);
 /// How long the visitor signs up before the first command.
 const BASELINE_DURATION: Duration = Duration::from_secs(10);
 
@@ -89,42 +84,4 @@ async fn run_command(server: &Server, command: &str, server_memory: &mut f64) ->
     };
     assert!(ended.success(), "{command}");
     peak
-}
-
-/// A visitor who keeps signing up, each time with a new address.
-struct Visitor {
-    is_running: Arc<AtomicBool>,
-    task: JoinHandle<Vec<f64>>,
-}
-
-impl Visitor {
-    fn start(server: &Server) -> Self {
-        let is_running = Arc::new(AtomicBool::new(true));
-        let url = server.url("/api/waitlist");
-        let task = tokio::spawn(sign_up(url, Arc::clone(&is_running)));
-        Self { is_running, task }
-    }
-
-    /// Returns the latencies of the sign-ups in milliseconds, sorted.
-    async fn stop(self) -> Vec<f64> {
-        self.is_running.store(false, Ordering::Relaxed);
-        self.task.await.expect("every sign-up succeeds")
-    }
-}
-
-async fn sign_up(url: String, is_running: Arc<AtomicBool>) -> Vec<f64> {
-    let client = Client::new();
-    let started = Instant::now();
-    let mut latencies = Vec::new();
-    while is_running.load(Ordering::Relaxed) {
-        let email = format!("{}@visitor.example", rand::random::<u64>());
-        let sent = Instant::now();
-        let response = client.post(&url).json(&json!({ "email": email })).send();
-        let response = response.await.expect("a response");
-        assert_eq!(response.status(), 201, "after {:?}", started.elapsed());
-        latencies.push(sent.elapsed().as_secs_f64() * 1e3);
-        sleep(SIGN_UP_INTERVAL).await;
-    }
-    latencies.sort_by(f64::total_cmp);
-    latencies
 }

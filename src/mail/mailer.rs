@@ -36,6 +36,17 @@ impl<'a> Mailer<'a> {
         }
     }
 
+    /// Connects, unless there is a connection. [`send`](Self::send) does that too.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect(&mut self) -> Result<(), ConnectError> {
+        if !self.connection.as_ref().is_some_and(|it| it.is_usable()) {
+            self.connection = Some(self.client.connect().await?);
+        }
+        Ok(())
+    }
+
     /// Sends a message to one person. Do not drop the future before it is done, see [`SmtpConnection::send`].
     ///
     /// # Errors

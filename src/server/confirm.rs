@@ -7,7 +7,7 @@
 use axum::{
     extract::{FromRequest, Path, Request, State},
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
 
@@ -90,6 +90,11 @@ pub(super) async fn confirm_by_link(
         Ok(outcome) => respond_with(&state, outcome, &parts.headers),
         Err(error) => respond_with_failure(&state, error, &parts.headers),
     }
+}
+
+/// `GET /confirm`, which a browser sends when somebody loads the page after a wrong code again: leads to the form.
+pub(super) async fn to_form() -> Redirect {
+    Redirect::to("/#contact")
 }
 
 /// The fields of the form for the code.

@@ -16,7 +16,10 @@ pub fn router(state: AppState) -> Router {
         .route("/robots.txt", text_files::get(|files| &files.robots))
         .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
         .route("/llms.txt", text_files::get(|files| &files.llms))
-        .route("/confirm", post(confirm::confirm_by_form))
+        .route(
+            "/confirm",
+            get(confirm::to_form).post(confirm::confirm_by_form),
+        )
         .route(
             "/confirm/{token}",
             get(confirm::ask).post(confirm::confirm_by_link),

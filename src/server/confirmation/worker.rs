@@ -45,6 +45,8 @@ const CONNECT_PAUSES: [Duration; 4] = [
 ];
 /// Pause after the mail server has objected to the sender or to the message.
 const OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// How many messages in a row the mail server may refuse. After that, it probably refuses the sender.
+const REFUSALS_MAX: usize = 5;
 /// How often deliveries are added again that another instance was faster to add.
 const ADD_ATTEMPTS_MAX: usize = 5;
 /// How often the result of a message is recorded again. A result that is lost is unknown.
@@ -68,6 +70,7 @@ pub(super) async fn run(
         queued: HashSet::new(),
         paused_until: Instant::now(),
         failures: 0,
+        refusals: 0,
     };
     while let Err(error) = worker.load().await {
         tracing::warn!("cannot read who was asked to confirm the address: {error}; trying again");
@@ -112,6 +115,8 @@ struct Worker<'a> {
     paused_until: Instant,
     /// How often the mail server could not be reached, since the last message.
     failures: usize,
+    /// How many messages in a row the mail server has refused.
+    refusals: usize,
 }
 
 /// Why a message was not sent, and how long to wait.
@@ -358,6 +363,10 @@ impl Worker<'_> {
                 });
             }
         };
+        // Before anything is recorded. While the mail server cannot be reached, no delivery is in doubt after a crash.
+        if let Err(error) = self.mailer.connect().await {
+            return Err(self.pause_after(&error));
+        }
         let start = vec![(number, person.status.state)];
         if list.begin_deliveries(&id, start).await? != [true] {
             return Ok(None);
@@ -395,14 +404,20 @@ impl Worker<'_> {
             }
         };
         self.failures = 0;
-        let pause = match &result.reply {
-            Some(reply) if result.is_objection => Some(Pause {
-                length: OBJECTION_PAUSE,
-                reason: format!("the mail server objects to the sender or to the message: {reply}"),
-            }),
-            _ => None,
-        };
-        (now(result.status), pause)
+        let mut status = now(result.status);
+        let is_refused = status.state == DeliveryState::Refused;
+        self.refusals = if is_refused { self.refusals + 1 } else { 0 };
+        // Not all of these people can have mistyped their address.
+        let is_brake = self.refusals > REFUSALS_MAX;
+        if is_brake {
+            status.state = DeliveryState::Deferred;
+        }
+        let objection = result.reply.filter(|_| result.is_objection || is_brake);
+        let pause = objection.map(|reply| Pause {
+            length: OBJECTION_PAUSE,
+            reason: format!("the mail server objects to the sender or to the message: {reply}"),
+        });
+        (status, pause)
     }
 
     fn pause_after(&mut self, error: &ConnectError) -> Pause {

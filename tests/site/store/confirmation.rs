@@ -28,6 +28,7 @@ conformance_tests! {
     imported_people_are_not_asked,
     message_survives_a_crash,
     messages_wait_for_the_mail_server,
+    refusals_in_a_row_are_no_mistyped_addresses,
     daily_budget_is_kept,
     people_who_do_not_confirm_are_erased,
     only_confirmed_people_are_counted,
@@ -184,6 +185,8 @@ async fn link_confirms_the_address(fixture: impl StoreFixture) {
         assert!(!page.contains("example.com"), "{page}");
     }
     assert!(!is_confirmed(&*list, "ann@example.com"));
+    let page = site.get("/confirm").send().await.expect("a response");
+    assert_eq!(page.headers()["location"], "/#contact");
     let wrong = [
         "/confirm/x".to_owned(),
         format!("{path}A"),
@@ -355,6 +358,39 @@ async fn messages_wait_for_the_mail_server(fixture: impl StoreFixture) {
         let deliveries = list.deliveries(&id).await.expect("deliveries");
         let states = deliveries.iter().map(|it| it.status.state);
         if states.eq(expected) {
+            return;
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{:?}", list.deliveries(&id).await);
+}
+
+async fn refusals_in_a_row_are_no_mistyped_addresses(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::Recipient => Action::Reply("550 relay access denied"),
+        _ => Action::Continue,
+    });
+    let site = site(&list, &server, &[]).await;
+    for number in 0..8 {
+        site.join(&format!("{number}@example.com")).await;
+    }
+    let id = MessageId::confirmation(1);
+    for _ in 0..400 {
+        let deliveries = list.deliveries(&id).await.expect("deliveries");
+        let count = |state| {
+            deliveries
+                .iter()
+                .filter(|it| it.status.state == state)
+                .count()
+        };
+        // The others get the message when the owner has fixed the cause.
+        let counts = [
+            DeliveryState::Refused,
+            DeliveryState::Deferred,
+            DeliveryState::Waiting,
+        ];
+        if counts.map(count) == [5, 1, 2] {
             return;
         }
         sleep(Duration::from_millis(25)).await;
