@@ -97,9 +97,10 @@ powercut: setup ## simulate 5,000 power cuts, and open the list after each
 	.ci/setup durability
 	POWER_CUTS=5000 POWER_CUT_SIGN_UPS=3000 POWER_CUT_CLIENTS=32 cargo test --test site durability::power_cut -- --nocapture
 
-kill: setup ## kill the program 200 times during sign-ups
+kill: setup ## kill the program 200 times during sign-ups, and 40 times while it sends 10,000 messages
 	.ci/setup durability
-	KILL_ROUNDS=200 cargo test --test site durability::kill -- --nocapture
+	KILL_ROUNDS=200 SEND_PEOPLE=10000 SEND_KILLS=40 cargo test --test site -- --nocapture durability::kill \
+		killed_sends_lose_and_repeat_no_message
 
 STORE ?= $(LANDING_STORE)
 

@@ -233,7 +233,6 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let bar = entry_progress(total as u64, "sending");
     let sender = Sender {
         list: &list,
-        runtime: &runtime,
         client: &client,
         writer: &writer,
         outbox: &outbox,

@@ -65,6 +65,8 @@ pub(super) struct Plan {
     refused: u64,
     /// People whose mailbox does not exist.
     undeliverable: u64,
+    /// People on the list who are suppressed.
+    suppressed: u64,
     /// People on the list who have not confirmed their address.
     unconfirmed: u64,
     /// Deliveries of which nobody knows whether they were sent.
@@ -90,6 +92,7 @@ impl Plan {
     ) -> anyhow::Result<Self> {
         let deliveries = list.deliveries(id)?;
         let undeliverable = find_undeliverable(list)?;
+        let suppressions = list.suppressions()?;
         let mut plan = Self {
             known: u32::try_from(deliveries.len())?,
             ..Self::default()
@@ -129,6 +132,13 @@ impl Plan {
             is_found |= is_chosen && matches!(choice, Choice::Person(_));
             if is_chosen {
                 plan.selected += 1;
+            }
+            // Both at a time only after an import was interrupted.
+            if hashes.iter().any(|hash| suppressions.contains_hash(*hash)) {
+                if is_chosen {
+                    plan.suppressed += 1;
+                }
+                continue;
             }
             if *must_be_confirmed && entry.confirmed_at.is_none() {
                 if is_chosen {
@@ -247,6 +257,7 @@ impl Plan {
                 self.undeliverable,
                 "left out, because their mailbox does not exist",
             ),
+            (self.suppressed, "left out, because they are suppressed"),
             (
                 self.unconfirmed,
                 "left out, because they have not confirmed their address",
@@ -273,6 +284,7 @@ impl Plan {
             "had_it": self.had_it,
             "refused": self.refused,
             "undeliverable": self.undeliverable,
+            "suppressed": self.suppressed,
             "unconfirmed": self.unconfirmed,
             "unknown": self.unknown,
             "under_way": self.under_way,

@@ -1,12 +1,13 @@
 //! Sends messages over a connection, one after another.
 
 use std::{
-    slice, thread,
+    thread,
     time::{Duration, Instant, SystemTime},
 };
 
+use anyhow::Context;
 use indicatif::ProgressBar;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 use super::{
     outbox::{Attempt, Next, Outbox, Stop},
@@ -28,6 +29,8 @@ const BATCH_DURATION: Duration = Duration::from_millis(100);
 /// Time after which deliveries that were begun together go back to the others: a delivery that has begun must end
 /// before other commands take it for unknown.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time for which it is known who is on the list.
+const LIST_CHECK_MAX_AGE: Duration = Duration::from_millis(100);
 /// Maximum number of deliveries that are begun together.
 const BATCH_MAX: usize = 64;
 
@@ -90,11 +93,31 @@ impl MessageWriter<'_> {
 /// Sends the messages of an outbox.
 pub(super) struct Sender<'a> {
     pub(super) list: &'a WaitlistHandle,
-    pub(super) runtime: &'a Runtime,
     pub(super) client: &'a SmtpClient,
     pub(super) writer: &'a MessageWriter<'a>,
     pub(super) outbox: &'a Outbox,
     pub(super) bar: &'a ProgressBar,
+}
+
+/// A connection, with a runtime on this thread. On threads of its own, a runtime would pass each reply of the server
+/// from one thread to another: that halved the messages a second.
+struct Line<'a> {
+    runtime: Runtime,
+    mailer: Mailer<'a>,
+}
+
+impl<'a> Line<'a> {
+    fn new(client: &'a SmtpClient, sender: &'a str) -> anyhow::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        Ok(Self {
+            runtime: runtime.context("cannot start the runtime")?,
+            mailer: Mailer::new(client, sender),
+        })
+    }
+
+    fn send(&mut self, email: &Email, message: &[u8]) -> Result<SendResult, ConnectError> {
+        self.runtime.block_on(self.mailer.send(email, message))
+    }
 }
 
 impl Sender<'_> {
@@ -104,7 +127,7 @@ impl Sender<'_> {
             for _ in 0..connections.max(1) {
                 scope.spawn(|| {
                     if let Err(error) = self.send_some() {
-                        let reason = format!("{error}; run the command again to continue");
+                        let reason = format!("{error:#}; run the command again to continue");
                         self.outbox.stop_handle().stop(Stop::Failed(reason));
                     }
                 });
@@ -113,8 +136,8 @@ impl Sender<'_> {
     }
 
     /// Sends messages over one connection, until none is left.
-    fn send_some(&self) -> Result<(), LocatedListError> {
-        let mut mailer = Mailer::new(self.client, &self.writer.settings.bounce_address);
+    fn send_some(&self) -> anyhow::Result<()> {
+        let mut line = Line::new(self.client, &self.writer.settings.bounce_address)?;
         let mut batch_size = 1;
         loop {
             let recipients = match self.outbox.take(batch_size) {
@@ -127,14 +150,14 @@ impl Sender<'_> {
             };
             let started = Instant::now();
             let count = recipients.len();
-            self.send_batch(recipients, &mut mailer)?;
+            self.send_batch(recipients, &mut line)?;
             let each = started.elapsed() / u32::try_from(count).unwrap_or(1);
             let fitting = BATCH_DURATION.as_nanos() / each.as_nanos().max(1);
             batch_size = usize::try_from(fitting)
                 .unwrap_or(BATCH_MAX)
                 .clamp(1, BATCH_MAX);
         }
-        self.runtime.block_on(mailer.quit());
+        line.runtime.block_on(line.mailer.quit());
         Ok(())
     }
 
@@ -142,7 +165,7 @@ impl Sender<'_> {
     fn send_batch(
         &self,
         recipients: Vec<Recipient>,
-        mailer: &mut Mailer<'_>,
+        line: &mut Line<'_>,
     ) -> Result<(), LocatedListError> {
         let id = self.writer.template.id();
         let starts: Vec<_> = recipients
@@ -152,7 +175,8 @@ impl Sender<'_> {
         let begun = self.list.begin_deliveries(id, &starts)?;
         let (mut statuses, mut attempts) = (Vec::new(), Vec::new());
         let started = Instant::now();
-        for (recipient, is_begun) in recipients.into_iter().zip(begun) {
+        let mut check = ListCheck::new(self.list, &recipients);
+        for (at, (recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
             if !is_begun {
                 // Another command sends it.
                 attempts.push((recipient, Attempt::Done(DeliveryState::Sending)));
@@ -161,7 +185,7 @@ impl Sender<'_> {
             let is_late = started.elapsed() > BATCH_TIMEOUT;
             let sent = match is_late {
                 true => None,
-                false => self.send_one(&recipient, mailer)?,
+                false => self.send_one(&recipient, line, || check.is_listed(at))?,
             };
             let (status, attempt) = match sent {
                 Some(status) => {
@@ -188,15 +212,16 @@ impl Sender<'_> {
     fn send_one(
         &self,
         recipient: &Recipient,
-        mailer: &mut Mailer<'_>,
+        line: &mut Line<'_>,
+        is_listed: impl FnOnce() -> Result<bool, LocatedListError>,
     ) -> Result<Option<DeliveryStatus>, LocatedListError> {
         thread::sleep(self.outbox.pace.reserve());
         if self.outbox.stop().is_some() {
             return Ok(None);
         }
-        // Last: the person may have left a moment ago.
+        // Last: the person may have left meanwhile.
         let email = match &recipient.email {
-            Some(email) if self.may_write_to(email)? => email,
+            Some(email) if is_listed()? => email,
             _ => return Ok(Some(DeliveryStatus::new(DeliveryState::Left))),
         };
         let message = match self.writer.write(email, recipient.position) {
@@ -212,7 +237,7 @@ impl Sender<'_> {
         };
         let mut pauses = CONNECT_PAUSES.iter();
         loop {
-            let error = match self.runtime.block_on(mailer.send(email, &message)) {
+            let error = match line.send(email, &message) {
                 Ok(result) => {
                     self.outbox.check(&result);
                     return Ok(Some(result.status));
@@ -231,11 +256,39 @@ impl Sender<'_> {
             }
         }
     }
+}
 
-    /// Returns whether a person is on the list, and has not unsubscribed.
-    fn may_write_to(&self, email: &Email) -> Result<bool, LocatedListError> {
-        let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
-        Ok(is_listed && !self.list.is_suppressed(email)?)
+/// Says who of a batch is on the list, as of a moment ago. An unsubscription takes the person off the list.
+struct ListCheck<'a> {
+    list: &'a WaitlistHandle,
+    /// Those who have left before the batch have none.
+    emails: Vec<Option<Email>>,
+    checked_at: Option<Instant>,
+    are_listed: Vec<bool>,
+}
+
+impl<'a> ListCheck<'a> {
+    fn new(list: &'a WaitlistHandle, recipients: &[Recipient]) -> Self {
+        Self {
+            list,
+            emails: recipients.iter().map(|it| it.email.clone()).collect(),
+            checked_at: None,
+            are_listed: Vec::new(),
+        }
+    }
+
+    /// Returns whether the person at this position is on the list.
+    fn is_listed(&mut self, at: usize) -> Result<bool, LocatedListError> {
+        let is_fresh = |checked_at: Instant| checked_at.elapsed() < LIST_CHECK_MAX_AGE;
+        if !self.checked_at.is_some_and(is_fresh) {
+            self.checked_at = Some(Instant::now());
+            let emails: Vec<_> = self.emails.iter().flatten().cloned().collect();
+            let mut listed = self.list.are_listed(&emails)?.into_iter();
+            let emails = self.emails.iter();
+            let are_listed = emails.map(|it| it.is_some() && listed.next() == Some(true));
+            self.are_listed = are_listed.collect();
+        }
+        Ok(self.are_listed.get(at) == Some(&true))
     }
 }
 

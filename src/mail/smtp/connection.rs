@@ -1,9 +1,14 @@
 //! Sends messages over a connection.
 
+use std::time::Duration;
+
 use mail_send::{Error, smtp::message::Parameters};
 use tokio::time::timeout;
 
 use super::{raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts};
+
+/// Maximum time to say goodbye.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to a mail server, for one message after another.
 pub struct SmtpConnection {
@@ -94,10 +99,10 @@ impl SmtpConnection {
         outcome
     }
 
-    /// Says goodbye. Its response does not matter.
+    /// Says goodbye. The response does not matter, so a server that sends none delays nobody.
     pub async fn quit(self) {
         if self.is_usable {
-            let _ = self.client.quit().await;
+            let _ = timeout(QUIT_TIMEOUT, self.client.quit()).await;
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeSet, process::Stdio, thread, time::Duration};
 
+use landing::waitlist::{Email, ListKey, SledWaitlist, SuppressionItem, Waitlist};
+
 use super::{
     addresses, all_stores,
     send::{MESSAGE, args, messages, send},
-    with_three_people,
+    with_three_people, without_server,
 };
 use crate::durability::env_number;
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -54,6 +56,32 @@ fn people_who_have_left_get_nothing() {
         assert_eq!(out, "2 accepted, 1 left\n");
         assert_eq!(server.recipients(), ["Bob@Example.com", "ann@example.com"]);
     }
+}
+
+/// As after an import of suppressions that was interrupted before it asked who is on the list.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_who_are_listed_and_suppressed_get_nothing() {
+    let cli = without_server();
+    cli.run_with_input(&["import"], "ann@example.com\nbob@example.com\n")
+        .success();
+    let list = SledWaitlist::open(&cli.file("data")).expect("the list opens");
+    let key = ListKey::generate().expect("random numbers");
+    let bob = Email::parse("bob@example.com").expect("an address");
+    let items = vec![
+        SuppressionItem::Key(key),
+        SuppressionItem::Address(key.hash(bob.key())),
+    ];
+    list.add_suppressions(items).await.expect("a response");
+    drop(list);
+    let server = SmtpServer::start();
+    let (out, ..) = send(&cli, &server, &["--all"]);
+    assert_eq!(out, "1 accepted\n");
+    let (out, ..) = send(&cli, &server, &["--all"]);
+    assert!(
+        out.ends_with("1 left out, because they are suppressed\n"),
+        "{out}"
+    );
+    assert_eq!(server.recipients(), ["ann@example.com"]);
 }
 
 #[test]

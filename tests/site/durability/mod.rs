@@ -4,6 +4,7 @@
 //! machine in every way they can, then open the list and compare it with the responses:
 //!
 //! - [`kill`] kills the program while it serves, starts and erases.
+//! - [`kill_confirmations`] kills it while it asks people to confirm their address.
 //! - [`power_cut`] rebuilds the disks that a power cut can leave behind, and opens the list on each.
 //! - [`io_errors`] makes the disk fail, fill up and hang, and takes file descriptors away.
 //! - [`interrupted_start`] interrupts the opening of a list at each system call.
@@ -17,6 +18,7 @@ mod external_changes;
 mod interrupted_start;
 mod io_errors;
 mod kill;
+mod kill_confirmations;
 mod power_cut;
 mod recording;
 mod store_files;
