@@ -54,6 +54,8 @@ struct Statistics {
     last_24_hours: u64,
     last_7_days: u64,
     last_30_days: u64,
+    /// People who have confirmed their address.
+    confirmed: u64,
     /// Length of the interval of each bar.
     per: Interval,
     sign_ups: Vec<ChartBar>,
@@ -85,7 +87,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         .transpose()?;
     let entries = list.entries(selection)?;
     let bar = entry_progress(entries.count, "reading");
-    let [mut day, mut week, mut month] = [0; 3];
+    let [mut day, mut week, mut month, mut confirmed] = [0; 4];
     let (mut days, mut sources) = (DailyCounts::default(), SourceCounts::default());
     for entry in entries.entries.progress_with(bar) {
         let entry = entry?;
@@ -94,6 +96,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         for (count, within) in [(&mut day, 1), (&mut week, 7), (&mut month, 30)] {
             *count += u64::from(age < Duration::from_secs(within * 24 * 60 * 60));
         }
+        confirmed += u64::from(entry.confirmed_at.is_some());
         days.add(utc(entry.joined_at).date());
         sources.add(entry.source.as_ref());
         if let Some(funnel) = &mut funnel {
@@ -115,6 +118,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
         last_24_hours: day,
         last_7_days: week,
         last_30_days: month,
+        confirmed,
         per,
         sign_ups: days.chart(per, first_day, last_day),
         sources: sources.rank(),
@@ -155,7 +159,11 @@ impl Statistics {
         writeln!(out, "{label:<15} {:>9}", self.total)?;
         writeln!(out, "last 24 hours   {:>9}", self.last_24_hours)?;
         writeln!(out, "last 7 days     {:>9}", self.last_7_days)?;
-        writeln!(out, "last 30 days    {:>9}", self.last_30_days)
+        writeln!(out, "last 30 days    {:>9}", self.last_30_days)?;
+        match self.confirmed {
+            0 => Ok(()),
+            confirmed => writeln!(out, "confirmed       {confirmed:>9}"),
+        }
     }
 
     /// Writes the last `bars_max` bars, and the sum of those before them.

@@ -31,6 +31,8 @@ pub(super) struct Book {
     people: HashMap<AddressHash, Person>,
     /// When the messages of the last day were sent.
     sent: VecDeque<SystemTime>,
+    /// Wrong codes of people on the list whom another instance has asked a moment ago, until the next refresh.
+    asked_elsewhere: HashMap<AddressHash, u8>,
     /// The number of deliveries of each message in the ledger.
     known: [u32; MESSAGES_MAX as usize],
 }
@@ -56,6 +58,7 @@ impl Book {
     /// have changed it.
     pub(super) fn refresh(&mut self, ledger: &[(u8, Vec<Delivery>)], now: SystemTime) {
         self.sent.clear();
+        self.asked_elsewhere.clear();
         for (message, deliveries) in ledger {
             for (number, delivery) in (0..).zip(deliveries) {
                 let mut status = delivery.status.clone();
@@ -162,6 +165,14 @@ impl Book {
         let person = self.find_mut(hashes)?;
         person.tries += 1;
         (person.tries <= TRIES_MAX).then_some(person.message)
+    }
+
+    /// Counts a code of a person on the list whom this instance has not asked. Returns the number of the last message
+    /// that the person can have had, or `None` if there were too many wrong codes.
+    pub(super) fn try_code_from_elsewhere(&mut self, hash: AddressHash) -> Option<u8> {
+        let tries = self.asked_elsewhere.entry(hash).or_default();
+        *tries = tries.saturating_add(1);
+        (*tries <= TRIES_MAX).then_some(2)
     }
 
     /// Notes that a person has confirmed the address. Returns whether this is in time.

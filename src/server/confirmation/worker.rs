@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     pin::pin,
+    slice,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -93,6 +94,10 @@ pub(super) async fn run(
                     break;
                 }
                 worker.add(std::mem::take(&mut batch)).await;
+                // However many sign-ups arrive, messages go out.
+                if worker.next_at().is_some_and(|at| at <= Instant::now()) {
+                    worker.send_next().await;
+                }
             }
             () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
                 worker.send_next().await;
@@ -351,7 +356,7 @@ impl Worker<'_> {
         }
         let list = &self.confirmation.list;
         let (id, number) = (MessageId::confirmation(person.message), person.delivery);
-        let is_listed = list.are_listed(std::slice::from_ref(email)).await? == [true];
+        let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
         let may_write = is_listed && !list.is_suppressed(email).await?;
         let message = match self.write(email, &id, person.message) {
             Ok(message) => Some(message),

@@ -154,26 +154,27 @@ fn refusals_have_the_words_of_the_server_and_undeliverable_people_are_left_out()
 /// The cause is the sender or the message. So the people get the message once the owner has fixed it.
 #[test]
 fn objection_of_the_server_stops_the_send_and_refuses_nobody() {
-    for (step, reply) in [
+    let replies = [
         (Step::End, "451 4.7.1 too many messages from you"),
         (Step::End, "554 5.7.1 this looks like spam"),
-        (Step::Recipient, "550 5.7.1 relaying denied"),
         (Step::Mail, "553 sender address rejected: not owned by user"),
-    ] {
-        for cli in with_three_people() {
-            let server = SmtpServer::scripted(move |at, _| match at == step {
-                true => Action::Reply(reply),
-                false => Action::Continue,
-            });
-            let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
-            assert!(!is_success, "{reply}");
-            assert_eq!(out, "0 accepted, 1 deferred, 2 waiting\n", "{reply}");
-            let start = "landing: the mail server objects to the sender or to the message: ";
-            assert!(err.starts_with(&format!("{start}{reply}")), "{err}");
-            let server = SmtpServer::start();
-            let (out, ..) = send(&cli, &server, &["--all"]);
-            assert_eq!((&*out, server.recipients().len()), ("3 accepted\n", 3));
-        }
+        (Step::Recipient, "550 5.7.1 relaying denied"),
+    ];
+    let places = with_three_people().into_iter();
+    let places = places.chain([without_server().with_three_people()]);
+    for ((step, reply), cli) in replies.into_iter().zip(places) {
+        let server = SmtpServer::scripted(move |at, _| match at == step {
+            true => Action::Reply(reply),
+            false => Action::Continue,
+        });
+        let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
+        assert!(!is_success, "{reply}");
+        assert_eq!(out, "0 accepted, 1 deferred, 2 waiting\n", "{reply}");
+        let start = "landing: the mail server objects to the sender or to the message: ";
+        assert!(err.starts_with(&format!("{start}{reply}")), "{err}");
+        let server = SmtpServer::start();
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert_eq!((&*out, server.recipients().len()), ("3 accepted\n", 3));
     }
 }
 

@@ -25,6 +25,7 @@ macro_rules! conformance_tests {
 }
 
 mod confirmation;
+mod confirmation_limits;
 mod conformance;
 mod corrections;
 mod corruption;
@@ -59,6 +60,11 @@ use crate::process::write_locked;
 /// The storage of a list, which can be opened several times.
 trait StoreFixture {
     fn open(&self) -> Box<dyn Waitlist>;
+
+    /// Returns whether the list can be opened several times at once.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Returns the storage as a process leaves it that is killed now. `None` means that the fixture itself is that
     /// storage.
@@ -98,6 +104,10 @@ impl Default for TestDatabase {
 }
 
 impl StoreFixture for TestDatabase {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn open(&self) -> Box<dyn Waitlist> {
         Box::new(postgres::open(self))
     }
