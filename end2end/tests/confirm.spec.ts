@@ -118,7 +118,7 @@ test.describe("the link's page", { tag: "@once" }, () => {
   });
 
   for (const [sign, act] of [
-    ["a movement of the mouse", (page: Page) => page.mouse.move(200, 200)],
+    ["a movement of the mouse", (page: Page) => page.mouse.move(200, 200, { steps: 5 })],
     ["a key", (page: Page) => page.keyboard.press("ArrowDown")],
     ["the wheel", (page: Page) => page.mouse.wheel(0, 10)],
   ] as const) {

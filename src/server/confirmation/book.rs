@@ -51,6 +51,8 @@ pub(super) struct Person {
     pub(super) is_confirmed: bool,
     /// Whether the person is being erased, because time is up.
     is_expiring: bool,
+    /// When the person has last signed up, since the start of this process.
+    signed_up_at: Option<SystemTime>,
 }
 
 impl Book {
@@ -69,7 +71,9 @@ impl Book {
                 }
                 let is_recent =
                     |sent_at: &SystemTime| now.duration_since(*sent_at).unwrap_or_default() < DAY;
-                self.sent.extend(status.since.filter(is_recent));
+                if counts_as_sent(status.state) {
+                    self.sent.extend(status.since.filter(is_recent));
+                }
                 let known = self.people.entry(delivery.recipient);
                 let person = known.or_insert_with(|| Person::asked(*message, number));
                 if *message > person.message {
@@ -126,15 +130,22 @@ impl Book {
     /// Notes that a message to a person is in the ledger.
     pub(super) fn add(&mut self, hash: AddressHash, message: u8) {
         let known = &mut self.known[usize::from(message) - 1];
-        self.people.insert(hash, Person::asked(message, *known));
+        let person = Person::asked(message, *known);
         *known += 1;
+        let signed_up_at = self.people.get(&hash).and_then(|it| it.signed_up_at);
+        let person = Person {
+            signed_up_at,
+            ..person
+        };
+        self.people.insert(hash, person);
     }
 
-    /// Notes that a person has signed up, perhaps after having left.
-    pub(super) fn note_sign_up(&mut self, hashes: &[AddressHash]) {
+    /// Notes that a person has signed up, perhaps again, or after having left. The person is not erased now.
+    pub(super) fn note_sign_up(&mut self, hashes: &[AddressHash], is_new: bool, now: SystemTime) {
         if let Some(person) = self.find_mut(hashes) {
-            person.is_confirmed = false;
+            person.is_confirmed &= !is_new;
             person.is_expiring = false;
+            person.signed_up_at = Some(now);
         }
     }
 
@@ -144,7 +155,7 @@ impl Book {
             person.status = status.clone();
             person.attempts += 1;
         }
-        if status.state == DeliveryState::Accepted {
+        if counts_as_sent(status.state) {
             self.sent.extend(status.since);
         }
     }
@@ -193,20 +204,31 @@ impl Book {
         }
     }
 
-    /// Begins to erase a person whose time is up. Returns false if it is not, or the person has confirmed.
+    /// Begins to erase a person whose time is up, since the last message and the last sign-up. Returns false if it is
+    /// not, or the person has confirmed.
     pub(super) fn expire(
         &mut self,
         hashes: &[AddressHash],
+        joined_at: SystemTime,
         lifetime: Duration,
         now: SystemTime,
     ) -> bool {
         let Some(person) = self.find_mut(hashes) else {
             return false;
         };
-        let age = person.status.since.map(|since| now.duration_since(since));
-        let is_old = age.is_some_and(|age| age.is_ok_and(|age| age >= lifetime));
-        person.is_expiring = is_old && person.is_done() && !person.is_confirmed;
+        let moments = [person.status.since, person.signed_up_at, Some(joined_at)];
+        let is_old = |moment: SystemTime| {
+            let age = now.duration_since(moment);
+            age.is_ok_and(|age| age >= lifetime)
+        };
+        let is_over = person.status.since.is_some() && moments.into_iter().flatten().all(is_old);
+        person.is_expiring = is_over && person.is_done() && !person.is_confirmed;
         person.is_expiring
+    }
+
+    /// Returns whether a person is still to be erased.
+    pub(super) fn is_expiring(&self, hashes: &[AddressHash]) -> bool {
+        self.find(hashes).is_some_and(|person| person.is_expiring)
     }
 
     /// Notes that a person stays after all.
@@ -215,6 +237,11 @@ impl Book {
             person.is_expiring = false;
         }
     }
+}
+
+/// Returns whether a message counts against the budget of a day.
+fn counts_as_sent(state: DeliveryState) -> bool {
+    matches!(state, DeliveryState::Accepted | DeliveryState::Unknown)
 }
 
 impl Person {
@@ -228,6 +255,7 @@ impl Person {
             tries: 0,
             is_confirmed: false,
             is_expiring: false,
+            signed_up_at: None,
         }
     }
 

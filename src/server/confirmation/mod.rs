@@ -131,6 +131,12 @@ impl Confirmation {
 
     /// Asks a person who has signed up. Does not wait.
     pub(super) fn ask(&self, email: &Email, is_new: bool) {
+        {
+            // At once, so that nobody is erased who has just signed up again.
+            let state = &mut *locked(&self.state);
+            let hashes = hashes(&state.keys, email);
+            state.book.note_sign_up(&hashes, is_new, SystemTime::now());
+        }
         let request = Request {
             email: email.clone(),
             is_new,

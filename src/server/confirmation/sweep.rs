@@ -31,16 +31,20 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
         let entry = entry?;
         let hashes = hashes(&keys, &entry.email);
         let mut state = locked(&confirmation.state);
-        let is_due = state.book.find(&hashes).map(|person| !person.is_done());
-        match is_due {
+        let person = state.book.find(&hashes);
+        // Somebody who has left and joined again was not asked if the last message was a moment ago.
+        let last = person.and_then(|person| person.status.since);
+        let was_asked = entry.asked_at.is_none() || last > entry.asked_at;
+        match person.map(|person| !person.is_done()) {
             _ if entry.confirmed_at.is_some() => {
                 state.book.confirm(&hashes);
             }
             None if entry.asked_at.is_some() => findings.new.push(entry.email),
             Some(true) => findings.due.push(entry.email),
-            Some(false) if state.book.expire(&hashes, lifetime, now) => {
+            Some(false) if state.book.expire(&hashes, entry.joined_at, lifetime, now) => {
                 findings.expired.push(entry.email);
             }
+            Some(false) if !was_asked => findings.new.push(entry.email),
             _ => {}
         }
     }

@@ -194,7 +194,13 @@ impl Worker<'_> {
         let unconfirmed =
             spawn_blocking(move || sweep::still_unconfirmed(&confirmation, &expired)).await;
         let erased = match unconfirmed.unwrap_or(Err(StoreError::Unreadable)) {
-            Ok(unconfirmed) => sweep::erase(self.confirmation, &unconfirmed).await,
+            Ok(mut unconfirmed) => {
+                unconfirmed.retain(|email| {
+                    let state = locked(&self.confirmation.state);
+                    state.book.is_expiring(&hashes(&self.keys, email))
+                });
+                sweep::erase(self.confirmation, &unconfirmed).await
+            }
             Err(error) => Err(error),
         };
         let days = self.confirmation.sender.settings.days;
@@ -218,10 +224,7 @@ impl Worker<'_> {
         let mut seen = HashSet::new();
         for Request { email, is_new } in requests {
             let hashes = hashes(&self.keys, &email);
-            let book = &mut locked(&self.confirmation.state).book;
-            if is_new {
-                book.note_sign_up(&hashes);
-            }
+            let book = &locked(&self.confirmation.state).book;
             let message = book.next_message(&hashes, is_new, SystemTime::now());
             if let (Some(message), Some(hash)) = (message, hashes.first())
                 && seen.insert(*hash)

@@ -21,6 +21,7 @@ conformance_tests! {
     wrong_codes_are_limited,
     joining_again_sends_another_code_after_an_hour,
     nobody_gets_more_than_three_messages_a_day_or_five_in_all,
+    people_who_leave_and_join_again_are_asked_again,
     imported_people_are_not_asked,
     refusals_in_a_row_are_no_mistyped_addresses,
     daily_budget_is_kept,
@@ -107,6 +108,29 @@ async fn nobody_gets_more_than_three_messages_a_day_or_five_in_all(fixture: impl
     assert_eq!(site.join("cyd@example.com").await.status(), 201);
     sleep(Duration::from_millis(300)).await;
     assert_eq!(server.received().len(), 1);
+}
+
+/// Ann joins again before another message is allowed. An hour after the last one, she gets it all the same.
+async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    for (typed, joined) in [("ann@example.com", 30), ("bob@example.com", 90)] {
+        join_asked(&*list, typed, minutes(joined)).await;
+    }
+    let sent = [
+        ("ann@example.com", minutes(61)),
+        ("bob@example.com", minutes(61)),
+    ];
+    add_message(&*list, 1, &sent).await;
+    let site = site(&list, &server, &["--confirm-days=1"]).await;
+    let message = wait_for(&server, 1).await;
+    assert_eq!(message.recipient, "ann@example.com");
+    assert_eq!(
+        confirm(&site, "ann@example.com", &code(&message)).await,
+        200
+    );
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!((server.received().len(), list.count()), (1, 2));
 }
 
 async fn imported_people_are_not_asked(fixture: impl StoreFixture) {
