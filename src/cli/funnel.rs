@@ -19,7 +19,7 @@ const SOURCES_SHOWN: usize = 20;
 /// Counts people.
 pub(super) struct FunnelCounter {
     keys: Vec<ListKey>,
-    /// Who has had a message, except for those that ask to confirm the address.
+    /// The people who have had a message, except for those that ask to confirm the address.
     invited: HashSet<AddressHash>,
     unsubscribed: u64,
     sources: HashMap<Source, Stages>,
@@ -56,7 +56,7 @@ struct SourceStages {
 }
 
 impl FunnelCounter {
-    /// Reads who was invited, and who has unsubscribed.
+    /// Reads the people who were invited, and those who have unsubscribed.
     pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
         let mut invited = HashSet::new();
         for message in list.messages()? {

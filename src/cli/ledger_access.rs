@@ -1,8 +1,10 @@
 //! The ledger of an open list, as the commands use it. See [`Ledger`](crate::waitlist::Ledger) for what each method
 //! does.
 
+use std::{thread, time::Duration};
+
 use super::{
-    list_error::LocatedListError,
+    list_error::{ListError, LocatedListError},
     waitlist_handle::{OpenList, WaitlistHandle},
 };
 use crate::waitlist::{
@@ -36,7 +38,9 @@ impl WaitlistHandle {
             OpenList::Local { list, runtime, .. } => runtime
                 .block_on(list.are_listed(emails))
                 .map_err(self.locate()),
-            OpenList::Remote(client) => client.are_listed(emails).map_err(self.locate()),
+            OpenList::Remote(client) => {
+                while_restarting(|| client.are_listed(emails)).map_err(self.locate())
+            }
         }
     }
 
@@ -125,22 +129,27 @@ impl WaitlistHandle {
                 finished.map_err(self.locate())
             }
             OpenList::Remote(client) => {
-                let mut finished = client.finish_deliveries(message, results);
-                for _ in 0..FINISH_RETRIES_MAX {
-                    if finished.is_ok() {
-                        break;
-                    }
-                    // The server may be restarting.
-                    std::thread::sleep(RESTART_INTERVAL);
-                    finished = client.finish_deliveries(message, results);
-                }
-                finished.map_err(self.locate())
+                while_restarting(|| client.finish_deliveries(message, results))
+                    .map_err(self.locate())
             }
         }
     }
 }
 
+/// Makes a call again for a while if it fails, because the server may be restarting.
+fn while_restarting<T>(call: impl Fn() -> Result<T, ListError>) -> Result<T, ListError> {
+    let mut result = call();
+    for _ in 0..FINISH_RETRIES_MAX {
+        if result.is_ok() {
+            break;
+        }
+        thread::sleep(RESTART_INTERVAL);
+        result = call();
+    }
+    result
+}
+
 /// How often a result is recorded again that could not be recorded.
 const FINISH_RETRIES_MAX: usize = 5;
-/// Pause before a result is recorded again. A server restarts in a few seconds.
-const RESTART_INTERVAL: std::time::Duration = std::time::Duration::from_secs(2);
+/// Pause before a call to a server is made again. A server restarts in a few seconds.
+const RESTART_INTERVAL: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! Signs messages with DKIM (RFC 6376), with the algorithm `rsa-sha256` and the forms `relaxed/simple`.
 //!
 //! rustls signs, with ring, which it has for TLS. lettre's own `dkim` needs the `rsa` crate, whose timing reveals keys
-//! (RUSTSEC-2023-0071); mail-auth needs a resolver and AWS-LC. What is left is the form in which the header is signed.
+//! (RUSTSEC-2023-0071); mail-auth needs a resolver and AWS-LC. This file brings the header into the form that is signed.
 
 use std::{
     fs, io,

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use regex::Regex;
 
 /// The layers from the top down, as in the table of `src/lib.rs`. A module is a file or a folder of `src`. It
-/// may use the modules of its own layer and of the layers below.
+/// may use modules of its layer and of the layers below.
 const LAYERS: [&[&str]; 5] = [
     &["main", "cli"],
     &["server"],

@@ -241,7 +241,7 @@ fn readme_lists_every_option_and_help_its_variable() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("--"));
     let options = lines.map(|line| line.split(' ').next().unwrap_or_default());
-    // `--check` and `--help` are no settings.
+    // `--check` and `--help` are not settings.
     let mut in_help: Vec<_> = options
         .filter(|option| help.contains(&format!("[env: {}", variable(option))))
         .collect();

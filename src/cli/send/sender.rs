@@ -99,7 +99,7 @@ pub(super) struct Sender<'a> {
     pub(super) bar: &'a ProgressBar,
 }
 
-/// A connection, with a runtime on this thread. On threads of its own, a runtime would pass each reply of the server
+/// A connection, with a runtime on this thread. A runtime with its own threads would pass each reply of the server
 /// from one thread to another: that halved the messages a second.
 struct Line<'a> {
     runtime: Runtime,
@@ -174,7 +174,7 @@ impl Sender<'_> {
             .collect();
         let begun = self.list.begin_deliveries(id, &starts)?;
         let (mut statuses, mut attempts) = (Vec::new(), Vec::new());
-        let started = Instant::now();
+        let (started, mut failure) = (Instant::now(), None);
         let mut check = ListCheck::new(self.list, &recipients);
         for (at, (recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
             if !is_begun {
@@ -183,10 +183,15 @@ impl Sender<'_> {
                 continue;
             }
             let is_late = started.elapsed() > BATCH_TIMEOUT;
-            let sent = match is_late {
-                true => None,
-                false => self.send_one(&recipient, line, || check.is_listed(at))?,
+            let sent = match is_late || failure.is_some() {
+                true => Ok(None),
+                false => self.send_one(&recipient, line, || check.is_listed(at)),
             };
+            // The results of the messages before are recorded all the same.
+            let sent = sent.unwrap_or_else(|error| {
+                failure = Some(error);
+                None
+            });
             let (status, attempt) = match sent {
                 Some(status) => {
                     let attempt = Attempt::Done(status.state);
@@ -205,7 +210,7 @@ impl Sender<'_> {
                 self.bar.inc(1);
             }
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Sends one message. Returns the result, or `None` if it was not begun because the send stops.
@@ -219,7 +224,7 @@ impl Sender<'_> {
         if self.outbox.stop().is_some() {
             return Ok(None);
         }
-        // Last: the person may have left meanwhile.
+        // Last: the person may have left a moment ago.
         let email = match &recipient.email {
             Some(email) if is_listed()? => email,
             _ => return Ok(Some(DeliveryStatus::new(DeliveryState::Left))),

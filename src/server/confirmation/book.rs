@@ -1,6 +1,6 @@
-//! Who was asked to confirm the address, how often, and with which result.
+//! The people who were asked to confirm the address, how often, and with which result.
 //!
-//! It is read from the ledger at the start, and has an entry of about 100 bytes for each person who was ever asked.
+//! It is read from the ledger at the start, and has an entry of 100 to 250 bytes for each person who was ever asked.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,13 +25,13 @@ pub(super) const ATTEMPTS_MAX: u32 = 20;
 const RETRY_PAUSES: (Duration, Duration) =
     (Duration::from_secs(60), Duration::from_secs(6 * 60 * 60));
 
-/// Who was asked.
+/// The people who were asked.
 #[derive(Default)]
 pub(super) struct Book {
     people: HashMap<AddressHash, Person>,
     /// When the messages of the last day were sent.
     sent: VecDeque<SystemTime>,
-    /// Wrong codes of people on the list whom another instance has asked a moment ago, until the next refresh.
+    /// Wrong codes of people on the list that another instance has asked a moment ago, until the next refresh.
     asked_elsewhere: HashMap<AddressHash, u8>,
     /// The number of deliveries of each message in the ledger.
     known: [u32; MESSAGES_MAX as usize],
@@ -178,7 +178,7 @@ impl Book {
         (person.tries <= TRIES_MAX).then_some(person.message)
     }
 
-    /// Counts a code of a person on the list whom this instance has not asked. Returns the number of the last message
+    /// Counts a code of a person on the list that this instance has not asked. Returns the number of the last message
     /// that the person can have had, or `None` if there were too many wrong codes.
     pub(super) fn try_code_from_elsewhere(&mut self, hash: AddressHash) -> Option<u8> {
         let tries = self.asked_elsewhere.entry(hash).or_default();

@@ -1,12 +1,12 @@
 //! Confirming addresses (double opt-in), if the owner has switched that on.
 //!
-//! A sign-up says durably that the person is to be asked ([`WaitlistEntry::asked_at`]). That is the outbox: after a
+//! A sign-up says durably that the site must ask the person ([`WaitlistEntry::asked_at`]). That is the outbox: after a
 //! crash, `sweep` finds the people in the list whose message is not in the ledger. So a sign-up never waits for the
 //! mail server, and no message is lost.
 //!
 //! The ledger has a message for each of the times that a person may be asked: `confirmation-1` to `confirmation-5`.
 //!
-//! - `book`: who was asked, how often, and with which result.
+//! - `book`: the people who were asked, how often, and with which result.
 //! - `worker`: the task that sends the messages.
 //! - `sweep`: what the task finds in the list: people to ask, and people whose time is up.
 
@@ -153,7 +153,7 @@ impl Confirmation {
         }
     }
 
-    /// Returns the person whom a link names.
+    /// Returns the person that a link names.
     pub(super) async fn person(&self, token: &str) -> Result<Option<Email>, StoreError> {
         let keys = self.keys().await?;
         Ok(PersonTokens::new(&keys, TokenPurpose::Confirm).person(token))
@@ -208,7 +208,7 @@ impl Confirmation {
     /// Confirms an address. The time of the first confirmation stays.
     async fn confirm(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
         let hashes = hashes(&self.keys().await?, &email);
-        // First, so that nobody is erased meanwhile because time is up.
+        // First, so that nobody who confirms is erased because time is up.
         if !locked(&self.state).book.confirm(&hashes) {
             return Ok(ConfirmOutcome::NotListed);
         }

@@ -51,7 +51,7 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
     Ok(findings)
 }
 
-/// Returns which of these people have not confirmed. Another instance may have noted that meanwhile. It blocks on the
+/// Returns which of these people have not confirmed. Another instance may have just noted that. It blocks on the
 /// disk.
 pub(super) fn still_unconfirmed(
     confirmation: &Confirmation,

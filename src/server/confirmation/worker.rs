@@ -112,7 +112,7 @@ struct Worker<'a> {
     confirmation: &'a Arc<Confirmation>,
     mailer: Mailer<'a>,
     keys: Vec<ListKey>,
-    /// Who is next, by the time from which the message may be sent.
+    /// The people who are next, by the time from which the message may be sent.
     queue: BTreeMap<(Instant, AddressHash), Email>,
     /// Everybody in `queue`.
     queued: HashSet<AddressHash>,
@@ -184,7 +184,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Erases people whose time is up, and who have not confirmed meanwhile.
+    /// Erases people whose time is up, unless they have just confirmed.
     async fn expire(&mut self, people: Vec<Email>) {
         if people.is_empty() {
             return;
@@ -235,7 +235,7 @@ impl Worker<'_> {
         for (message, people) in people {
             if let Err(error) = self.add_deliveries(message, people).await {
                 // The next sweep finds those who are new.
-                tracing::warn!("cannot note whom to ask to confirm the address: {error}");
+                tracing::warn!("cannot note the people to ask to confirm the address: {error}");
             }
         }
     }

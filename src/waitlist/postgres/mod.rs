@@ -110,7 +110,7 @@ impl PostgresWaitlist {
     }
 
     /// Returns the privileges that a server with this URL needs and does not have, such as `INSERT on waitlist_facts`.
-    /// `runtime` must have threads of its own. This blocks, like [`open`](Self::open).
+    /// `runtime` must have its own threads. This blocks, like [`open`](Self::open).
     ///
     /// # Errors
     /// [`PostgresOpenError`], if the database cannot be asked.

@@ -67,7 +67,7 @@ fn signature_is_valid_and_covers_the_headers_of_bulk_mail() {
             assert!(verify(&cli, &message, record), "{message}");
             let header = message.split("\r\n\r\n").next().unwrap_or_default();
             assert!(header.lines().all(|line| line.len() <= 400), "{header}");
-            // A change of what is signed.
+            // Somebody changes a part that is signed.
             for (old, new) in [
                 ("Subject: Steward", "Subject: Butler"),
                 (

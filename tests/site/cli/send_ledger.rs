@@ -1,13 +1,20 @@
 //! What the ledger of `landing send` remembers: through interruptions, kills, and exports.
 
-use std::{collections::BTreeSet, process::Stdio, thread, time::Duration};
+use std::{
+    collections::BTreeSet,
+    process::Stdio,
+    thread,
+    time::{Duration, SystemTime},
+};
 
-use landing::waitlist::{Email, ListKey, SledWaitlist, SuppressionItem, Waitlist};
+use landing::waitlist::{
+    Email, Ledger, ListKey, Message, MessageId, SledWaitlist, SuppressionItem, Waitlist,
+};
 
 use super::{
     addresses, all_stores,
     send::{MESSAGE, args, messages, send},
-    with_database, with_server, with_three_people, without_server,
+    stderr, with_database, with_server, with_three_people, without_server,
 };
 use crate::durability::env_number;
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -82,6 +89,41 @@ async fn people_who_are_listed_and_suppressed_get_nothing() {
         "{out}"
     );
     assert_eq!(server.recipients(), ["ann@example.com"]);
+}
+
+/// A server has asked somebody. The command does not have its settings.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_who_have_not_confirmed_get_nothing() {
+    let cli = without_server();
+    let file = "email,joined_at,confirmed_at\n\
+        ann@example.com,2026-11-01T08:00:00Z,2026-11-01T09:00:00Z\n\
+        bob@example.com,2026-11-02T08:00:00Z,\n";
+    cli.run_with_input(&["import"], file).success();
+    let server = SmtpServer::start();
+    let list = SledWaitlist::open(&cli.file("data")).expect("the list opens");
+    let message = Message::new(MessageId::confirmation(1), SystemTime::now(), "code");
+    list.add_message(message).await.expect("a response");
+    drop(list);
+    let (out, ..) = send(&cli, &server, &["--all"]);
+    assert_eq!(out, "1 accepted\n");
+    let (out, ..) = send(&cli, &server, &["--to", "bob@example.com"]);
+    assert!(
+        out.ends_with("1 left out, because they have not confirmed their address\n"),
+        "{out}"
+    );
+    assert_eq!(server.recipients(), ["ann@example.com"]);
+    let (out, ..) = send(&cli, &server, &["--all", "--include-unconfirmed"]);
+    assert_eq!(out, "1 accepted\n");
+    // The owner cannot send a message by the name of those that ask.
+    cli.write("confirmation-2.md", MESSAGE);
+    let url = server.url();
+    let mut arguments = args(&url, &["--all"]);
+    arguments[1] = "confirmation-2.md";
+    let error = stderr(&cli.run(&arguments).failure());
+    assert!(
+        error.contains("is for messages that ask to confirm an address"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -177,4 +219,44 @@ fn killed_sends_lose_and_repeat_no_message() {
         assert!(in_doubt.len() <= kills * 4 * 64, "{}", in_doubt.len());
         println!("{people} people, {kills} kills: {counts}");
     }
+}
+
+/// As when the owner updates the program. The results of the messages under way are recorded after the restart.
+#[test]
+fn server_that_restarts_during_a_send_loses_no_result() {
+    const PEOPLE: usize = 300;
+    let mut cli = with_server();
+    let rows: String = (0..PEOPLE)
+        .map(|number| format!("p{number}@example.com\n"))
+        .collect();
+    cli.run_with_input(&["import"], format!("email\n{rows}"))
+        .success();
+    cli.write("launch.md", MESSAGE);
+    let server = SmtpServer::start();
+    let url = server.url();
+    let mut arguments = args(&url, &["--all"]);
+    let rate = arguments.iter().position(|it| *it == "--rate");
+    arguments[rate.expect("an option") + 1] = "200";
+    let mut sending = cli.landing();
+    sending
+        .args(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut sending = sending.spawn().expect("the program starts");
+    while server.received().len() < 60 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut site = cli.server.take().expect("a server");
+    site.signal("-TERM");
+    assert_eq!(site.wait_for_exit(), Some(0));
+    cli.server = Some(cli.sandbox.serve());
+    // It stops if it begins deliveries while there is no server.
+    sending.wait().expect("the program ends");
+    send(&cli, &server, &["--all"]);
+    let counts = &messages(&cli)[0];
+    let count = |state: &str| counts[state].as_u64().expect("a number") as usize;
+    // Of deliveries that begin at the moment of the stop, the command gets no reply, and sends nothing.
+    assert_eq!(count("accepted"), server.received().len(), "{counts}");
+    assert_eq!(count("accepted") + count("unknown"), PEOPLE, "{counts}");
+    assert!(count("unknown") <= 4 * 64, "{counts}");
 }

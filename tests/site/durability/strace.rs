@@ -254,7 +254,7 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
             } else if written.starts_with(br#"{"Ok":null"#) && request().contains(r#""Finish":{"#) {
                 Operation::Accept(numbers(&ACCEPTED, request()))
             } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""AreListed""#) {
-                // It is no promise.
+                // The reply promises nothing.
                 Operation::Write(to, None, written)
             } else if written.starts_with(br#"{"Ok":["#) {
                 let strings = QUOTED.captures_iter(request());

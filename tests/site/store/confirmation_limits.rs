@@ -36,7 +36,7 @@ async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
     let code = code(&wait_for(&server, 1).await);
     let wrong = if code == "123456" { "123457" } else { "123456" };
     for malformed in ["", "12345", "1234567", "abcdef", "１２３４５６"] {
-        // It is no code, so it is no try.
+        // A malformed code does not count as a try.
         assert_eq!(confirm(&site, "ann@example.com", malformed).await, 400);
     }
     assert_eq!(confirm(&site, "eve@example.com", &code).await, 400);
@@ -101,7 +101,7 @@ async fn nobody_gets_more_than_three_messages_a_day_or_five_in_all(fixture: impl
     }
     let message = wait_for(&server, 1).await;
     assert_eq!(message.recipient, "bob@example.com");
-    // Leaving and joining again does not begin anew.
+    // Leaving and joining again resets nothing.
     list.erase(&[email("cyd@example.com")], Erasure::Complete)
         .await
         .expect("a response");
