@@ -3,24 +3,43 @@
 
 use std::collections::VecDeque;
 
-use crate::mail::SendResult;
+use crate::{mail::SendResult, waitlist::DeliveryState};
 
 /// Number of messages in which refusals are counted.
 const WINDOW: usize = 200;
 /// Maximum number of refusals among them: 2 %.
 const REFUSALS_MAX: usize = WINDOW * 2 / 100;
 
+/// Number of messages in a row without a reply, after which a send stops.
+const WITHOUT_REPLY_MAX: usize = 5;
+
 /// Counts refusals.
 #[derive(Debug, Default)]
 pub(super) struct Brake {
     /// Whether each of the last messages was refused.
     was_refused: VecDeque<bool>,
+    /// How many of the last messages have no reply.
+    without_reply: usize,
 }
 
 impl Brake {
     /// Takes the result of a message into account. Returns the reason if the send must stop.
     pub(super) fn check(&mut self, result: &SendResult) -> Option<String> {
-        let reply = result.reply.as_ref()?;
+        let Some(reply) = &result.reply else {
+            // This program refuses addresses that the mail server does not support.
+            if result.status.state == DeliveryState::Refused {
+                return None;
+            }
+            self.without_reply += 1;
+            return (self.without_reply >= WITHOUT_REPLY_MAX).then(|| {
+                format!(
+                    "the mail server closed the connection, or did not reply, during {WITHOUT_REPLY_MAX} messages in a row; \
+                     find the cause with `landing mail-check`, and see `landing messages`: a message that is unknown may \
+                     have arrived"
+                )
+            });
+        };
+        self.without_reply = 0;
         if result.is_objection {
             return Some(format!(
                 "the mail server objects to the sender or to the message: {reply}; read its words and docs/mail.md, \

@@ -236,9 +236,10 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         client: &client,
         writer: &writer,
         outbox: &outbox,
+        connections: args.connections.clamp(1, total.max(1)),
         bar: &bar,
     };
-    sender.send_all(args.connections.min(total));
+    sender.send_all();
     bar.finish_and_clear();
     report(args, &outbox, &template)
 }

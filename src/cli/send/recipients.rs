@@ -109,22 +109,26 @@ impl Plan {
             .zip(&deliveries)
             .map(|(n, it)| (it.recipient, n))
             .collect();
-        plan.is_rest = !matches!(choice, Choice::Person(_))
-            && deliveries.iter().any(|it| {
-                // Deferred ones may stay so for long, and do not keep others waiting.
-                is_due(it.status.state) && it.status.state != DeliveryState::Deferred
-            });
         let mut is_found = false;
         let mut listed = HashSet::new();
-        let (mut position, mut new_count) = (0, 0);
-        for entry in list.entries(Selection::default())?.entries {
+        // Those who are left of an interrupted send, those who get it again, and those who have not had it.
+        let (mut rest, mut again, mut new) = (Vec::new(), Vec::new(), Vec::new());
+        let is_full = |count: usize| matches!(choice, Choice::Next(max) if count >= *max);
+        let is_person = matches!(choice, Choice::Person(_));
+        for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
             let entry = entry?;
-            position += 1;
             let key = entry.email.key();
             let hashes: Vec<_> = keys.iter().map(|list_key| list_key.hash(&key)).collect();
-            let number = hashes.iter().find_map(|hash| numbers.get(hash)).copied();
-            let delivery = number.map(|number: u32| &deliveries[number as usize]);
-            listed.extend(number);
+            // Of a list that was imported into this one, a person may have a second delivery. One that is done counts.
+            let known: Vec<u32> = hashes
+                .iter()
+                .filter_map(|it| numbers.get(it))
+                .copied()
+                .collect();
+            let is_done = |number: &&u32| !is_due(deliveries[**number as usize].status.state);
+            let number = known.iter().find(is_done).or(known.first()).copied();
+            let delivery = number.map(|number| &deliveries[number as usize]);
+            listed.extend(known);
             let is_chosen = match choice {
                 Choice::Person(email) => email.key() == key,
                 _ => selection.selects(&entry),
@@ -155,11 +159,17 @@ impl Plan {
             };
             let is_undeliverable = hashes.iter().any(|hash| undeliverable.contains(hash));
             match number.zip(delivery) {
-                Some((number, delivery)) if is_due(delivery.status.state) && !is_undeliverable => {
-                    if is_chosen || plan.is_rest {
-                        let status = delivery.status.clone();
-                        plan.recipients
-                            .push(recipient(number, status, delivery.attempts));
+                Some((_, delivery)) if is_due(delivery.status.state) && is_undeliverable => {
+                    plan.undeliverable += u64::from(is_chosen);
+                }
+                Some((number, delivery)) if is_due(delivery.status.state) => {
+                    let status = delivery.status.clone();
+                    let is_rest = status.state == DeliveryState::Waiting && !is_person;
+                    let recipient = recipient(number, status, delivery.attempts);
+                    if is_rest {
+                        rest.push(recipient);
+                    } else if is_chosen && !is_full(again.len() + new.len()) {
+                        again.push(recipient);
                     }
                 }
                 Some((_, delivery)) if is_chosen => {
@@ -167,23 +177,19 @@ impl Plan {
                         DeliveryState::Refused => plan.refused += 1,
                         _ => plan.had_it += 1,
                     }
-                    if matches!(choice, Choice::Person(_)) {
+                    if is_person {
                         let state = delivery.status.state.as_str();
                         let email = entry.email.as_typed();
                         bail!("{id} is already {state} for {email}; nothing was sent");
                     }
                 }
                 None if is_chosen && is_undeliverable => plan.undeliverable += 1,
-                None if is_chosen && !plan.is_rest => {
-                    let is_full = matches!(choice, Choice::Next(count) if new_count >= *count);
-                    if !is_full {
-                        let number = plan.known + u32::try_from(new_count)?;
-                        let status = DeliveryStatus::new(DeliveryState::Waiting);
-                        plan.recipients.push(recipient(number, status, 0));
-                        // Only a preview does without a key.
-                        plan.new.extend(hashes.first());
-                        new_count += 1;
-                    }
+                None if is_chosen && !is_full(again.len() + new.len()) => {
+                    let number = plan.known + u32::try_from(new.len())?;
+                    let status = DeliveryStatus::new(DeliveryState::Waiting);
+                    new.push(recipient(number, status, 0));
+                    // Only a preview does without a key.
+                    plan.new.extend(hashes.first());
                 }
                 _ => {}
             }
@@ -194,10 +200,17 @@ impl Plan {
                 email.as_typed()
             );
         }
-        // People who have left since the send began.
+        plan.is_rest = !rest.is_empty();
         if plan.is_rest {
+            plan.new.clear();
+            new.clear();
+        }
+        plan.recipients = [rest, again, new].concat();
+        // People who have left since the send began.
+        if !plan.recipients.is_empty() && !is_person {
             for (number, delivery) in (0..).zip(&deliveries) {
-                if is_due(delivery.status.state) && !listed.contains(&number) {
+                let is_waiting = delivery.status.state == DeliveryState::Waiting;
+                if is_waiting && !listed.contains(&number) {
                     plan.recipients.push(Recipient {
                         number,
                         status: delivery.status.clone(),

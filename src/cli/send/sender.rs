@@ -29,6 +29,8 @@ const BATCH_DURATION: Duration = Duration::from_millis(100);
 /// Time after which deliveries that were begun together go back to the others: a delivery that has begun must end
 /// before other commands take it for unknown.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
+/// Maximum time until a connection that waits notices that the send stops.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for which it is known who is on the list.
 const LIST_CHECK_MAX_AGE: Duration = Duration::from_millis(100);
 /// Maximum number of deliveries that are begun together.
@@ -96,6 +98,8 @@ pub(super) struct Sender<'a> {
     pub(super) client: &'a SmtpClient,
     pub(super) writer: &'a MessageWriter<'a>,
     pub(super) outbox: &'a Outbox,
+    /// The number of connections.
+    pub(super) connections: usize,
     pub(super) bar: &'a ProgressBar,
 }
 
@@ -122,9 +126,9 @@ impl<'a> Line<'a> {
 
 impl Sender<'_> {
     /// Sends all messages over some connections.
-    pub(super) fn send_all(&self, connections: usize) {
+    pub(super) fn send_all(&self) {
         thread::scope(|scope| {
-            for _ in 0..connections.max(1) {
+            for _ in 0..self.connections {
                 scope.spawn(|| {
                     if let Err(error) = self.send_some() {
                         let reason = format!("{error:#}; run the command again to continue");
@@ -153,8 +157,11 @@ impl Sender<'_> {
             self.send_batch(recipients, &mut line)?;
             let each = started.elapsed() / u32::try_from(count).unwrap_or(1);
             let fitting = BATCH_DURATION.as_nanos() / each.as_nanos().max(1);
+            // A pause before a message must not keep others begun.
+            let paced = self.outbox.pace.messages_in(BATCH_DURATION) / self.connections;
             batch_size = usize::try_from(fitting)
                 .unwrap_or(BATCH_MAX)
+                .min(paced)
                 .clamp(1, BATCH_MAX);
         }
         line.runtime.block_on(line.mailer.quit());
@@ -167,6 +174,9 @@ impl Sender<'_> {
         recipients: Vec<Recipient>,
         line: &mut Line<'_>,
     ) -> Result<(), LocatedListError> {
+        // Before anything is recorded: after a crash, those who wait are not in doubt.
+        self.wait_for_pace();
+        let mut is_first = true;
         let id = self.writer.template.id();
         let starts: Vec<_> = recipients
             .iter()
@@ -181,6 +191,10 @@ impl Sender<'_> {
                 // Another command sends it.
                 attempts.push((recipient, Attempt::Done(DeliveryState::Sending)));
                 continue;
+            }
+            // The first message has waited above.
+            if !std::mem::take(&mut is_first) {
+                self.wait_for_pace();
             }
             let is_late = started.elapsed() > BATCH_TIMEOUT;
             let sent = match is_late || failure.is_some() {
@@ -213,6 +227,18 @@ impl Sender<'_> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Waits until the next message may begin, or the send stops.
+    fn wait_for_pace(&self) {
+        let until = Instant::now() + self.outbox.pace.reserve();
+        while self.outbox.stop().is_none() {
+            let rest = until.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                break;
+            }
+            thread::sleep(rest.min(STOP_INTERVAL));
+        }
+    }
+
     /// Sends one message. Returns the result, or `None` if it was not begun because the send stops.
     fn send_one(
         &self,
@@ -220,7 +246,6 @@ impl Sender<'_> {
         line: &mut Line<'_>,
         is_listed: impl FnOnce() -> Result<bool, LocatedListError>,
     ) -> Result<Option<DeliveryStatus>, LocatedListError> {
-        thread::sleep(self.outbox.pace.reserve());
         if self.outbox.stop().is_some() {
             return Ok(None);
         }

@@ -29,6 +29,7 @@ mod interruption;
 mod list;
 mod report;
 mod send;
+mod send_choice;
 mod send_dkim;
 mod send_ledger;
 #[cfg(target_os = "linux")]

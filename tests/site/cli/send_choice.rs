@@ -1,0 +1,118 @@
+//! Which people `landing send` chooses after an interruption, and when it stops by itself.
+
+use std::{process::Stdio, thread, time::Duration};
+
+use super::{
+    send::{MESSAGE, args, messages, send},
+    with_three_people, without_server,
+};
+use crate::mail::smtp_server::{Action, SmtpServer, Step};
+
+/// With a rate, few messages are under way at a time, however fast the mail server is.
+#[test]
+fn killed_send_with_a_rate_leaves_few_in_doubt() {
+    let cli = without_server();
+    let rows: String = (0..80)
+        .map(|number| format!("p{number}@example.com\n"))
+        .collect();
+    cli.run_with_input(&["import"], format!("email\n{rows}"))
+        .success();
+    cli.write("launch.md", MESSAGE);
+    let server = SmtpServer::start();
+    let url = server.url();
+    let mut arguments = args(&url, &["--all"]);
+    let rate = arguments.iter().position(|it| *it == "--rate");
+    arguments[rate.expect("an option") + 1] = "20";
+    let mut sending = cli.landing();
+    sending
+        .args(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut sending = sending.spawn().expect("the program starts");
+    while server.received().len() < 20 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    sending.kill().expect("the program runs");
+    sending.wait().expect("the program ends");
+    let unknown = &messages(&cli)[0]["unknown"];
+    assert!(
+        unknown.as_u64() <= Some(4),
+        "one for each connection: {unknown}"
+    );
+}
+
+#[test]
+fn messages_without_a_reply_stop_the_send() {
+    let cli = without_server();
+    let rows: String = (0..30)
+        .map(|number| format!("p{number}@example.com\n"))
+        .collect();
+    cli.run_with_input(&["import"], format!("email\n{rows}"))
+        .success();
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::End => Action::AcceptAndCut,
+        _ => Action::Continue,
+    });
+    let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
+    assert!(!is_success);
+    assert_eq!(out, "0 accepted, 5 unknown, 25 waiting\n");
+    assert!(
+        err.contains("did not reply, during 5 messages in a row"),
+        "{err}"
+    );
+}
+
+#[test]
+fn person_who_is_skipped_keeps_nobody_waiting() {
+    for cli in with_three_people() {
+        // Bob is deferred, and Ann and Cyd wait. Then Cyd's mailbox turns out not to exist.
+        let server = SmtpServer::scripted(|step, _| match step {
+            Step::End => Action::Reply("451 4.7.1 not now"),
+            _ => Action::Continue,
+        });
+        send(&cli, &server, &["--all", "--connections", "1"]);
+        let server = SmtpServer::scripted(|step, line| match step {
+            Step::Recipient if line.contains("cyd") => Action::Reply("550 5.1.1 no such user"),
+            _ => Action::Continue,
+        });
+        cli.write("other.md", MESSAGE);
+        let url = server.url();
+        let mut other = args(&url, &["--to", "cyd@example.com"]);
+        other[1] = "other.md";
+        cli.run(&other);
+        cli.run_with_input(&["import"], "dan@example.com\n")
+            .success();
+        let server = SmtpServer::start();
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert_eq!(out, "2 accepted\n");
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert_eq!(out, "1 accepted\n");
+        assert_eq!(
+            server.recipients(),
+            ["Bob@Example.com", "ann@example.com", "dan@example.com"]
+        );
+    }
+}
+
+#[test]
+fn messages_that_are_sent_again_obey_the_selection() {
+    for cli in with_three_people() {
+        let server = SmtpServer::scripted(|step, _| match step {
+            Step::End => Action::AcceptAndCut,
+            _ => Action::Continue,
+        });
+        send(&cli, &server, &["--all", "--connections", "1"]);
+        let server = SmtpServer::start();
+        let again = ["--next", "1", "--resend-unknown"];
+        let (out, ..) = send(&cli, &server, &again);
+        assert_eq!(out, "1 accepted\n");
+        let nobody = ["--all", "--resend-unknown", "--domain", "other.example"];
+        let (out, ..) = send(&cli, &server, &nobody);
+        assert!(out.starts_with("nobody to send to"), "{out}");
+        // And keep nobody else waiting.
+        cli.run_with_input(&["import"], "dan@example.com\n")
+            .success();
+        let (out, ..) = send(&cli, &server, &["--all", "--resend-unknown"]);
+        assert_eq!(out, "3 accepted\n");
+    }
+}
