@@ -84,12 +84,12 @@ impl From<SendOutcome> for SendResult {
     fn from(outcome: SendOutcome) -> Self {
         match outcome {
             SendOutcome::Accepted(reply) => Self::replied(DeliveryState::Accepted, reply),
-            SendOutcome::Rejected(reply) if reply.is_policy() => Self::objected(reply),
+            SendOutcome::Rejected(reply) if reply.is_objection() => Self::objected(reply),
             SendOutcome::Rejected(reply) if reply.is_transient() => {
                 Self::replied(DeliveryState::Deferred, reply)
             }
             SendOutcome::Rejected(reply) => Self::replied(DeliveryState::Refused, reply),
-            SendOutcome::SenderRejected(reply) if reply.is_transient() && !reply.is_policy() => {
+            SendOutcome::SenderRejected(reply) if reply.is_transient() && !reply.is_objection() => {
                 Self::replied(DeliveryState::Deferred, reply)
             }
             SendOutcome::SenderRejected(reply) => Self::objected(reply),

@@ -127,7 +127,12 @@ struct RecipientArgs {
     #[arg(long)]
     all: bool,
     /// One person
-    #[arg(long, value_name = "EMAIL", value_parser = parse_listed_address)]
+    #[arg(
+        long,
+        value_name = "EMAIL",
+        value_parser = parse_listed_address,
+        conflicts_with_all = ["source", "domain", "since", "until", "confirmed", "unconfirmed"]
+    )]
     to: Option<Email>,
 }
 

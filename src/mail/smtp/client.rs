@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use mail_send::{Credentials, Error};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
 use smtp_proto::{
@@ -210,16 +211,23 @@ async fn log_in(
     let way = ways.into_iter().find(|way| offered & way != 0);
     let mut hello = hello.clone();
     hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
+    // Some servers repeat what they did not understand.
+    let secrets = [
+        password.to_owned(),
+        BASE64.encode(password),
+        BASE64.encode(format!("\0{user}\0{password}")),
+    ];
+    let quote = |reply| SmtpReply::new(reply).without(&secrets);
     match client.authenticate(&credentials, &hello).await {
         Ok(_) => Ok(()),
         Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),
         // 421 and 454 say that the server has a problem.
         Err(Error::AuthenticationFailed(reply)) if reply.code() >= 500 => {
-            Err(ConnectError::LogInRejected(SmtpReply::new(&reply)))
+            Err(ConnectError::LogInRejected(quote(&reply)))
         }
         Err(Error::AuthenticationFailed(reply)) => Err(ConnectError::Rejected {
             step: ConnectStep::LogIn,
-            reply: SmtpReply::new(&reply),
+            reply: quote(&reply),
         }),
         Err(error) => Err(step_error(ConnectStep::LogIn, error, limit)),
     }

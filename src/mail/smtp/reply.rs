@@ -38,11 +38,28 @@ impl SmtpReply {
         self.code == 421
     }
 
-    /// Returns whether the server objects to the sender, or to the content, and not to the recipient: an enhanced code
-    /// 4.7.x or 5.7.x, security and policy (RFC 3463, section 3.8).
-    pub fn is_policy(&self) -> bool {
-        let (class, rest) = self.text.split_at_checked(1).unwrap_or_default();
-        ["4", "5"].contains(&class) && rest.starts_with(".7.")
+    /// Returns whether the server objects to the sender, to the content or to the conversation, and not to the recipient:
+    /// the enhanced codes 4.7.x and 5.7.x (security and policy), 5.3.x (the mail system), 5.5.x (the protocol) and 5.6.x
+    /// (the content), see RFC 3463, section 3.
+    pub fn is_objection(&self) -> bool {
+        let starts = ["4.7.", "5.7.", "5.3.", "5.5.", "5.6."];
+        starts.iter().any(|start| self.text.starts_with(start))
+    }
+
+    /// Returns the reply without words that contain one of these secrets, or are the beginning of one.
+    pub(super) fn without(&self, secrets: &[String]) -> Self {
+        let is_secret = |word: &str| {
+            let is_part = |secret: &String| {
+                word.contains(secret.as_str()) || word.len() >= 6 && secret.starts_with(word)
+            };
+            secrets.iter().any(is_part)
+        };
+        let words = self.text.split(' ');
+        let words = words.map(|word| if is_secret(word) { "<hidden>" } else { word });
+        Self {
+            code: self.code,
+            text: words.collect::<Vec<_>>().join(" "),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::{process::Stdio, thread, time::Duration};
 
 use super::{
     send::{MESSAGE, args, messages, send},
-    with_three_people, without_server,
+    stderr, with_three_people, without_server,
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
@@ -115,4 +115,12 @@ fn messages_that_are_sent_again_obey_the_selection() {
         let (out, ..) = send(&cli, &server, &["--all", "--resend-unknown"]);
         assert_eq!(out, "3 accepted\n");
     }
+}
+
+#[test]
+fn one_person_cannot_be_selected_further() {
+    let cli = without_server();
+    let to = ["--to", "ann@example.com", "--domain", "example.com"];
+    let error = stderr(&cli.run(&args("smtp://127.0.0.1:1", &to)).code(2));
+    assert!(error.contains("cannot be used with"), "{error}");
 }
