@@ -133,7 +133,10 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
 
     let exported = if is_own_export {
-        list_lines::read(&file).with_context(nothing_imported)?
+        list_lines::read(&file).map_err(|error| {
+            let at = error.line();
+            anyhow::Error::from(error).context(nothing_imported_at(at))
+        })?
     } else {
         Vec::new()
     };

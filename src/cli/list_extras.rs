@@ -4,7 +4,7 @@
 //! People who are on the list stay on it and are not suppressed, because they have joined it by themselves. The
 //! suppressions are added first, and then lifted for these people. So nobody who joins at the same time is missed.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use anyhow::bail;
 
@@ -12,8 +12,13 @@ use super::{
     list_error::LocatedListError, transfer::list_lines::ListLine, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    Delivery, Email, ListKey, Message, Selection, StoreError, SuppressionItem, Suppressions,
+    Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, Selection, StoreError,
+    SuppressionItem, Suppressions,
 };
+
+/// Number of results that are recorded together. A kill between their two writes leaves them unknown, until the file is
+/// imported again.
+const FURTHER_TOGETHER_MAX: usize = 128;
 
 /// Returns what a list has besides its entries, for an export.
 pub(super) fn read(list: &WaitlistHandle) -> Result<Vec<ListLine>, LocatedListError> {
@@ -65,6 +70,7 @@ pub(super) fn add_exported(list: &WaitlistHandle, lines: Vec<ListLine>) -> anyho
             ListLine::Suppression(item) => suppressions.push(item),
             ListLine::Message(message) => messages.push((message, Vec::new())),
             ListLine::Delivery(id, delivery) => {
+                // `list_lines` has checked that there is one.
                 let message = messages.iter_mut().rfind(|(message, _)| message.id == id);
                 if let Some((_, deliveries)) = message {
                     deliveries.push(delivery);
@@ -101,22 +107,65 @@ fn add_suppressions(
     Ok(())
 }
 
-/// Adds a message, and those of its deliveries that the list does not have.
+/// Adds a message, those of its deliveries that the list does not have, and the results of those that have come further.
 fn add_message(
     list: &WaitlistHandle,
     message: &Message,
-    mut deliveries: Vec<Delivery>,
+    deliveries: Vec<Delivery>,
 ) -> anyhow::Result<()> {
     list.add_message(message)?;
     let known = list.deliveries(&message.id)?;
-    let recipients: HashSet<_> = known.iter().map(|delivery| delivery.recipient).collect();
-    deliveries.retain(|delivery| !recipients.contains(&delivery.recipient));
+    let numbers: HashMap<_, _> = (0..)
+        .zip(&known)
+        .map(|(number, it)| (it.recipient, (number, it.status.state)))
+        .collect();
+    let (mut new, mut further) = (Vec::new(), Vec::new());
+    for delivery in deliveries {
+        match numbers.get(&delivery.recipient) {
+            None => new.push(delivery),
+            Some((number, state)) if progress(delivery.status.state) > progress(*state) => {
+                further.push((*number, *state, delivery.status));
+            }
+            Some(_) => {}
+        }
+    }
+    for part in further.chunks(FURTHER_TOGETHER_MAX) {
+        let starts: Vec<_> = part
+            .iter()
+            .map(|(number, state, _)| (*number, *state))
+            .collect();
+        let begun = list.begin_deliveries(&message.id, &starts)?;
+        let results = part.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
+        let results: Vec<_> = results
+            .map(|((number, _, status), _)| (*number, as_known(status)))
+            .collect();
+        list.finish_deliveries(&message.id, &results)?;
+    }
     let count = u32::try_from(known.len())?;
-    if !deliveries.is_empty() && !list.add_deliveries(&message.id, count, deliveries)? {
+    if !new.is_empty() && !list.add_deliveries(&message.id, count, new)? {
         bail!(
-            "{} is being sent, so the ledger of the file was not added",
+            "{} is being sent, so the ledger of the file was not added; import the file again when it is done",
             message.id
         );
     }
     Ok(())
+}
+
+/// Returns how much is known about a delivery. Who has left can join again.
+fn progress(state: DeliveryState) -> u8 {
+    match state {
+        DeliveryState::Waiting | DeliveryState::Left => 0,
+        DeliveryState::Deferred => 1,
+        DeliveryState::Sending | DeliveryState::Unknown => 2,
+        DeliveryState::Refused => 3,
+        DeliveryState::Accepted => 4,
+    }
+}
+
+/// A message that was under way when the export was written may have been sent.
+fn as_known(status: &DeliveryStatus) -> DeliveryStatus {
+    match status.state {
+        DeliveryState::Sending => DeliveryStatus::new(DeliveryState::Unknown),
+        _ => status.clone(),
+    }
 }

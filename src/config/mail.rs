@@ -88,7 +88,7 @@ pub enum SmtpEncryption {
     Tls,
     /// The connection must become encrypted before anything else is sent (RFC 3207).
     StartTls,
-    /// The server is on this machine. The connection becomes encrypted if the server offers it.
+    /// The server is on this machine. The connection becomes encrypted if the login needs it.
     Optional,
 }
 

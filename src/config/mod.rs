@@ -13,13 +13,13 @@ use std::{net::SocketAddr, path::PathBuf};
 use ipnet::IpNet;
 
 use crate::copy;
-use values::{parse_addr, parse_contact_email, parse_network, parse_product_name};
+use values::{parse_addr, parse_contact_email, parse_network};
 
 pub use confirm::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
 pub use mail::{
     DkimSettings, InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl,
 };
-pub use values::{InvalidValue, LinkUrl, Origin, number};
+pub use values::{InvalidValue, LinkUrl, Origin, number, parse_product_name};
 
 /// The configuration of the server.
 #[derive(Clone, Debug, clap::Args)]

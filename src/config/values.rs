@@ -193,7 +193,11 @@ pub(super) fn parse_network(text: &str) -> Result<IpNet, InvalidValue> {
     v4.map(IpNet::from).ok_or(InvalidValue::MappedNetwork)
 }
 
-pub(super) fn parse_product_name(text: &str) -> Result<String, InvalidValue> {
+/// Parses the name of the product: one line of visible text.
+///
+/// # Errors
+/// [`InvalidValue::ProductName`].
+pub fn parse_product_name(text: &str) -> Result<String, InvalidValue> {
     let name = text.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err(InvalidValue::ProductName);

@@ -324,7 +324,8 @@ pub mod unsubscribe {
     /// Title and heading after the person has left.
     pub const DONE_TITLE: &str = "You have left the waitlist";
     /// Below the heading.
-    pub const DONE: &str = "Your address is erased. If you change your mind, join again.";
+    pub const DONE: &str =
+        "The address that got this link is erased. If you change your mind, join again.";
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
     /// Title and heading if the link is incomplete, or was not made by this site.

@@ -68,7 +68,11 @@ pub fn compose(
 ) -> Result<Vec<u8>, ComposeError> {
     let to = recipient_address(envelope.to).parse();
     let to = Mailbox::new(None, to.map_err(|_| ComposeError::Address)?);
+    // lettre would read the addresses from the headers, but does not understand quotation marks there.
+    let (from, recipients) = (&envelope.from.mailbox().email, vec![to.email.clone()]);
+    let addresses = lettre::address::Envelope::new(Some(from.clone()), recipients)?;
     let mut builder = Message::builder()
+        .envelope(addresses)
         .from(envelope.from.mailbox().clone())
         .to(to)
         .subject(&message.subject)
@@ -126,14 +130,19 @@ pub fn message_id(key: &ListKey, message: &MessageId, email: &Email, from: &Mail
     format!("{}@{}", digits.collect::<String>(), from.domain())
 }
 
-/// Returns the address of a recipient, as the person typed it, but with its domain in ASCII.
+/// Returns the address of a recipient, as the person typed it, but with its domain in ASCII, and with quotation marks
+/// around a local part that needs them (RFC 5321, section 4.1.2): some providers gave out addresses such as `.ann@…`.
 pub fn recipient_address(email: &Email) -> String {
     let typed = email.as_typed();
-    match typed.split_once('@') {
-        Some((local, domain)) if !domain.is_ascii() => {
-            let ascii = idna::domain_to_ascii(domain);
-            ascii.map_or_else(|_| typed.to_owned(), |domain| format!("{local}@{domain}"))
-        }
-        _ => typed.to_owned(),
+    let Some((local, domain)) = typed.split_once('@') else {
+        return typed.to_owned();
+    };
+    let domain = match domain.is_ascii() {
+        true => domain.to_owned(),
+        false => idna::domain_to_ascii(domain).unwrap_or_else(|_| domain.to_owned()),
+    };
+    match local.split('.').any(str::is_empty) {
+        true => format!("\"{local}\"@{domain}"),
+        false => format!("{local}@{domain}"),
     }
 }

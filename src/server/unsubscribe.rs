@@ -13,7 +13,7 @@ use std::{
 use axum::{
     extract::{Path, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 
 use super::{
@@ -102,10 +102,9 @@ pub(super) async fn unsubscribe(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    // It is read, so that the connection can be used again.
-    if let Err(error) = read_body(&state, body).await {
-        return error.into_response();
-    }
+    // It is read, so that the connection can be used again. If it is too long or breaks off, the person leaves all the
+    // same.
+    let _ = read_body(&state, body).await;
     let pages = &state.unsubscribe_pages;
     let person = match find_person(&state, &token).await {
         Ok(person) => person,

@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 
 use super::{address::parse_listed_address, terminal::output::OutputArgs};
 use crate::{
-    config::{MailOptions, MailSettings, Origin},
+    config::{MailOptions, MailSettings, Origin, parse_product_name},
     mail::{
         ConnectProgress, DkimSigner, Envelope, Footer, Placeholders, SendOutcome, SmtpClient,
         SmtpConnection, SmtpTimeouts, Template, compose, recipient_address,
@@ -48,7 +48,8 @@ pub(super) struct MailCheckArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     source: Option<PathBuf>,
     /// Name of the product
-    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT)]
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT,
+          value_parser = parse_product_name)]
     product: String,
     /// Public URL of the site, whose unsubscribe links are tried
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]

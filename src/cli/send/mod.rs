@@ -33,11 +33,11 @@ use super::{
     waitlist_handle::WaitlistHandle,
 };
 use crate::{
-    config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number},
+    config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
     mail::{
         DkimSigner, PersonTokens, SmtpClient, SmtpTimeouts, Template, TemplateError, TokenPurpose,
     },
-    waitlist::{DeliveryState, Email, Message},
+    waitlist::{DeliveryState, Email, Message, print_stderr},
 };
 use outbox::{Outbox, Stop};
 use recipients::{Choice, Plan, Wanted};
@@ -96,7 +96,8 @@ pub(super) struct SendArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<usize>(1..=64))]
     connections: usize,
     /// Name of the product
-    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT)]
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT,
+          value_parser = parse_product_name)]
     product: String,
     /// Public URL of the site, for the unsubscribe links
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
@@ -206,6 +207,8 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         key: keys.first().copied(),
         signer,
     };
+    let longest = writer.render(plan.max_position(), &writer.sample_url());
+    Template::check_size(&longest).map_err(|problem| anyhow!("{name}: {problem}"))?;
     if args.dry_run {
         return preview::print(&plan, &writer, &args.output);
     }
@@ -214,6 +217,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
             writeln!(out, "nobody to send to: {}", plan.why_empty())
         });
     }
+    warn_of_other_subject(&list, &template)?;
     if !args.yes {
         confirm(&plan, &template, &location.to_string())?;
     }
@@ -233,7 +237,10 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let total = plan.len();
     let outbox = Outbox::new(plan, args.rate, !args.no_wait);
     let interrupted = outbox.stop_handle();
-    signals::on_interrupt_flag(move || interrupted.stop(Stop::Interrupted))
+    signals::on_interrupt_flag(move || {
+        interrupted.stop(Stop::Interrupted);
+        print_stderr("finishing the messages under way; interrupt again to stop at once, which leaves them in doubt");
+    })
         .context("cannot handle signals")?;
     let bar = entry_progress(total as u64, "sending");
     let sender = Sender {
@@ -257,6 +264,23 @@ fn has_confirmation(list: &WaitlistHandle, switch: ConfirmSwitch) -> anyhow::Res
             .map(|messages| messages.iter().any(|it| it.id.is_confirmation()))
     };
     Ok(switch.is_on() || has_asked()?)
+}
+
+/// Warns if a message with this id but another subject was sent before: nobody who had that one gets this one.
+fn warn_of_other_subject(list: &WaitlistHandle, template: &Template) -> anyhow::Result<()> {
+    let messages = list.messages()?;
+    let sent = Message::new(template.id().clone(), SystemTime::now(), template.subject());
+    let other = messages
+        .iter()
+        .find(|it| it.id == sent.id && it.subject() != sent.subject());
+    if let Some(other) = other {
+        print_stderr(&format!(
+            "warning: {} was begun with the subject {:?}; if this is another message, give it an id of its own",
+            other.id,
+            other.subject()
+        ));
+    }
+    Ok(())
 }
 
 /// Asks on the terminal.

@@ -246,6 +246,12 @@ impl Plan {
         self.recipients.iter().filter(|it| it.email.is_some())
     }
 
+    /// Returns the position of the last person on the list who gets the message.
+    pub(super) fn max_position(&self) -> u64 {
+        let positions = self.recipients.iter().map(|it| it.position);
+        positions.max().unwrap_or_default()
+    }
+
     /// Describes the recipients, such as `100 of 5000 people`.
     pub(super) fn describe(&self) -> String {
         let count = self.people().count();

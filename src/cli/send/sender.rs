@@ -36,6 +36,9 @@ const LIST_CHECK_MAX_AGE: Duration = Duration::from_millis(100);
 /// Maximum number of deliveries that are begun together.
 const BATCH_MAX: usize = 64;
 
+/// Length of the token of a person whose address has 65 to 128 bytes.
+const LONG_TOKEN_LEN: usize = 208;
+
 /// Pauses before another attempt to connect.
 const CONNECT_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
@@ -70,6 +73,12 @@ impl MessageWriter<'_> {
     pub(super) fn unsubscribe_url(&self, email: &Email) -> Option<String> {
         let token = self.tokens.token(email)?;
         Some(format!("{}/unsubscribe/{token}", self.origin.as_str()))
+    }
+
+    /// Returns a URL as long as that of a person with a long address.
+    pub(super) fn sample_url(&self) -> String {
+        let token = "x".repeat(LONG_TOKEN_LEN);
+        format!("{}/unsubscribe/{token}", self.origin.as_str())
     }
 
     fn write(&self, email: &Email, position: u64) -> Result<Vec<u8>, ComposeError> {
@@ -182,7 +191,17 @@ impl Sender<'_> {
             .iter()
             .map(|it| (it.number, it.status.state))
             .collect();
-        let begun = self.list.begin_deliveries(id, &starts)?;
+        let begun = match self.list.begin_deliveries(id, &starts) {
+            Ok(begun) => begun,
+            Err(error) => {
+                // Nobody knows whether the list has recorded it.
+                for recipient in recipients {
+                    let attempt = Attempt::Done(DeliveryState::Sending);
+                    self.outbox.finish(recipient, attempt);
+                }
+                return Err(error);
+            }
+        };
         let (mut statuses, mut attempts) = (Vec::new(), Vec::new());
         let (started, mut failure) = (Instant::now(), None);
         let mut check = ListCheck::new(self.list, &recipients);
@@ -229,7 +248,11 @@ impl Sender<'_> {
 
     /// Waits until the next message may begin, or the send stops.
     fn wait_for_pace(&self) {
-        let until = Instant::now() + self.outbox.pace.reserve();
+        self.sleep_until(Instant::now() + self.outbox.pace.reserve());
+    }
+
+    /// Sleeps, at most until the send stops.
+    fn sleep_until(&self, until: Instant) {
         while self.outbox.stop().is_none() {
             let rest = until.saturating_duration_since(Instant::now());
             if rest.is_zero() {
@@ -276,7 +299,9 @@ impl Sender<'_> {
             };
             let pause = pauses.next().filter(|_| may_pass(&error));
             match pause {
-                Some(pause) if self.outbox.stop().is_none() => thread::sleep(*pause),
+                Some(pause) if self.outbox.stop().is_none() => {
+                    self.sleep_until(Instant::now() + *pause);
+                }
                 _ => {
                     let server = &self.writer.settings.smtp;
                     let reason = format!("{server}: {error}; run the command again to continue");

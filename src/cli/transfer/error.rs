@@ -60,6 +60,20 @@ pub(crate) enum ImportError {
          for example with `jq -c '{{email, joined_at, status}}'`, or skip an inner object with --ignore"
     )]
     TooManyColumns { max: usize },
+    #[error(
+        "a line about the people who have left, or about messages, is damaged; import the original export, or delete \
+         the line: then its person may get a message again"
+    )]
+    DamagedListLine { line: u64 },
+    #[error(
+        "the line of the message {id:?} is missing before this delivery; import the original export, or add the line"
+    )]
+    UnknownMessage { line: u64, id: String },
+    #[error(
+        "the key of the list is missing before this line; import the original export, or add the line with the key: \
+         without it, nobody knows whom the line is about"
+    )]
+    NoListKey { line: u64 },
 }
 
 impl ImportError {
@@ -67,6 +81,9 @@ impl ImportError {
     pub(crate) fn line(&self) -> Option<u64> {
         match self {
             Self::MalformedHeader(row) => Some(row.line),
+            Self::DamagedListLine { line }
+            | Self::UnknownMessage { line, .. }
+            | Self::NoListKey { line } => Some(*line),
             _ => None,
         }
     }

@@ -15,14 +15,18 @@
 //! `{"message":{…}}` and `{"delivery":{…}}`.
 
 use std::{
+    collections::HashSet,
     fs::File,
-    io::{self, BufReader, Seek},
+    io::{BufReader, Seek},
 };
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
 
-use super::line_reader::{Line, next_line};
+use super::{
+    error::ImportError,
+    line_reader::{Line, next_line},
+};
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, ServerReply,
     SuppressionItem, from_unix_millis, unix_millis,
@@ -69,7 +73,13 @@ struct JsonDelivery {
     reply: Option<String>,
 }
 
-/// The beginnings of the lines in JSON, by which other lines are excluded without parsing them.
+/// The beginnings of the lines, by which other lines are excluded without parsing them.
+const CSV_STARTS: [&[u8]; 4] = [
+    b"# list key ",
+    b"# suppressed ",
+    b"# message ",
+    b"# delivery ",
+];
 const JSON_STARTS: [&[u8]; 4] = [
     b"{\"list_key\"",
     b"{\"suppressed\"",
@@ -113,18 +123,28 @@ pub(crate) fn to_json(line: &ListLine) -> String {
 /// Parses a line. A spreadsheet that saved the file may have added quotation marks and separators. Returns `None` for
 /// every other line.
 pub(crate) fn parse(line: &[u8]) -> Option<ListLine> {
-    let line = line.trim_ascii();
-    let line = line.strip_prefix(b"\"").unwrap_or(line);
-    let is_json = JSON_STARTS.iter().any(|start| line.starts_with(start));
-    if !is_json && !line.starts_with(b"# ") {
+    let line = unquote(line);
+    if !is_list_line(line) {
         return None;
     }
     let text = str::from_utf8(line).ok()?;
-    if is_json {
+    if line.starts_with(b"{") {
         return serde_json::from_str::<JsonLine>(text).ok()?.parse();
     }
     let text = text.trim_end_matches([',', ';', '\t', '"']);
     parse_csv(text.strip_prefix("# ")?)?.parse()
+}
+
+/// Returns whether a line begins like one of these.
+fn is_list_line(line: &[u8]) -> bool {
+    let line = unquote(line);
+    let mut starts = CSV_STARTS.into_iter().chain(JSON_STARTS);
+    starts.any(|start| line.starts_with(start))
+}
+
+fn unquote(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    line.strip_prefix(b"\"").unwrap_or(line)
 }
 
 fn parse_csv(text: &str) -> Option<JsonLine> {
@@ -228,14 +248,41 @@ impl JsonLine {
     }
 }
 
-/// Reads these lines of an export, and rewinds it.
-pub(crate) fn read(mut file: &File) -> io::Result<Vec<ListLine>> {
+/// Reads these lines of an export, and rewinds it. A line that is lost would send a message again, or bring back a person
+/// who has left.
+///
+/// # Errors
+/// If a line is damaged, or needs another one that is missing.
+pub(crate) fn read(mut file: &File) -> Result<Vec<ListLine>, ImportError> {
     let mut lines = BufReader::with_capacity(1 << 16, file);
-    let mut found = Vec::new();
-    while let Some(line) = next_line(&mut lines)? {
-        if let Line::Text(line) = line {
-            found.extend(parse(&line));
+    let (mut found, mut messages) = (Vec::new(), HashSet::new());
+    let (mut has_key, mut number) = (false, 0);
+    while let Some(text) = next_line(&mut lines)? {
+        number += 1;
+        let Line::Text(text) = text else { continue };
+        let Some(line) = parse(&text) else {
+            match is_list_line(&text) {
+                true => return Err(ImportError::DamagedListLine { line: number }),
+                false => continue,
+            }
+        };
+        match &line {
+            ListLine::Suppression(SuppressionItem::Key(_)) => has_key = true,
+            ListLine::Message(message) => drop(messages.insert(message.id.clone())),
+            ListLine::Delivery(id, _) if !messages.contains(id) => {
+                return Err(ImportError::UnknownMessage {
+                    line: number,
+                    id: id.to_string(),
+                });
+            }
+            ListLine::Suppression(SuppressionItem::Address(_)) | ListLine::Delivery(..)
+                if !has_key =>
+            {
+                return Err(ImportError::NoListKey { line: number });
+            }
+            _ => {}
         }
+        found.push(line);
     }
     file.rewind()?;
     Ok(found)

@@ -5,10 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use mail_send::{Credentials, Error};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
-use smtp_proto::{
-    AUTH_CRAM_MD5, AUTH_DIGEST_MD5, AUTH_LOGIN, AUTH_PLAIN, EXT_SMTP_UTF8, EXT_START_TLS,
-    EhloResponse,
-};
+use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_SMTP_UTF8, EXT_START_TLS, EhloResponse};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 
@@ -134,11 +131,15 @@ impl SmtpClient {
     ) -> Result<(RawClient, EhloResponse<String>), ConnectError> {
         self.greet(&mut plain, report).await?;
         let hello = self.hello(&mut plain).await?;
-        if !hello.has_capability(EXT_START_TLS) {
-            if self.url.encryption == SmtpEncryption::StartTls {
-                return Err(ConnectError::NoStartTls);
-            }
-            return Ok((boxed(plain), hello));
+        let is_required = self.url.encryption == SmtpEncryption::StartTls;
+        let is_offered = hello.has_capability(EXT_START_TLS);
+        // Nobody listens on this machine, and servers on it often have a certificate that no authority has signed. But
+        // some offer a login only over TLS.
+        let needs_it = self.url.credentials.is_some() && hello.auth_mechanisms == 0;
+        match is_offered {
+            true if is_required || needs_it => {}
+            false if is_required => return Err(ConnectError::NoStartTls),
+            _ => return Ok((boxed(plain), hello)),
         }
         // mail-send discards what the server has sent after its response. An attacker may have added it, and it must
         // not pass for the response to a later command (CVE-2011-0411).
@@ -207,7 +208,7 @@ async fn log_in(
     // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
     // connection.
     let offered = hello.auth_mechanisms;
-    let ways = [AUTH_PLAIN, AUTH_LOGIN, AUTH_CRAM_MD5, AUTH_DIGEST_MD5];
+    let ways = [AUTH_PLAIN, AUTH_LOGIN];
     let way = ways.into_iter().find(|way| offered & way != 0);
     let mut hello = hello.clone();
     hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;

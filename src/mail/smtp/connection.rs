@@ -34,6 +34,18 @@ pub enum SendOutcome {
     Unknown,
 }
 
+impl SendOutcome {
+    /// The ledger keeps the words of the server after a person has left, so they must not name the person.
+    fn without_address(self, address: &str) -> Self {
+        match self {
+            Self::Accepted(reply) => Self::Accepted(reply.without_address(address)),
+            Self::Rejected(reply) => Self::Rejected(reply.without_address(address)),
+            Self::SenderRejected(reply) => Self::SenderRejected(reply.without_address(address)),
+            Self::NotSent(_) | Self::Unknown => self,
+        }
+    }
+}
+
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NotSent {
@@ -43,8 +55,8 @@ pub enum NotSent {
     /// The server took too long.
     #[error("the server did not respond in time")]
     Timeout,
-    /// The server closed the connection, or does not speak SMTP.
-    #[error("the server closed the connection")]
+    /// The server closed the connection, or its reply is not SMTP or longer than 4096 bytes.
+    #[error("the server closed the connection, or its reply is invalid or longer than 4 KiB")]
     Protocol,
     /// The address has characters that the server does not support.
     #[error("the address is not in ASCII, and the server does not support that (SMTPUTF8)")]
@@ -96,7 +108,7 @@ impl SmtpConnection {
             }
             _ => {}
         }
-        outcome
+        outcome.without_address(recipient)
     }
 
     /// Says goodbye. The response does not matter, so a server that sends none delays nobody.

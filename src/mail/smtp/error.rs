@@ -110,7 +110,7 @@ fn tls_advice(error: &rustls::Error) -> &'static str {
             Certificate::UnknownIssuer => {
                 "the certificate of the server is of an authority that this system does not know; if it is your own, set SSL_CERT_FILE to the file of its authority"
             }
-            _ => "the certificate of the server is invalid",
+            _ => "the certificate of the server is invalid, so its owner must replace it",
         },
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "the server does not encrypt on this port: use smtp:// for STARTTLS"

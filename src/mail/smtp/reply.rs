@@ -4,6 +4,15 @@ use std::fmt;
 
 use smtp_proto::Response;
 
+/// What takes the place of an address.
+const ADDRESS: &str = "<address>";
+/// How an address shows: `@`, the same in a URL, and the full-width one.
+const AT_SIGNS: [&str; 3] = ["@", "%40", "\u{ff20}"];
+
+/// Replies that are about the conversation: syntax and order of commands (RFC 5321, section 4.2.2), a server that takes no
+/// mail (RFC 7504), and a login that is missing or too weak (RFC 4954, section 6).
+const CONVERSATION_CODES: [u16; 9] = [500, 501, 502, 503, 504, 521, 530, 534, 538];
+
 /// The reply of a mail server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SmtpReply {
@@ -40,22 +49,43 @@ impl SmtpReply {
 
     /// Returns whether the server objects to the sender, to the content or to the conversation, and not to the recipient:
     /// the enhanced codes 4.7.x and 5.7.x (security and policy), 5.3.x (the mail system), 5.5.x (the protocol) and 5.6.x
-    /// (the content), see RFC 3463, section 3.
+    /// (the content), see RFC 3463, section 3; or codes that are never about a recipient.
     pub fn is_objection(&self) -> bool {
         let starts = ["4.7.", "5.7.", "5.3.", "5.5.", "5.6."];
-        starts.iter().any(|start| self.text.starts_with(start))
+        CONVERSATION_CODES.contains(&self.code)
+            || starts.iter().any(|start| self.text.starts_with(start))
+    }
+
+    /// Returns the reply without words that name a recipient: its local part, its domain, or any address.
+    pub(super) fn without_address(&self, address: &str) -> Self {
+        let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+        let names = [local.trim_matches('"'), domain].map(str::to_lowercase);
+        self.without_words(ADDRESS, |word| {
+            let word = word.to_lowercase();
+            names.iter().any(|name| has_name(&word, name))
+        })
     }
 
     /// Returns the reply without words that contain one of these secrets, or are the beginning of one.
     pub(super) fn without(&self, secrets: &[String]) -> Self {
-        let is_secret = |word: &str| {
+        self.without_words("<hidden>", |word| {
             let is_part = |secret: &String| {
                 word.contains(secret.as_str()) || word.len() >= 6 && secret.starts_with(word)
             };
             secrets.iter().any(is_part)
+        })
+    }
+
+    fn without_words(&self, replacement: &str, is_hidden: impl Fn(&str) -> bool) -> Self {
+        // Not the enhanced code, whatever the words are.
+        let is_code = |at: usize, word: &str| {
+            at == 0 && word.bytes().all(|it| it.is_ascii_digit() || it == b'.')
         };
-        let words = self.text.split(' ');
-        let words = words.map(|word| if is_secret(word) { "<hidden>" } else { word });
+        let words = self.text.split(' ').enumerate();
+        let words = words.map(|(at, word)| match !is_code(at, word) && is_hidden(word) {
+            true => replacement,
+            false => word,
+        });
         Self {
             code: self.code,
             text: words.collect::<Vec<_>>().join(" "),
@@ -74,11 +104,17 @@ fn one_line(text: &str) -> String {
     let is_separator = |c: char| c.is_whitespace() || c.is_control();
     let words = text.split(is_separator).filter(|word| !word.is_empty());
     let words = words.map(|word| {
-        if word.contains('@') {
-            "<address>"
-        } else {
-            word
-        }
+        let is_address = AT_SIGNS.iter().any(|sign| word.contains(sign));
+        if is_address { ADDRESS } else { word }
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a word has a name between characters that are no letters or digits.
+fn has_name(word: &str, name: &str) -> bool {
+    let is_edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    let is_found = |(at, _): (usize, &str)| {
+        is_edge(word[..at].chars().next_back()) && is_edge(word[at + name.len()..].chars().next())
+    };
+    !name.is_empty() && word.match_indices(name).any(is_found)
 }

@@ -54,16 +54,37 @@ pub enum TemplateProblem {
     /// The file is too long.
     #[error("the file is longer than {0} bytes, and some programs would cut the message")]
     TooLong(usize),
-    /// There is no such placeholder.
+    /// The HTML is too long.
     #[error(
-        "unknown placeholder {{{name}}}; the placeholders are {known}. Put other words in braces into `code`"
+        "the message has {found} bytes as HTML, and Gmail cuts messages after {max}; shorten it"
+    )]
+    TooLongAsHtml {
+        /// The length.
+        found: usize,
+        /// The maximum.
+        max: usize,
+    },
+    /// A brace begins no placeholder.
+    #[error(
+        "unknown placeholder {found}; the placeholders are {known}. Put other braces into `code`, and write %7B in a URL"
     )]
     UnknownPlaceholder {
-        /// The word in the braces.
-        name: String,
+        /// The brace, or the text in braces.
+        found: String,
         /// All placeholders.
         known: String,
     },
+    /// The unsubscribe link is not a link of its own.
+    #[error(
+        "{{unsubscribe}} is a whole link; write it in the text, or as [leave the list]({{unsubscribe}})"
+    )]
+    PartOfUrl,
+    /// The unsubscribe link is in the subject.
+    #[error("a subject cannot have {{unsubscribe}}, which is a link")]
+    LinkInSubject,
+    /// The message has control characters.
+    #[error("the message has control characters; remove them")]
+    Control,
     /// The message has an image.
     #[error(
         "images are not supported: many programs hide them, and they reveal when the message is read; write a link"

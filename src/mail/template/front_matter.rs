@@ -90,6 +90,9 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
         return Err(TemplateProblem::LongSubject(SUBJECT_MAX_CHARS).at(line));
     }
     placeholders::check(value).map_err(|problem| problem.at(line))?;
+    if placeholders::has_unsubscribe(value) {
+        return Err(TemplateProblem::LinkInSubject.at(line));
+    }
     Ok(value.to_owned())
 }
 
@@ -105,7 +108,11 @@ fn unquote(value: &str) -> &str {
 /// Returns the id for the name of a file, such as `we-are-open` for `We are open.md`.
 pub(super) fn id_from_name(file_name: &str) -> Result<MessageId, TemplateError> {
     let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    // `news.1` and `news.2` are two messages.
+    let stem = match stem.rsplit_once('.') {
+        Some((stem, "md" | "markdown" | "txt")) => stem,
+        _ => stem,
+    };
     let words = stem.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     let id = words.join("-").to_ascii_lowercase();

@@ -62,7 +62,11 @@ fn check(event: &Event<'_>, is_code: bool) -> Result<(), TemplateProblem> {
         }) => Ok(()),
         Event::Start(Tag::Link { dest_url, .. }) => {
             placeholders::check(dest_url)?;
-            let is_unsubscribe = **dest_url == *format!("{{{UNSUBSCRIBE}}}");
+            let is_unsubscribe = **dest_url == *UNSUBSCRIBE;
+            // Another site must not get the token, and the footer would have no link.
+            if placeholders::has_unsubscribe(dest_url) && !is_unsubscribe {
+                return Err(TemplateProblem::PartOfUrl);
+            }
             let has_scheme = LINK_SCHEMES
                 .iter()
                 .any(|scheme| dest_url.to_ascii_lowercase().starts_with(scheme));
@@ -87,7 +91,7 @@ fn push_text(events: &mut Vec<Event<'static>>, text: &str) {
                 if !pending.is_empty() {
                     events.push(Event::Text(std::mem::take(&mut pending).into()));
                 }
-                let url = CowStr::from(format!("{{{UNSUBSCRIBE}}}"));
+                let url = CowStr::from(UNSUBSCRIBE);
                 events.push(Event::Start(Tag::Link {
                     link_type: LinkType::Autolink,
                     dest_url: url.clone(),
@@ -97,7 +101,7 @@ fn push_text(events: &mut Vec<Event<'static>>, text: &str) {
                 events.push(Event::Text(url));
                 events.push(Event::End(TagEnd::Link));
             }
-            Part::Placeholder(name) => pending.push_str(&format!("{{{name}}}")),
+            Part::Placeholder(other) => pending.push_str(other),
         }
     }
     if !pending.is_empty() {
@@ -107,7 +111,7 @@ fn push_text(events: &mut Vec<Event<'static>>, text: &str) {
 
 /// Returns whether an event begins an unsubscribe link.
 pub(super) fn has_unsubscribe_link(event: &Event<'_>) -> bool {
-    matches!(event, Event::Start(Tag::Link { dest_url, .. }) if dest_url.contains("{unsubscribe}"))
+    matches!(event, Event::Start(Tag::Link { dest_url, .. }) if **dest_url == *UNSUBSCRIBE)
 }
 
 /// Replaces the placeholders in an event.

@@ -21,8 +21,11 @@ use front_matter::FrontMatter;
 pub use error::{TemplateError, TemplateProblem};
 pub use placeholders::{Footer, Placeholders};
 
-/// Maximum size of a message in Markdown, in bytes. Gmail cuts messages of more than 102 KB.
+/// Maximum size of a message in Markdown, in bytes. No text that fits into [`HTML_MAX_BYTES`] is longer.
 const TEMPLATE_MAX_BYTES: usize = 64 << 10;
+
+/// Maximum size of a message in HTML, in bytes. Gmail cuts messages after 102 KB, and the way out is at the end.
+const HTML_MAX_BYTES: usize = 100_000;
 
 /// A message in Markdown.
 #[derive(Clone, Debug)]
@@ -61,7 +64,17 @@ impl Template {
             body_line,
         } = front_matter::parse(text)?;
         let id = id.map_or_else(|| front_matter::id_from_name(file_name), Ok)?;
+        // They would reach the terminal of who looks at the message.
+        let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        if let Some(at) = body.find(is_forbidden) {
+            let line = body_line + body[..at].matches('\n').count();
+            return Err(TemplateProblem::Control.at(line));
+        }
         let events = markdown::parse(body, body_line)?;
+        let is_visible = |event: &Event<'_>| matches!(event, Event::Text(_) | Event::Code(_));
+        if !events.iter().any(is_visible) {
+            return Err(TemplateProblem::Empty.at(body_line));
+        }
         let has_unsubscribe_link = events.iter().any(markdown::has_unsubscribe_link);
         Ok(Self {
             id,
@@ -69,6 +82,18 @@ impl Template {
             events,
             has_unsubscribe_link,
         })
+    }
+
+    /// Checks the size of a message.
+    ///
+    /// # Errors
+    /// [`TemplateProblem::TooLongAsHtml`].
+    pub fn check_size(message: &RenderedMessage) -> Result<(), TemplateProblem> {
+        let (found, max) = (message.html.len(), HTML_MAX_BYTES);
+        if found > max {
+            return Err(TemplateProblem::TooLongAsHtml { found, max });
+        }
+        Ok(())
     }
 
     /// Returns the id.

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::error::TemplateProblem;
 use crate::copy;
 
-/// The names of the placeholders.
-pub(super) const NAMES: [&str; 3] = ["product", "position", UNSUBSCRIBE];
+/// The placeholder for the unsubscribe link.
+pub(super) const UNSUBSCRIBE: &str = "{unsubscribe}";
 
-/// The name of the placeholder for the unsubscribe link.
-pub(super) const UNSUBSCRIBE: &str = "unsubscribe";
+/// The placeholders.
+const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", UNSUBSCRIBE];
 
 /// What takes the place of the placeholders, and is in the footer.
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +51,16 @@ impl Placeholders<'_> {
         for part in split(text) {
             match part {
                 Part::Text(text) => filled.push_str(text),
-                Part::Placeholder(name) => filled.push_str(&self.value(name)),
+                Part::Placeholder(placeholder) => filled.push_str(&self.value(placeholder)),
             }
         }
         filled
     }
 
-    fn value(&self, name: &str) -> Cow<'_, str> {
-        match name {
-            "product" => self.product.into(),
-            "position" => self.position.to_string().into(),
+    fn value(&self, placeholder: &str) -> Cow<'_, str> {
+        match placeholder {
+            "{product}" => self.product.into(),
+            "{position}" => self.position.to_string().into(),
             _ => self.unsubscribe.into(),
         }
     }
@@ -69,53 +69,49 @@ impl Placeholders<'_> {
 /// A part of a text.
 pub(super) enum Part<'a> {
     Text(&'a str),
-    /// The name of a placeholder, without its braces.
-    Placeholder(&'a str),
+    Placeholder(&'static str),
 }
 
-/// Checks that a text has only known placeholders. A placeholder is a word of lower-case letters in braces; other
-/// braces are ordinary characters.
+/// Checks that each `{` of a text begins a placeholder. So no message begins with "Dear {Name}".
 pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
     for part in split(text) {
-        if let Part::Placeholder(name) = part
-            && !NAMES.contains(&name)
+        if let Part::Text(text) = part
+            && let Some((_, after)) = text.split_once('{')
         {
-            let known: Vec<_> = NAMES.iter().map(|name| format!("{{{name}}}")).collect();
-            return Err(TemplateProblem::UnknownPlaceholder {
-                name: name.to_owned(),
-                known: known.join(", "),
-            });
+            let found = match after.split_once('}') {
+                Some((name, _)) => format!("{{{name}}}"),
+                None => "{".to_owned(),
+            };
+            let known = PLACEHOLDERS.join(", ");
+            return Err(TemplateProblem::UnknownPlaceholder { found, known });
         }
     }
     Ok(())
 }
 
+/// Returns whether a text has the placeholder of the unsubscribe link.
+pub(super) fn has_unsubscribe(text: &str) -> bool {
+    split(text).any(|part| matches!(part, Part::Placeholder(UNSUBSCRIBE)))
+}
+
 /// Splits a text into its placeholders, and the texts between them.
 pub(super) fn split(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let find = |text: &str| {
+        let found = PLACEHOLDERS.into_iter();
+        found.filter_map(|it| Some((text.find(it)?, it))).min()
+    };
     let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+    std::iter::from_fn(move || match find(rest) {
+        _ if rest.is_empty() => None,
+        Some((0, placeholder)) => {
+            rest = &rest[placeholder.len()..];
+            Some(Part::Placeholder(placeholder))
         }
-        let mut search_from = 0;
-        while let Some(at) = rest[search_from..].find('{') {
-            let open = search_from + at;
-            let after = &rest[open + 1..];
-            let name_len = after
-                .bytes()
-                .take_while(|byte| byte.is_ascii_lowercase() || *byte == b'_')
-                .count();
-            if name_len > 0 && after[name_len..].starts_with('}') {
-                if open > 0 {
-                    let (before, found) = rest.split_at(open);
-                    rest = found;
-                    return Some(Part::Text(before));
-                }
-                rest = &after[name_len + 1..];
-                return Some(Part::Placeholder(&after[..name_len]));
-            }
-            search_from = open + 1;
+        Some((at, _)) => {
+            let before;
+            (before, rest) = rest.split_at(at);
+            Some(Part::Text(before))
         }
-        Some(Part::Text(std::mem::take(&mut rest)))
+        None => Some(Part::Text(std::mem::take(&mut rest))),
     })
 }

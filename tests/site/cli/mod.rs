@@ -26,6 +26,7 @@ mod import_status_columns;
 mod import_times;
 mod import_unsubscribed;
 mod interruption;
+mod ledger_exports;
 mod list;
 mod report;
 mod send;

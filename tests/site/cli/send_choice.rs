@@ -124,3 +124,57 @@ fn one_person_cannot_be_selected_further() {
     let error = stderr(&cli.run(&args("smtp://127.0.0.1:1", &to)).code(2));
     assert!(error.contains("cannot be used with"), "{error}");
 }
+
+#[test]
+fn address_that_needs_quotation_marks_gets_the_message() {
+    let cli = without_server();
+    cli.write(
+        "list.csv",
+        "email\n.ann@example.com\nb..b@example.com\ncyd.@example.com\n",
+    );
+    cli.run(&["import", "list.csv"]).success();
+    let server = SmtpServer::start();
+    let (out, err, _) = send(&cli, &server, &["--all"]);
+    assert_eq!((&*out, &*err), ("3 accepted\n", ""));
+    assert_eq!(
+        server.recipients(),
+        [
+            "\".ann\"@example.com",
+            "\"b..b\"@example.com",
+            "\"cyd.\"@example.com"
+        ]
+    );
+    let to = "To: \".ann\"@example.com";
+    assert!(server.received().iter().any(|it| it.message.contains(to)));
+}
+
+#[test]
+fn message_that_gmail_would_cut_is_not_sent() {
+    let cli = without_server().with_three_people();
+    let server = SmtpServer::start();
+    cli.write(
+        "launch.md",
+        format!("---\nsubject: Hi\n---\n{}", "a\n\n".repeat(5_000)),
+    );
+    let error = stderr(&cli.run(&args(&server.url(), &["--all"])).failure());
+    assert!(
+        error.contains("launch.md: the message has ")
+            && error.contains("Gmail cuts messages after 100000"),
+        "{error}"
+    );
+    assert_eq!(server.connection_count(), 0);
+}
+
+#[test]
+fn another_subject_under_the_same_id_is_named() {
+    let cli = without_server().with_three_people();
+    let server = SmtpServer::start();
+    let (_, err, _) = send(&cli, &server, &["--next", "1"]);
+    assert_eq!(err, "");
+    cli.write("launch.md", "---\nsubject: Another\n---\nHi\n");
+    let warning = stderr(&cli.run(&args(&server.url(), &["--all"])).success());
+    assert!(
+        warning.contains("launch was begun with the subject \"{product} is open\""),
+        "{warning}"
+    );
+}

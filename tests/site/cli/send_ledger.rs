@@ -1,4 +1,4 @@
-//! What the ledger of `landing send` remembers: through interruptions, kills, and exports.
+//! What the ledger of `landing send` remembers: through interruptions and kills.
 
 use std::{
     collections::BTreeSet,
@@ -12,9 +12,9 @@ use landing::waitlist::{
 };
 
 use super::{
-    addresses, all_stores,
+    all_stores,
     send::{MESSAGE, args, messages, send},
-    stderr, with_database, with_server, with_three_people, without_server,
+    stderr, with_server, with_three_people, without_server,
 };
 use crate::durability::env_number;
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -124,41 +124,6 @@ async fn people_who_have_not_confirmed_get_nothing() {
         error.contains("is for messages that ask to confirm an address"),
         "{error}"
     );
-}
-
-#[test]
-fn exports_carry_the_ledger_to_another_list() {
-    for (number, cli) in with_three_people().into_iter().enumerate() {
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::Recipient if line.contains("ann@") => Action::Reply("550 5.1.1 no such user"),
-            Step::End if line.contains("Bob@") => Action::AcceptAndCut,
-            _ => Action::Continue,
-        });
-        send(&cli, &server, &["--all", "--connections", "1"]);
-        // Each place and each format is read from and written to.
-        for (format, shift) in [("csv", 1), ("jsonl", 2)] {
-            let file = format!("list.{format}");
-            cli.run(&["export", "-o", &file]).success();
-            let to = [without_server, with_server, with_database][(number + shift) % 3];
-            let other = to();
-            other.write(
-                &file,
-                std::fs::read(cli.sandbox.path().join(&file)).expect("readable"),
-            );
-            other.run(&["import", &file]).success();
-            other.run(&["import", &file]).success();
-            assert_eq!(addresses(&other), addresses(&cli));
-            assert_eq!(messages(&other), messages(&cli));
-            assert_eq!(
-                other.stdout(&["messages", "launch"]),
-                cli.stdout(&["messages", "launch"])
-            );
-            let server = SmtpServer::start();
-            let (out, ..) = send(&other, &server, &["--all"]);
-            assert!(out.starts_with("nobody to send to"), "{out}");
-            assert_eq!(server.connection_count(), 0);
-        }
-    }
 }
 
 #[test]

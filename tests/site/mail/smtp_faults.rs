@@ -96,6 +96,39 @@ async fn rejections_have_the_words_of_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn addresses_in_replies_are_hidden_in_any_spelling() {
+    for (reply, text) in [
+        (
+            "550 5.1.1 ann at Example.com: unknown",
+            "5.1.1 <address> at <address> unknown",
+        ),
+        (
+            "550 5.1.1 see https://help.test/?to=ann%40example.com",
+            "5.1.1 see <address>",
+        ),
+        ("550 5.1.1 ANN\u{ff20}example.com", "5.1.1 <address>"),
+        (
+            "550-5.1.1 <ann\r\n550 5.1.1 @example.com>",
+            "5.1.1 <address> <address>",
+        ),
+        (
+            "550 5.1.1 forwarded to eve@other.test, user=ann",
+            "5.1.1 forwarded to <address> <address>",
+        ),
+        ("550 5.1.1 cannot be announced", "5.1.1 cannot be announced"),
+    ] {
+        for step in [Step::Mail, Step::Recipient, Step::Data, Step::End] {
+            let (outcome, ..) = send(step, Action::Reply(reply)).await;
+            let (SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply)) = outcome
+            else {
+                panic!("{step:?}: {outcome:?}");
+            };
+            assert_eq!(reply.text, text, "{step:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn connection_that_breaks_before_the_final_dot_has_not_sent_the_message() {
     for step in [Step::Mail, Step::Recipient, Step::Data] {
         let (outcome, is_usable, received) = send(step, Action::Cut).await;
@@ -211,7 +244,7 @@ async fn refused_encryption_ends_the_connection() {
         ("220 go on\r\n250 injected", false),
     ] {
         let server = SmtpServer::scripted(move |step, line| match step {
-            Step::Hello => Action::Reply("250-mail.test\r\n250-AUTH PLAIN\r\n250 STARTTLS"),
+            Step::Hello => Action::Reply("250-mail.test\r\n250 STARTTLS"),
             _ if line.starts_with("STARTTLS") => Action::Reply(reply),
             _ => Action::Continue,
         });
@@ -230,5 +263,19 @@ async fn refused_encryption_ends_the_connection() {
             ConnectError::Tls(_) => assert!(!is_rejected),
             other => panic!("{other:?}"),
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_on_this_machine_needs_no_certificate() {
+    // Its certificate, if it has one, is seldom one that an authority has signed.
+    for login in ["", "user:password@"] {
+        let server = SmtpServer::scripted(|step, line| match step {
+            Step::Hello => Action::Reply("250-mail.test\r\n250-AUTH PLAIN\r\n250 STARTTLS"),
+            _ if line.starts_with("STARTTLS") => Action::Reply("454 4.7.0 no certificate"),
+            _ => Action::Continue,
+        });
+        let connected = client(&server, login).connect().await;
+        assert!(connected.is_ok(), "{:?}", connected.err());
     }
 }

@@ -94,6 +94,13 @@ fn subject_and_id_are_in_the_front_matter() {
             ("we-are-open".into(), "Steward is open".into())
         );
     }
+    for (name, id) in [
+        ("news.1", "news-1"),
+        ("news.1.md", "news-1"),
+        ("news.txt", "news"),
+    ] {
+        assert_eq!(parse(name, "---\nsubject: Hi\n---\nHi").0, id);
+    }
     let with_id = "---\nid: beta-2\nsubject: Hi {position}\n---\nHi";
     assert_eq!(parse("x.md", with_id), ("beta-2".into(), "Hi 42".into()));
 }
@@ -159,7 +166,40 @@ fn errors_name_the_line_and_the_remedy() {
             with_body("One\n\nDear {name},"),
             "line 6: unknown placeholder {name}",
         ),
+        (
+            with_body("Dear {First Name},"),
+            "line 4: unknown placeholder {First Name}",
+        ),
+        (
+            with_body("{{product}}"),
+            "line 4: unknown placeholder {; the placeholders are",
+        ),
+        (
+            with_body("Dear {first*name*}"),
+            "line 4: unknown placeholder {; the placeholders are",
+        ),
         (with_body("[a]({url})"), "line 4: unknown placeholder {url}"),
+        (
+            with_body("[a](https://x.example/?u={unsubscribe})"),
+            "line 4: {unsubscribe} is a whole link",
+        ),
+        (
+            with_body("[a](mailto:x@x.example?body={unsubscribe})"),
+            "line 4: {unsubscribe} is a whole link",
+        ),
+        (
+            error("---\nsubject: Hi {unsubscribe}\n---\nHi"),
+            "line 2: a subject cannot have {unsubscribe}",
+        ),
+        (
+            with_body("One\n\u{1b}[2J"),
+            "line 5: the message has control characters",
+        ),
+        (
+            with_body("[a]: https://x.example"),
+            "line 4: the message is empty",
+        ),
+        (with_body("```\n```"), "line 4: the message is empty"),
         (
             with_body("![logo](https://x.example/a.png)"),
             "line 4: images are not supported",
