@@ -151,7 +151,7 @@ fn add_message(
     Ok(())
 }
 
-/// Returns how much is known about a delivery. Who has left can join again.
+/// Returns how much is known about a delivery. A person who has left can join again.
 fn progress(state: DeliveryState) -> u8 {
     match state {
         DeliveryState::Waiting | DeliveryState::Left => 0,

@@ -275,7 +275,7 @@ fn warn_of_other_subject(list: &WaitlistHandle, template: &Template) -> anyhow::
         .find(|it| it.id == sent.id && it.subject() != sent.subject());
     if let Some(other) = other {
         print_stderr(&format!(
-            "warning: {} was begun with the subject {:?}; if this is another message, give it an id of its own",
+            "warning: {} was begun with the subject {:?}; if this is another message, give it another id",
             other.id,
             other.subject()
         ));

@@ -110,7 +110,7 @@ fn one_line(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether a word has a name between characters that are no letters or digits.
+/// Returns whether a word has a name that neither a letter nor a digit continues.
 fn has_name(word: &str, name: &str) -> bool {
     let is_edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
     let is_found = |(at, _): (usize, &str)| {

@@ -74,7 +74,7 @@ pub enum TemplateProblem {
         /// All placeholders.
         known: String,
     },
-    /// The unsubscribe link is not a link of its own.
+    /// The unsubscribe link is a part of another URL.
     #[error(
         "{{unsubscribe}} is a whole link; write it in the text, or as [leave the list]({{unsubscribe}})"
     )]

@@ -64,7 +64,7 @@ impl Template {
             body_line,
         } = front_matter::parse(text)?;
         let id = id.map_or_else(|| front_matter::id_from_name(file_name), Ok)?;
-        // They would reach the terminal of who looks at the message.
+        // `send --dry-run` would write them to the terminal.
         let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         if let Some(at) = body.find(is_forbidden) {
             let line = body_line + body[..at].matches('\n').count();

@@ -29,7 +29,7 @@ pub struct Placeholders<'a> {
 /// What the footer of a message says besides the postal address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Footer {
-    /// The message goes to people on the list, who can unsubscribe.
+    /// The message goes to people on the list. They can unsubscribe.
     Subscriber,
     /// The message goes to somebody who may not have signed up.
     Stranger,

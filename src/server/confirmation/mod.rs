@@ -7,10 +7,12 @@
 //! The ledger has a message for each of the times that a person may be asked: `confirmation-1` to `confirmation-5`.
 //!
 //! - `book`: the people who were asked, how often, and with which result.
-//! - `worker`: the task that sends the messages.
+//! - `worker`: the task: whose message is next.
+//! - `delivery`: sends one message.
 //! - `sweep`: what the task finds in the list: people to ask, and people whose time is up.
 
 mod book;
+mod delivery;
 mod sweep;
 mod worker;
 

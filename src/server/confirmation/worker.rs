@@ -1,9 +1,8 @@
-//! The task that sends the messages, one after another.
+//! The task that sends the messages, one after another: whose is next, and when.
 
 use std::{
     collections::{BTreeMap, HashSet},
     pin::pin,
-    slice,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -17,17 +16,14 @@ use tokio::{
 use super::{
     Confirmation, Request,
     book::{MESSAGES_MAX, Person},
+    delivery::{Courier, Pause, STORE_PAUSE},
     hashes, locked, sweep,
 };
 use crate::{
     copy,
-    mail::{
-        ComposeError, ConnectError, Envelope, Mailer, PersonTokens, SendResult, TokenPurpose,
-        compose, confirmation_code, confirmation_message, message_id,
-    },
     waitlist::{
-        AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, MessageId,
-        StoreError, SuppressionItem,
+        AddressHash, Delivery, DeliveryState, Email, ListKey, Message, MessageId, StoreError,
+        SuppressionItem,
     },
 };
 
@@ -35,23 +31,8 @@ use crate::{
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of sign-ups that are taken from the queue together.
 const REQUESTS_TOGETHER_MAX: usize = 128;
-/// Pause after the store has failed.
-const STORE_PAUSE: Duration = Duration::from_secs(5);
-/// Pauses after the mail server could not be reached. The last one repeats.
-const CONNECT_PAUSES: [Duration; 4] = [
-    Duration::from_secs(5),
-    Duration::from_secs(30),
-    Duration::from_secs(2 * 60),
-    Duration::from_secs(10 * 60),
-];
-/// Pause after the mail server has objected to the sender or to the message.
-const OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
-/// How many messages in a row the mail server may refuse. After that, it probably refuses the sender.
-const REFUSALS_MAX: usize = 5;
 /// How often deliveries are added again that another instance was faster to add.
 const ADD_ATTEMPTS_MAX: usize = 5;
-/// How often the result of a message is recorded again. A result that is lost is unknown.
-const FINISH_ATTEMPTS_MAX: usize = 5;
 
 /// Sends messages until `stop` resolves. Then it finishes the one that is under way.
 pub(super) async fn run(
@@ -62,16 +43,11 @@ pub(super) async fn run(
     let mut stop = pin!(stop);
     let mut worker = Worker {
         confirmation,
-        mailer: Mailer::new(
-            &confirmation.sender.client,
-            &confirmation.sender.settings.mail.bounce_address,
-        ),
+        courier: Courier::new(confirmation),
         keys: Vec::new(),
         queue: BTreeMap::new(),
         queued: HashSet::new(),
         paused_until: Instant::now(),
-        failures: 0,
-        refusals: 0,
     };
     while let Err(error) = worker.load().await {
         tracing::warn!("cannot read who was asked to confirm the address: {error}; trying again");
@@ -104,13 +80,13 @@ pub(super) async fn run(
             }
         }
     }
-    worker.mailer.quit().await;
+    worker.courier.quit().await;
 }
 
 /// The task.
 struct Worker<'a> {
     confirmation: &'a Arc<Confirmation>,
-    mailer: Mailer<'a>,
+    courier: Courier<'a>,
     keys: Vec<ListKey>,
     /// The people who are next, by the time from which the message may be sent.
     queue: BTreeMap<(Instant, AddressHash), Email>,
@@ -118,16 +94,6 @@ struct Worker<'a> {
     queued: HashSet<AddressHash>,
     /// Nothing is sent until then.
     paused_until: Instant,
-    /// How often the mail server could not be reached, since the last message.
-    failures: usize,
-    /// How many messages in a row the mail server has refused.
-    refusals: usize,
-}
-
-/// Why a message was not sent, and how long to wait.
-struct Pause {
-    length: Duration,
-    reason: String,
 }
 
 impl Worker<'_> {
@@ -311,7 +277,7 @@ impl Worker<'_> {
         let Some(person) = person.filter(|it| !it.is_done() && !it.is_confirmed) else {
             return;
         };
-        match self.deliver(&email, &hashes, &person).await {
+        match self.courier.deliver(&email, &hashes, &person).await {
             Ok(Some(status)) => {
                 let book = &mut locked(&self.confirmation.state).book;
                 book.finish(&hashes, &status);
@@ -320,7 +286,9 @@ impl Worker<'_> {
             Ok(None) => return,
             Err(Pause { length, reason }) => {
                 tracing::warn!(
-                    "messages that ask to confirm the address wait: {reason}; trying again in {} seconds",
+                    "messages that ask {} people to confirm the address wait: {reason}; \
+                     trying again in {} seconds",
+                    self.queue.len() + 1,
                     length.as_secs()
                 );
                 self.paused_until = Instant::now() + length;
@@ -333,169 +301,5 @@ impl Worker<'_> {
         if !is_done {
             self.enqueue(&email);
         }
-    }
-
-    /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
-    async fn deliver(
-        &mut self,
-        email: &Email,
-        hashes: &[AddressHash],
-        person: &Person,
-    ) -> Result<Option<DeliveryStatus>, Pause> {
-        let per_day = self.confirmation.sender.settings.messages_per_day;
-        let wait = {
-            let book = &mut locked(&self.confirmation.state).book;
-            book.wait_for_budget(per_day, SystemTime::now())
-        };
-        if let Some(wait) = wait {
-            return Err(Pause {
-                length: wait.max(Duration::from_secs(1)),
-                reason: format!(
-                    "{per_day} were sent in 24 hours, which is the limit (--confirm-per-day); \
-                     {} people wait",
-                    self.queue.len() + 1
-                ),
-            });
-        }
-        let list = &self.confirmation.list;
-        let (id, number) = (MessageId::confirmation(person.message), person.delivery);
-        let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
-        let may_write = is_listed && !list.is_suppressed(email).await?;
-        let message = match self.write(email, &id, person.message) {
-            Ok(message) => Some(message),
-            Err(ComposeError::Address) => None,
-            Err(error) => {
-                return Err(Pause {
-                    length: OBJECTION_PAUSE,
-                    reason: error.to_string(),
-                });
-            }
-        };
-        // Before anything is recorded. While the mail server cannot be reached, no delivery is in doubt after a crash.
-        if let Err(error) = self.mailer.connect().await {
-            return Err(self.pause_after(&error));
-        }
-        let start = vec![(number, person.status.state)];
-        if list.begin_deliveries(&id, start).await? != [true] {
-            return Ok(None);
-        }
-        let (status, pause) = match message {
-            Some(message) if may_write => self.send(email, &message, person).await,
-            None if may_write => (now(SendResult::unwritable_address().status), None),
-            _ => (now(DeliveryStatus::new(DeliveryState::Left)), None),
-        };
-        self.finish(&id, number, &status).await?;
-        match pause {
-            Some(pause) => {
-                let book = &mut locked(&self.confirmation.state).book;
-                if status.state != person.status.state {
-                    book.finish(hashes, &status);
-                }
-                Err(pause)
-            }
-            None => Ok(Some(status)),
-        }
-    }
-
-    /// Sends a message over the connection. Returns its status, which is the one before if there is no connection.
-    async fn send(
-        &mut self,
-        email: &Email,
-        message: &[u8],
-        person: &Person,
-    ) -> (DeliveryStatus, Option<Pause>) {
-        let result = match self.mailer.send(email, message).await {
-            Ok(result) => result,
-            Err(error) => {
-                let pause = self.pause_after(&error);
-                return (person.status.clone(), Some(pause));
-            }
-        };
-        self.failures = 0;
-        let mut status = now(result.status);
-        let is_refused = status.state == DeliveryState::Refused;
-        self.refusals = if is_refused { self.refusals + 1 } else { 0 };
-        // Not all of these people can have mistyped their address.
-        let is_brake = self.refusals > REFUSALS_MAX;
-        if is_brake {
-            status.state = DeliveryState::Deferred;
-        }
-        let objection = result.reply.filter(|_| result.is_objection || is_brake);
-        let pause = objection.map(|reply| Pause {
-            length: OBJECTION_PAUSE,
-            reason: format!("the mail server objects to the sender or to the message: {reply}"),
-        });
-        (status, pause)
-    }
-
-    fn pause_after(&mut self, error: &ConnectError) -> Pause {
-        let length = CONNECT_PAUSES[self.failures.min(CONNECT_PAUSES.len() - 1)];
-        self.failures += 1;
-        let server = &self.confirmation.sender.settings.mail.smtp;
-        Pause {
-            length,
-            reason: format!("{server}: {error}"),
-        }
-    }
-
-    /// Records the result of a message.
-    async fn finish(
-        &self,
-        id: &MessageId,
-        number: u32,
-        status: &DeliveryStatus,
-    ) -> Result<(), StoreError> {
-        let mut finished = Ok(());
-        for _ in 0..FINISH_ATTEMPTS_MAX {
-            let result = vec![(number, status.clone())];
-            finished = self.confirmation.list.finish_deliveries(id, result).await;
-            if finished.is_ok() {
-                break;
-            }
-            sleep(STORE_PAUSE).await;
-        }
-        finished
-    }
-
-    /// Writes the message for a person.
-    fn write(&self, email: &Email, id: &MessageId, number: u8) -> Result<Vec<u8>, ComposeError> {
-        let settings = &self.confirmation.sender.settings;
-        let mail = &settings.mail;
-        let key = self.keys.first().ok_or(ComposeError::NoToken)?;
-        let tokens = PersonTokens::new(&self.keys, TokenPurpose::Confirm);
-        let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
-        let message = confirmation_message(
-            &settings.product,
-            mail.postal_address.as_deref(),
-            &confirmation_code(key, email, number),
-            &format!("{}/confirm/{token}", settings.origin.as_str()),
-        )?;
-        let envelope = Envelope {
-            from: &mail.from,
-            to: email,
-            message_id: &message_id(key, id, email, &mail.from),
-            date: SystemTime::now(),
-            host: settings.origin.host(),
-            unsubscribe: None,
-            signer: self.confirmation.sender.signer.as_ref(),
-        };
-        compose(&envelope, &message)
-    }
-}
-
-impl From<StoreError> for Pause {
-    fn from(error: StoreError) -> Self {
-        Self {
-            length: STORE_PAUSE,
-            reason: error.to_string(),
-        }
-    }
-}
-
-/// Returns a status as of now.
-fn now(status: DeliveryStatus) -> DeliveryStatus {
-    DeliveryStatus {
-        since: Some(SystemTime::now()),
-        ..status
     }
 }

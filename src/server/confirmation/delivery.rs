@@ -1,0 +1,230 @@
+//! Sends one message: checks that it may go out, records it, and says how long to wait if it could not.
+
+use std::{
+    slice,
+    time::{Duration, SystemTime},
+};
+
+use tokio::time::sleep;
+
+use super::{Confirmation, book::Person, locked};
+use crate::{
+    mail::{
+        ComposeError, ConnectError, Envelope, Mailer, PersonTokens, SendResult, TokenPurpose,
+        compose, confirmation_code, confirmation_message, message_id,
+    },
+    waitlist::{AddressHash, DeliveryState, DeliveryStatus, Email, MessageId, StoreError},
+};
+
+/// Pause after the store has failed.
+pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
+/// Pauses after the mail server could not be reached. The last one repeats.
+const CONNECT_PAUSES: [Duration; 4] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_secs(2 * 60),
+    Duration::from_secs(10 * 60),
+];
+/// Pause after the mail server has objected to the sender or to the message.
+const OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// How many messages in a row the mail server may refuse. After that, it probably refuses the sender.
+const REFUSALS_MAX: usize = 5;
+/// How often the result of a message is recorded again. A result that is lost is unknown.
+const FINISH_ATTEMPTS_MAX: usize = 5;
+
+/// Sends messages over a connection, and records their results.
+pub(super) struct Courier<'a> {
+    confirmation: &'a Confirmation,
+    mailer: Mailer<'a>,
+    /// How often the mail server could not be reached, since the last message.
+    failures: usize,
+    /// How many messages in a row the mail server has refused.
+    refusals: usize,
+}
+
+/// Why a message was not sent, and how long to wait.
+pub(super) struct Pause {
+    pub(super) length: Duration,
+    pub(super) reason: String,
+}
+
+impl<'a> Courier<'a> {
+    /// It connects with the first message.
+    pub(super) fn new(confirmation: &'a Confirmation) -> Self {
+        let sender = &confirmation.sender;
+        Self {
+            confirmation,
+            mailer: Mailer::new(&sender.client, &sender.settings.mail.bounce_address),
+            failures: 0,
+            refusals: 0,
+        }
+    }
+
+    /// Says goodbye to the mail server.
+    pub(super) async fn quit(self) {
+        self.mailer.quit().await;
+    }
+
+    /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
+    pub(super) async fn deliver(
+        &mut self,
+        email: &Email,
+        hashes: &[AddressHash],
+        person: &Person,
+    ) -> Result<Option<DeliveryStatus>, Pause> {
+        let per_day = self.confirmation.sender.settings.messages_per_day;
+        let wait = {
+            let book = &mut locked(&self.confirmation.state).book;
+            book.wait_for_budget(per_day, SystemTime::now())
+        };
+        if let Some(wait) = wait {
+            return Err(Pause {
+                length: wait.max(Duration::from_secs(1)),
+                reason: format!(
+                    "{per_day} were sent in 24 hours, which is the limit (--confirm-per-day)"
+                ),
+            });
+        }
+        let list = &self.confirmation.list;
+        let (id, number) = (MessageId::confirmation(person.message), person.delivery);
+        let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
+        let may_write = is_listed && !list.is_suppressed(email).await?;
+        let message = match self.write(email, &id, person.message) {
+            Ok(message) => Some(message),
+            Err(ComposeError::Address) => None,
+            Err(error) => {
+                return Err(Pause {
+                    length: OBJECTION_PAUSE,
+                    reason: error.to_string(),
+                });
+            }
+        };
+        // Before anything is recorded. While the mail server cannot be reached, no delivery is in doubt after a crash.
+        if let Err(error) = self.mailer.connect().await {
+            return Err(self.pause_after(&error));
+        }
+        let start = vec![(number, person.status.state)];
+        if list.begin_deliveries(&id, start).await? != [true] {
+            return Ok(None);
+        }
+        let (status, pause) = match message {
+            Some(message) if may_write => self.send(email, &message, person).await,
+            None if may_write => (now(SendResult::unwritable_address().status), None),
+            _ => (now(DeliveryStatus::new(DeliveryState::Left)), None),
+        };
+        self.finish(&id, number, &status).await?;
+        match pause {
+            Some(pause) => {
+                let book = &mut locked(&self.confirmation.state).book;
+                if status.state != person.status.state {
+                    book.finish(hashes, &status);
+                }
+                Err(pause)
+            }
+            None => Ok(Some(status)),
+        }
+    }
+
+    /// Sends a message over the connection. Returns its status, which is the one before if there is no connection.
+    async fn send(
+        &mut self,
+        email: &Email,
+        message: &[u8],
+        person: &Person,
+    ) -> (DeliveryStatus, Option<Pause>) {
+        let result = match self.mailer.send(email, message).await {
+            Ok(result) => result,
+            Err(error) => {
+                let pause = self.pause_after(&error);
+                return (person.status.clone(), Some(pause));
+            }
+        };
+        self.failures = 0;
+        let mut status = now(result.status);
+        let is_refused = status.state == DeliveryState::Refused;
+        self.refusals = if is_refused { self.refusals + 1 } else { 0 };
+        // Not all of these people can have mistyped their address.
+        let is_brake = self.refusals > REFUSALS_MAX;
+        if is_brake {
+            status.state = DeliveryState::Deferred;
+        }
+        let objection = result.reply.filter(|_| result.is_objection || is_brake);
+        let pause = objection.map(|reply| Pause {
+            length: OBJECTION_PAUSE,
+            reason: format!("the mail server objects to the sender or to the message: {reply}"),
+        });
+        (status, pause)
+    }
+
+    fn pause_after(&mut self, error: &ConnectError) -> Pause {
+        let length = CONNECT_PAUSES[self.failures.min(CONNECT_PAUSES.len() - 1)];
+        self.failures += 1;
+        let server = &self.confirmation.sender.settings.mail.smtp;
+        Pause {
+            length,
+            reason: format!("{server}: {error}"),
+        }
+    }
+
+    /// Records the result of a message.
+    async fn finish(
+        &self,
+        id: &MessageId,
+        number: u32,
+        status: &DeliveryStatus,
+    ) -> Result<(), StoreError> {
+        let mut finished = Ok(());
+        for _ in 0..FINISH_ATTEMPTS_MAX {
+            let result = vec![(number, status.clone())];
+            finished = self.confirmation.list.finish_deliveries(id, result).await;
+            if finished.is_ok() {
+                break;
+            }
+            sleep(STORE_PAUSE).await;
+        }
+        finished
+    }
+
+    /// Writes the message for a person.
+    fn write(&self, email: &Email, id: &MessageId, number: u8) -> Result<Vec<u8>, ComposeError> {
+        let settings = &self.confirmation.sender.settings;
+        let mail = &settings.mail;
+        let keys = locked(&self.confirmation.state).keys.clone();
+        let key = keys.first().ok_or(ComposeError::NoToken)?;
+        let tokens = PersonTokens::new(&keys, TokenPurpose::Confirm);
+        let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
+        let message = confirmation_message(
+            &settings.product,
+            mail.postal_address.as_deref(),
+            &confirmation_code(key, email, number),
+            &format!("{}/confirm/{token}", settings.origin.as_str()),
+        )?;
+        let envelope = Envelope {
+            from: &mail.from,
+            to: email,
+            message_id: &message_id(key, id, email, &mail.from),
+            date: SystemTime::now(),
+            host: settings.origin.host(),
+            unsubscribe: None,
+            signer: self.confirmation.sender.signer.as_ref(),
+        };
+        compose(&envelope, &message)
+    }
+}
+
+impl From<StoreError> for Pause {
+    fn from(error: StoreError) -> Self {
+        Self {
+            length: STORE_PAUSE,
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// Returns a status as of now.
+fn now(status: DeliveryStatus) -> DeliveryStatus {
+    DeliveryStatus {
+        since: Some(SystemTime::now()),
+        ..status
+    }
+}
