@@ -78,10 +78,8 @@ pub(super) async fn confirm_by_link(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    // It is read, so that the connection can be used again.
-    if let Err(error) = read_body(&state, body).await {
-        return error.into_response();
-    }
+    // It is read, so that the connection can be used again. Its content does not matter.
+    let _ = read_body(&state, body).await;
     let outcome = match &state.confirmation {
         Some(confirmation) => confirmation.confirm_by_token(&token).await,
         None => Ok(ConfirmOutcome::Wrong),

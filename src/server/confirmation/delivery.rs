@@ -25,8 +25,15 @@ const CONNECT_PAUSES: [Duration; 4] = [
     Duration::from_secs(2 * 60),
     Duration::from_secs(10 * 60),
 ];
-/// Pause after the mail server has objected to the sender or to the message.
-const OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// Pauses after the mail server has objected to the sender or to the message, several times in a row. The first ones are
+/// short: some servers object to a recipient with the same codes, such as 4.7.1 for greylisting. The last one repeats.
+const OBJECTION_PAUSES: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(30),
+    Duration::from_secs(5 * 60),
+    LONGEST_OBJECTION_PAUSE,
+];
+const LONGEST_OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
 /// How many messages in a row the mail server may refuse. After that, it probably refuses the sender.
 const REFUSALS_MAX: usize = 5;
 /// How often the result of a message is recorded again. A result that is lost is unknown.
@@ -40,6 +47,8 @@ pub(super) struct Courier<'a> {
     failures: usize,
     /// How many messages in a row the mail server has refused.
     refusals: usize,
+    /// How many messages in a row it has objected to.
+    objections: usize,
 }
 
 /// Why a message was not sent, and how long to wait.
@@ -57,6 +66,7 @@ impl<'a> Courier<'a> {
             mailer: Mailer::new(&sender.client, &sender.settings.mail.bounce_address),
             failures: 0,
             refusals: 0,
+            objections: 0,
         }
     }
 
@@ -65,13 +75,9 @@ impl<'a> Courier<'a> {
         self.mailer.quit().await;
     }
 
-    /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
-    pub(super) async fn deliver(
-        &mut self,
-        email: &Email,
-        hashes: &[AddressHash],
-        person: &Person,
-    ) -> Result<Option<DeliveryStatus>, Pause> {
+    /// Checks that a message may be sent now, and connects. Nothing is recorded: while the mail server cannot be reached,
+    /// no delivery is in doubt after a crash. The future can be dropped.
+    pub(super) async fn prepare(&mut self) -> Result<(), Pause> {
         let per_day = self.confirmation.sender.settings.messages_per_day;
         let wait = {
             let book = &mut locked(&self.confirmation.state).book;
@@ -85,6 +91,17 @@ impl<'a> Courier<'a> {
                 ),
             });
         }
+        let connected = self.mailer.connect().await;
+        connected.map_err(|error| self.pause_after(&error))
+    }
+
+    /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
+    pub(super) async fn deliver(
+        &mut self,
+        email: &Email,
+        hashes: &[AddressHash],
+        person: &Person,
+    ) -> Result<Option<DeliveryStatus>, Pause> {
         let list = &self.confirmation.list;
         let (id, number) = (MessageId::confirmation(person.message), person.delivery);
         let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
@@ -94,15 +111,11 @@ impl<'a> Courier<'a> {
             Err(ComposeError::Address) => None,
             Err(error) => {
                 return Err(Pause {
-                    length: OBJECTION_PAUSE,
+                    length: LONGEST_OBJECTION_PAUSE,
                     reason: error.to_string(),
                 });
             }
         };
-        // Before anything is recorded. While the mail server cannot be reached, no delivery is in doubt after a crash.
-        if let Err(error) = self.mailer.connect().await {
-            return Err(self.pause_after(&error));
-        }
         let start = vec![(number, person.status.state)];
         if list.begin_deliveries(&id, start).await? != [true] {
             return Ok(None);
@@ -148,12 +161,17 @@ impl<'a> Courier<'a> {
         if is_brake {
             status.state = DeliveryState::Deferred;
         }
-        let objection = result.reply.filter(|_| result.is_objection || is_brake);
-        let pause = objection.map(|reply| Pause {
-            length: OBJECTION_PAUSE,
+        let Some(reply) = result.reply.filter(|_| result.is_objection || is_brake) else {
+            self.objections = 0;
+            return (status, None);
+        };
+        let length = OBJECTION_PAUSES.get(self.objections);
+        self.objections += 1;
+        let pause = Pause {
+            length: *length.unwrap_or(&LONGEST_OBJECTION_PAUSE),
             reason: format!("the mail server objects to the sender or to the message: {reply}"),
-        });
-        (status, pause)
+        };
+        (status, Some(pause))
     }
 
     fn pause_after(&mut self, error: &ConnectError) -> Pause {

@@ -168,10 +168,9 @@ impl Confirmation {
         email: &Email,
         typed: &str,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let digits: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
-        if digits.len() != CODE_LEN || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let Some(digits) = read_digits(typed).filter(|digits| digits.len() == CODE_LEN) else {
             return Ok(ConfirmOutcome::Wrong);
-        }
+        };
         let keys = self.keys().await?;
         let Some(last) = self.count_try(&hashes(&keys, email), email).await? else {
             return Ok(ConfirmOutcome::Wrong);
@@ -257,6 +256,20 @@ impl Confirmation {
         locked(&self.state).keys = Arc::clone(&keys);
         Ok(keys)
     }
+}
+
+/// Returns the digits of a code, which people write as `123 456` and `123-456`, and with a Japanese keyboard in full
+/// width. Returns `None` if there is anything else.
+fn read_digits(typed: &str) -> Option<String> {
+    let written = typed
+        .chars()
+        .filter(|c| !c.is_whitespace() && !"-\u{2010}\u{2011}\u{2013}".contains(*c));
+    let digit = |c: char| match c {
+        '0'..='9' => Some(c),
+        '\u{ff10}'..='\u{ff19}' => char::from_digit(u32::from(c) - 0xff10, 10),
+        _ => None,
+    };
+    written.map(digit).collect()
 }
 
 /// Returns the hashes of an address under all keys of the list.

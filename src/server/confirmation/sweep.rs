@@ -34,12 +34,15 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
         let person = state.book.find(&hashes);
         // Somebody who has left and joined again was not asked if the last message was a moment ago.
         let last = person.and_then(|person| person.status.since);
-        let was_asked = entry.asked_at.is_none() || last > entry.asked_at;
-        match person.map(|person| !person.is_done()) {
+        let was_asked = last > entry.asked_at;
+        let is_due = person.map(|person| !person.is_done());
+        match is_due {
             _ if entry.confirmed_at.is_some() => {
                 state.book.confirm(&hashes);
             }
-            None if entry.asked_at.is_some() => findings.new.push(entry.email),
+            // The owner has imported the person, perhaps after an earlier sign-up that was erased.
+            _ if entry.asked_at.is_none() => {}
+            None => findings.new.push(entry.email),
             Some(true) => findings.due.push(entry.email),
             Some(false) if state.book.expire(&hashes, entry.joined_at, lifetime, now) => {
                 findings.expired.push(entry.email);

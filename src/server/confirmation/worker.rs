@@ -70,12 +70,18 @@ pub(super) async fn run(
                     break;
                 }
                 worker.add(std::mem::take(&mut batch)).await;
-                // However many sign-ups arrive, messages go out.
-                if worker.next_at().is_some_and(|at| at <= Instant::now()) {
-                    worker.send_next().await;
-                }
             }
-            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
+        }
+        // However many sign-ups arrive, messages go out.
+        if worker.next_at().is_some_and(|at| at <= Instant::now()) {
+            // A mail server that does not respond must not delay the end of the program.
+            let is_ready = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                is_ready = worker.prepare() => is_ready,
+            };
+            if is_ready {
                 worker.send_next().await;
             }
         }
@@ -266,6 +272,27 @@ impl Worker<'_> {
         Some((*at).max(self.paused_until))
     }
 
+    /// Prepares to send a message. Returns whether one can be sent now. The future can be dropped.
+    async fn prepare(&mut self) -> bool {
+        match self.courier.prepare().await {
+            Ok(()) => true,
+            Err(pause) => {
+                self.pause(pause);
+                false
+            }
+        }
+    }
+
+    fn pause(&mut self, Pause { length, reason }: Pause) {
+        tracing::warn!(
+            "messages that ask people to confirm the address wait: {reason}; trying again in {} seconds; \
+             {} people wait",
+            length.as_secs(),
+            self.queue.len()
+        );
+        self.paused_until = Instant::now() + length;
+    }
+
     /// Sends the next message.
     async fn send_next(&mut self) {
         let Some(((_, hash), email)) = self.queue.pop_first() else {
@@ -284,22 +311,22 @@ impl Worker<'_> {
             }
             // Another instance sends it.
             Ok(None) => return,
-            Err(Pause { length, reason }) => {
-                tracing::warn!(
-                    "messages that ask {} people to confirm the address wait: {reason}; \
-                     trying again in {} seconds",
-                    self.queue.len() + 1,
-                    length.as_secs()
-                );
-                self.paused_until = Instant::now() + length;
+            Err(pause) => {
+                self.enqueue_unfinished(&email, &hashes);
+                return self.pause(pause);
             }
         }
+        self.enqueue_unfinished(&email, &hashes);
+    }
+
+    /// Puts a person into the queue again, unless nothing more happens with the message.
+    fn enqueue_unfinished(&mut self, email: &Email, hashes: &[AddressHash]) {
         let is_done = {
             let state = locked(&self.confirmation.state);
-            state.book.find(&hashes).is_none_or(Person::is_done)
+            state.book.find(hashes).is_none_or(Person::is_done)
         };
         if !is_done {
-            self.enqueue(&email);
+            self.enqueue(email);
         }
     }
 }

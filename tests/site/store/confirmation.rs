@@ -149,8 +149,10 @@ async fn code_confirms_the_address(fixture: impl StoreFixture) {
     assert!(asked_at.is_some());
     assert!(!is_confirmed(&*list, "Ann@example.com"));
     let code = code(&message);
-    let spaced = format!(" {} {} ", &code[..3], &code[3..]);
-    assert_eq!(confirm(&site, "ann@EXAMPLE.com", &spaced).await, 200);
+    let full_width = |c: char| char::from_u32(u32::from(c) + 0xfee0).expect("a digit");
+    let second_half: String = code[3..].chars().map(full_width).collect();
+    let written = format!(" {}-{second_half} ", &code[..3]);
+    assert_eq!(confirm(&site, "ann@EXAMPLE.com", &written).await, 200);
     let confirmed_at = entries(&*list)[0].confirmed_at;
     assert!(confirmed_at.is_some());
     // Again: the time stays, because it is the proof of the consent.
