@@ -209,8 +209,11 @@ impl Plan {
         // People who have left since the send began.
         if !plan.recipients.is_empty() && !is_person {
             for (number, delivery) in (0..).zip(&deliveries) {
-                let is_waiting = delivery.status.state == DeliveryState::Waiting;
-                if is_waiting && !listed.contains(&number) {
+                let is_unsent = matches!(
+                    delivery.status.state,
+                    DeliveryState::Waiting | DeliveryState::Deferred
+                );
+                if is_unsent && !listed.contains(&number) {
                     plan.recipients.push(Recipient {
                         number,
                         status: delivery.status.clone(),

@@ -163,6 +163,13 @@ impl TestCli {
         self
     }
 
+    /// Imports this number of people: `p0@example.com` and so on.
+    fn import_people(&self, count: usize) {
+        let rows = (0..count).map(|number| format!("p{number}@example.com\n"));
+        let file = format!("email\n{}", rows.collect::<String>());
+        self.run_with_input(&["import"], file).success();
+    }
+
     fn run(&self, args: &[&str]) -> Assert {
         self.command().args(args).assert()
     }

@@ -1,5 +1,7 @@
 //! `landing send` and `landing messages`.
 
+use std::process::{Child, Stdio};
+
 use serde_json::{Value, json};
 
 use super::{TestCli, stderr, stdout, with_three_people, without_server};
@@ -10,12 +12,17 @@ pub(super) const MESSAGE: &str =
 
 /// Returns the arguments of a send over a server.
 pub(super) fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    args_with_rate(url, "0", more)
+}
+
+/// The same, with a number of messages per second.
+pub(super) fn args_with_rate<'a>(url: &'a str, rate: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "send",
         "launch.md",
         "--yes",
         "--rate",
-        "0",
+        rate,
         "--smtp",
         url,
         "--mail-from",
@@ -24,6 +31,17 @@ pub(super) fn args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         "https://steward.test",
     ];
     [&fixed[..], more].concat()
+}
+
+/// Starts a send that a test interrupts.
+pub(super) fn start(cli: &TestCli, args: &[&str]) -> Child {
+    cli.write("launch.md", MESSAGE);
+    let mut command = cli.landing();
+    command
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("the program starts")
 }
 
 pub(super) fn send(cli: &TestCli, server: &SmtpServer, more: &[&str]) -> (String, String, bool) {
@@ -200,11 +218,7 @@ fn refused_messages_are_sent_again_if_the_owner_asks() {
 #[test]
 fn many_refusals_stop_the_send() {
     let cli = without_server();
-    let people: String = (0..400)
-        .map(|number| format!("p{number}@example.com\n"))
-        .collect();
-    cli.run_with_input(&["import"], format!("email\n{people}"))
-        .success();
+    cli.import_people(400);
     let server = SmtpServer::scripted(|step, _| match step {
         Step::Recipient => Action::Reply("550 5.1.1 no such user"),
         _ => Action::Continue,

@@ -1,9 +1,9 @@
 //! Which people `landing send` chooses after an interruption, and when it stops by itself.
 
-use std::{process::Stdio, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use super::{
-    send::{MESSAGE, args, messages, send},
+    send::{MESSAGE, args, args_with_rate, messages, send, start},
     stderr, with_three_people, without_server,
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -12,23 +12,11 @@ use crate::mail::smtp_server::{Action, SmtpServer, Step};
 #[test]
 fn killed_send_with_a_rate_leaves_few_in_doubt() {
     let cli = without_server();
-    let rows: String = (0..80)
-        .map(|number| format!("p{number}@example.com\n"))
-        .collect();
-    cli.run_with_input(&["import"], format!("email\n{rows}"))
-        .success();
-    cli.write("launch.md", MESSAGE);
+    cli.import_people(80);
     let server = SmtpServer::start();
     let url = server.url();
-    let mut arguments = args(&url, &["--all"]);
-    let rate = arguments.iter().position(|it| *it == "--rate");
-    arguments[rate.expect("an option") + 1] = "20";
-    let mut sending = cli.landing();
-    sending
-        .args(&arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut sending = sending.spawn().expect("the program starts");
+    let arguments = args_with_rate(&url, "20", &["--all"]);
+    let mut sending = start(&cli, &arguments);
     while server.received().len() < 20 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -44,11 +32,7 @@ fn killed_send_with_a_rate_leaves_few_in_doubt() {
 #[test]
 fn messages_without_a_reply_stop_the_send() {
     let cli = without_server();
-    let rows: String = (0..30)
-        .map(|number| format!("p{number}@example.com\n"))
-        .collect();
-    cli.run_with_input(&["import"], format!("email\n{rows}"))
-        .success();
+    cli.import_people(30);
     let server = SmtpServer::scripted(|step, _| match step {
         Step::End => Action::AcceptAndCut,
         _ => Action::Continue,
