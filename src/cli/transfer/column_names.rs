@@ -1,7 +1,43 @@
 //! The names by which `import` recognizes the columns of addresses and of sign-up times.
 
-/// The columns of an export. Version 0.1 wrote the first two.
-pub(crate) const EXPORT_COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
+use std::time::SystemTime;
+
+use crate::waitlist::Fact;
+
+/// The columns of an export.
+pub(crate) const EXPORT_COLUMNS: [&str; 5] =
+    ["email", "joined_at", "source", "confirmed_at", "asked_at"];
+/// How many of them an export may have. Version 0.1 wrote the first two.
+pub(super) const EXPORT_WIDTHS: [usize; 3] = [2, 4, EXPORT_COLUMNS.len()];
+
+/// A column of times at which something became known about a person.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FactColumn {
+    /// The person confirmed the address.
+    ConfirmedAt,
+    /// The site promised to ask the person to confirm the address.
+    AskedAt,
+}
+
+impl FactColumn {
+    /// All of them, in the order in which `export` writes them.
+    pub(crate) const ALL: [Self; 2] = [Self::ConfirmedAt, Self::AskedAt];
+
+    /// Returns the name in an export.
+    pub(super) fn export_name(self) -> &'static str {
+        match self {
+            Self::ConfirmedAt => EXPORT_COLUMNS[3],
+            Self::AskedAt => EXPORT_COLUMNS[4],
+        }
+    }
+
+    pub(super) fn fact(self, time: SystemTime) -> Fact {
+        match self {
+            Self::ConfirmedAt => Fact::ConfirmedAt(time),
+            Self::AskedAt => Fact::AskedAt(time),
+        }
+    }
+}
 
 /// Names of address columns, as [`normalize`](super::text::normalize) returns them. Like `JOINED_AT_NAMES`, they cover
 /// the files of `export`, Mailchimp, getwaitlist, Prefinery, Google Forms, Tally and Typeform, and files written by
@@ -78,5 +114,3 @@ pub(super) const OTHER_TIME_PARTS: [&str; 9] = [
 
 /// Names of columns that say where people came from, by preference.
 pub(super) const SOURCE_NAMES: [&str; 3] = ["source", "utmsource", "quelle"];
-/// Name of the column with the times at which people confirmed their addresses.
-pub(super) const CONFIRMED_AT_NAME: &str = "confirmedat";

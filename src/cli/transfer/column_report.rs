@@ -74,8 +74,8 @@ impl ColumnReport {
             let values = status.map(|(_, column)| ColumnValues::new(column));
             add(&name, Purpose::Source, values, None);
         }
-        if let Some(name) = columns.confirmed_at_name() {
-            add(&name, Purpose::ConfirmedAt, None, None);
+        for (column, name, _) in columns.facts() {
+            add(&name, column.into(), None, None);
         }
         for (name, column) in columns.status_columns() {
             let values = ColumnValues::new(column);
@@ -94,6 +94,7 @@ impl ColumnReport {
             Purpose::JoinedAt,
             Purpose::Source,
             Purpose::ConfirmedAt,
+            Purpose::AskedAt,
         ];
         let names: Vec<_> = names.into_iter().collect();
         let columns = EXPORT_COLUMNS.into_iter().zip(purposes);

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{column_values::ColumnValues, text::quoted, time_columns::DateOrder};
+use super::{
+    column_names::FactColumn, column_values::ColumnValues, text::quoted, time_columns::DateOrder,
+};
 
 /// A column and its use.
 #[derive(Serialize)]
@@ -33,9 +35,19 @@ pub(super) enum Purpose {
     JoinedAt,
     Source,
     ConfirmedAt,
+    AskedAt,
     #[serde(rename = "left")]
     Unsubscribed,
     Ignored,
+}
+
+impl From<FactColumn> for Purpose {
+    fn from(column: FactColumn) -> Self {
+        match column {
+            FactColumn::ConfirmedAt => Self::ConfirmedAt,
+            FactColumn::AskedAt => Self::AskedAt,
+        }
+    }
 }
 
 /// Maximum number of ignored columns that are shown.
@@ -103,6 +115,7 @@ impl ColumnUse {
             },
             (Purpose::Source, _) => "sources".to_owned(),
             (Purpose::ConfirmedAt, _) => "times of confirmations".to_owned(),
+            (Purpose::AskedAt, _) => "times of the promise to ask for a confirmation".to_owned(),
             (Purpose::Ignored, Some(values)) if values.has_links => {
                 "ignored: contains links".to_owned()
             }

@@ -6,8 +6,8 @@ use super::{
     address_cell::{is_address, without_bullet},
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     column_names::{
-        CONFIRMED_AT_NAME, DATE_NAMES, EMAIL_NAMES, EXPORT_COLUMNS, JOINED_AT_NAMES, JOINING_PARTS,
-        LATER_PARTS, OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
+        DATE_NAMES, EMAIL_NAMES, EXPORT_COLUMNS, EXPORT_WIDTHS, FactColumn, JOINED_AT_NAMES,
+        JOINING_PARTS, LATER_PARTS, OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
     },
     csv_reader::CsvRow,
     export_format::unescape_formula,
@@ -29,7 +29,8 @@ pub(crate) struct Columns {
     /// The first of these that is not empty is used.
     joined_at: Vec<usize>,
     pub(crate) source: Option<usize>,
-    pub(crate) confirmed_at: Option<usize>,
+    /// The columns of [`FactColumn::ALL`].
+    facts: [Option<usize>; FactColumn::ALL.len()],
     status_columns: Vec<StatusColumn>,
     /// The file was written by `export`, which puts a `'` before cells that look like formulas.
     has_escaped_formulas: bool,
@@ -167,12 +168,14 @@ impl Columns {
             found.find(|at| !joined_at.contains(at) && kind_of(*at) == ColumnKind::Other)
         };
         let source = find_other(&SOURCE_NAMES);
-        let confirmed_at = find_other(&[CONFIRMED_AT_NAME]);
+        let facts = FactColumn::ALL.map(|it| find_other(&[&normalize(it.export_name())]));
         // Anybody can sign up with a source such as "unsubscribed", so it means nothing in an export.
-        let is_export = bare_names == EXPORT_COLUMNS.map(normalize);
+        let is_export = EXPORT_WIDTHS.contains(&bare_names.len())
+            && EXPORT_COLUMNS.map(normalize).starts_with(&bare_names);
         status_columns.retain(|it| {
-            let used = [Some(email), confirmed_at, source.filter(|_| is_export)];
-            let is_used = used.contains(&Some(it.at)) || joined_at.contains(&it.at);
+            let used = [Some(email), source.filter(|_| is_export)];
+            let mut used = used.iter().chain(&facts);
+            let is_used = used.any(|at| *at == Some(it.at)) || joined_at.contains(&it.at);
             it.kind.is_decisive() || !is_used
         });
         Some(Self {
@@ -184,7 +187,7 @@ impl Columns {
                 .any(|at| bare_names[*at] == JOINED_AT_NAMES[0]),
             joined_at,
             source,
-            confirmed_at,
+            facts,
             status_columns,
             names: Some(names),
         })
@@ -273,9 +276,10 @@ impl Columns {
         self.source.map(|at| self.name(at))
     }
 
-    /// Returns the name of the column with the times of the confirmations, if there is one.
-    pub(crate) fn confirmed_at_name(&self) -> Option<Cow<'_, str>> {
-        self.confirmed_at.map(|at| self.name(at))
+    /// Returns the columns of times at which something became known, their names, and their positions.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (FactColumn, Cow<'_, str>, usize)> {
+        let columns = FactColumn::ALL.into_iter().zip(self.facts);
+        columns.filter_map(|(column, at)| Some((column, self.name(at?), at?)))
     }
 
     /// Whether a column holds sign-up times.

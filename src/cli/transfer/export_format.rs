@@ -10,8 +10,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
+    column_names::EXPORT_COLUMNS,
     list_lines::{self, ListLine},
-    trailer::{BYTE_ORDER_MARK, HEADER, Trailer},
+    trailer::{BYTE_ORDER_MARK, Trailer},
 };
 use crate::{
     cli::time::rfc3339,
@@ -27,7 +28,7 @@ pub(crate) enum ExportFormat {
     Jsonl,
 }
 
-/// An entry in JSON. `ListedEntry` of `list` has the same fields in another order. Scripts may rely on either order.
+/// An entry in JSON. `ListedEntry` of `list` has these fields but the last, in another order. Scripts may rely on either order.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     email: &'a str,
@@ -36,6 +37,8 @@ struct JsonLine<'a> {
     source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_at: Option<&'a str>,
 }
 
 /// Writes entries, then the other lines of the list, then the trailer.
@@ -58,7 +61,7 @@ impl<W: Write> ExportWriter<W> {
             entries: 0,
         };
         if format == ExportFormat::Csv {
-            writer.pending_line = format!("{BYTE_ORDER_MARK}{HEADER}\n").into();
+            writer.pending_line = format!("{BYTE_ORDER_MARK}{}\n", EXPORT_COLUMNS.join(",")).into();
         }
         writer
     }
@@ -69,14 +72,17 @@ impl<W: Write> ExportWriter<W> {
         let source = entry.source.as_ref().map(Source::as_str);
         let confirmed_at = entry.confirmed_at.map(rfc3339);
         let confirmed_at = confirmed_at.as_deref();
+        let asked_at = entry.asked_at.map(rfc3339);
+        let asked_at = asked_at.as_deref();
         match self.format {
             // No quoting is needed: `Email::parse` and `Source::parse` reject commas, quotation marks and line breaks.
             ExportFormat::Csv => write!(
                 self.pending_line,
-                "{},{joined_at},{},{}",
+                "{},{joined_at},{},{},{}",
                 escape_formula(email),
                 escape_formula(source.unwrap_or_default()),
-                confirmed_at.unwrap_or_default()
+                confirmed_at.unwrap_or_default(),
+                asked_at.unwrap_or_default()
             )?,
             ExportFormat::Jsonl => {
                 let line = JsonLine {
@@ -84,6 +90,7 @@ impl<W: Write> ExportWriter<W> {
                     joined_at,
                     source,
                     confirmed_at,
+                    asked_at,
                 };
                 serde_json::to_writer(&mut self.pending_line, &line)?;
             }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     column_kind::StatusColumn,
-    column_names::EXPORT_COLUMNS,
+    column_names::{EXPORT_COLUMNS, FactColumn},
     columns::Columns,
     csv_reader::CsvRow,
     export_format::unescape_formula,
@@ -48,6 +48,8 @@ pub(crate) struct ExportedEntry {
     source: String,
     #[serde(default)]
     confirmed_at: String,
+    #[serde(default)]
+    asked_at: String,
 }
 
 /// An entry that a record describes.
@@ -89,8 +91,9 @@ impl RecordContent {
                 false,
                 exported.source.is_empty(),
                 exported.confirmed_at.is_empty(),
+                exported.asked_at.is_empty(),
             ],
-            Self::Object(..) | Self::CsvRow(..) => [true; 4],
+            Self::Object(..) | Self::CsvRow(..) => [true; EXPORT_COLUMNS.len()],
         };
         let columns = EXPORT_COLUMNS.into_iter().zip(is_empty);
         columns
@@ -202,20 +205,22 @@ impl RecordContent {
         }
     }
 
-    /// Returns the text of the time of the confirmation, and the name of its column, if the record has one.
-    pub(crate) fn confirmed_at(&self) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
-        let (column, text) = match (self, self.columns()) {
-            (Self::Exported(exported), _) => (
-                Cow::Borrowed(EXPORT_COLUMNS[3]),
-                Cow::Borrowed(exported.confirmed_at.as_str()),
-            ),
-            (_, columns) => {
-                let columns = columns?;
-                let text = self.cell_lossy(columns.confirmed_at?);
-                (columns.confirmed_at_name()?, text)
-            }
+    /// Returns the columns of times at which something became known that are not empty: their names, and their texts.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (FactColumn, Cow<'_, str>, Cow<'_, str>)> {
+        let exported = match self {
+            Self::Exported(exported) => FactColumn::ALL.map(|column| {
+                let text = match column {
+                    FactColumn::ConfirmedAt => exported.confirmed_at.as_str(),
+                    FactColumn::AskedAt => exported.asked_at.as_str(),
+                };
+                Some((column, column.export_name().into(), text.into()))
+            }),
+            Self::Object(..) | Self::CsvRow(..) => [None, None],
         };
-        (!means_no_time(&text)).then_some((column, text))
+        let in_columns = self.columns().into_iter().flat_map(Columns::facts);
+        let in_columns = in_columns.map(|(column, name, at)| (column, name, self.cell_lossy(at)));
+        let all = exported.into_iter().flatten().chain(in_columns);
+        all.filter(|(_, _, text)| !means_no_time(text))
     }
 
     /// Whether a separator may have been typed in place of a dot: `ann@example,com`. Only a file without a header row
@@ -244,15 +249,15 @@ impl RecordContent {
         if parsed.entry.source.is_none() && !source.trim().is_empty() {
             parsed.warnings.push(EntryWarning::InvalidSource);
         }
-        if let Some((column, text)) = self.confirmed_at() {
+        for (column, name, text) in self.facts() {
             let sign_up_time = self.joined_at().ok().flatten().map(|it| it.column);
             let time = rules
                 .times
-                .parse_like(&column, sign_up_time.as_deref(), &text);
-            if time.is_err() {
-                parsed.warnings.push(EntryWarning::UnreadableConfirmation);
+                .parse_like(&name, sign_up_time.as_deref(), &text);
+            match time {
+                Ok(time) => parsed.entry.apply(column.fact(time)),
+                Err(_) => parsed.warnings.push(EntryWarning::UnreadableConfirmation),
             }
-            parsed.entry.confirmed_at = time.ok();
         }
         Ok(parsed)
     }

@@ -111,7 +111,7 @@ pub(crate) fn scan(
         scanner.report.add_export(EXPORT_COLUMNS);
     }
     let is_read = |columns: &Columns| {
-        columns.has_status_columns() || columns.has_joined_at() || columns.confirmed_at.is_some()
+        columns.has_status_columns() || columns.has_joined_at() || columns.facts().next().is_some()
     };
     if !is_export && header.is_none_or(is_read) {
         for record in reader.records {
@@ -192,9 +192,9 @@ impl Scanner {
         if content.extra_cells().next().is_some() {
             return;
         }
-        if let Some((column, text)) = content.confirmed_at() {
+        for (_, name, text) in content.facts() {
             self.confirmations
-                .record(&self.rules.times, &column, line, &text);
+                .record(&self.rules.times, &name, line, &text);
         }
         match (content.joined_at(), content.columns()) {
             (Ok(Some(JoinedAt { column, text })), _) => {

@@ -9,13 +9,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{error::ImportError, list_lines};
+use super::{
+    column_names::{EXPORT_COLUMNS, EXPORT_WIDTHS},
+    error::ImportError,
+    list_lines,
+};
 use crate::cli::time::{self, rfc3339};
-
-/// The header row of a CSV export. An export is recognized by it, even without its last line.
-pub(crate) const HEADER: &str = "email,joined_at,source,confirmed_at";
-/// The header row that version 0.1 wrote.
-const OLD_HEADER: &str = "email,joined_at";
 
 /// Starts a CSV export, because spreadsheets recognize UTF-8 by it.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -132,7 +131,10 @@ fn is_own_export(beginning: &[u8]) -> bool {
     let mut lines = beginning.split_inclusive('\n');
     let first = lines.next().unwrap_or_default().trim_end();
     let header = first.strip_prefix(BYTE_ORDER_MARK);
-    if header.is_some_and(|header| [HEADER, OLD_HEADER].contains(&header)) {
+    let mut headers = EXPORT_WIDTHS
+        .map(|width| EXPORT_COLUMNS[..width].join(","))
+        .into_iter();
+    if headers.any(|it| header == Some(&*it)) {
         let row = lines.next().filter(|row| row.ends_with('\n'));
         let row = row.map(|row| row.trim_end().replace('"', ""));
         return row.is_none_or(|row| {

@@ -40,10 +40,10 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
             _ if entry.confirmed_at.is_some() => {
                 state.book.confirm(&hashes);
             }
+            Some(true) => findings.due.push(entry.email),
             // The owner has imported the person, perhaps after an earlier sign-up that was erased.
             _ if entry.asked_at.is_none() => {}
             None => findings.new.push(entry.email),
-            Some(true) => findings.due.push(entry.email),
             Some(false) if state.book.expire(&hashes, entry.joined_at, lifetime, now) => {
                 findings.expired.push(entry.email);
             }

@@ -6,13 +6,13 @@ use super::{all_stores, sha256, stderr, stdout, with_raw_record};
 fn export(times: &[&str], is_json: bool) -> String {
     let mut text = String::new();
     if !is_json {
-        text += "\u{feff}email,joined_at,source,confirmed_at\n";
+        text += "\u{feff}email,joined_at,source,confirmed_at,asked_at\n";
     }
     for (number, time) in times.iter().enumerate() {
         text += &if is_json {
             format!("{{\"email\":\"{number}@example.com\",\"joined_at\":\"{time}\"}}\n")
         } else {
-            format!("{number}@example.com,{time},,\n")
+            format!("{number}@example.com,{time},,,\n")
         };
     }
     let hash = sha256(&text);

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::{all_stores, sha256, stderr, stdout, with_three_people};
 
-const CSV: &str = "\u{feff}email,joined_at,source,confirmed_at\n\
-                   ann@example.com,2026-11-01T08:00:00.000Z,,\n\
-                   Bob@Example.com,2026-11-02T08:00:00.250Z,,\n\
-                   cyd@example.com,2026-11-03T08:00:00.000Z,,\n";
+const CSV: &str = "\u{feff}email,joined_at,source,confirmed_at,asked_at\n\
+                   ann@example.com,2026-11-01T08:00:00.000Z,,,\n\
+                   Bob@Example.com,2026-11-02T08:00:00.250Z,,,\n\
+                   cyd@example.com,2026-11-03T08:00:00.000Z,,,\n";
 
 const JSONL: &str = r#"{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z"}
 {"email":"Bob@Example.com","joined_at":"2026-11-02T08:00:00.250Z"}
@@ -64,7 +64,7 @@ fn jsonl_has_a_checksum_trailer() {
 fn partial_export_has_its_own_checksum() {
     for cli in with_three_people() {
         let part = cli.stdout(&["export", "--since", "2026-11-02", "--until", "2026-11-03"]);
-        let row = "\u{feff}email,joined_at,source,confirmed_at\nBob@Example.com,2026-11-02T08:00:00.250Z,,\n";
+        let row = "\u{feff}email,joined_at,source,confirmed_at,asked_at\nBob@Example.com,2026-11-02T08:00:00.250Z,,,\n";
         assert_eq!(part, format!("{row}# 1 entries,sha256:{}\n", sha256(row)));
     }
 }

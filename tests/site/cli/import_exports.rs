@@ -139,14 +139,14 @@ fn export_with_sources(is_json: bool) -> String {
             "\n",
             r#"{"email":"bob@example.com","joined_at":"2026-11-02T08:00:00.000Z"}"#,
             "\n",
-            r#"{"email":"eve@example.com","joined_at":"2026-11-03T08:00:00.000Z","source":"-x","confirmed_at":"2026-11-03T09:00:00.125Z"}"#,
+            r#"{"email":"eve@example.com","joined_at":"2026-11-03T08:00:00.000Z","source":"-x","confirmed_at":"2026-11-03T09:00:00.125Z","asked_at":"2026-11-03T08:00:00.000Z"}"#,
             "\n",
         )
     } else {
-        "\u{feff}email,joined_at,source,confirmed_at\n\
-         ann@example.com,2026-11-01T08:00:00.000Z,hn,\n\
-         bob@example.com,2026-11-02T08:00:00.000Z,,\n\
-         eve@example.com,2026-11-03T08:00:00.000Z,'-x,2026-11-03T09:00:00.125Z\n"
+        "\u{feff}email,joined_at,source,confirmed_at,asked_at\n\
+         ann@example.com,2026-11-01T08:00:00.000Z,hn,,\n\
+         bob@example.com,2026-11-02T08:00:00.000Z,,,\n\
+         eve@example.com,2026-11-03T08:00:00.000Z,'-x,2026-11-03T09:00:00.125Z,2026-11-03T08:00:00.000Z\n"
     };
     let hash = sha256(rows);
     if is_json {
@@ -210,10 +210,10 @@ fn unreadable_time_of_a_confirmation_is_left_out() {
     let exported = cli.stdout(&["export"]);
     let confirmed = exported
         .lines()
-        .filter(|row| row.ends_with(",2026-11-02T00:00:00.000Z"));
+        .filter(|row| row.ends_with(",2026-11-02T00:00:00.000Z,"));
     assert_eq!(confirmed.count(), 1, "{exported}");
     assert!(
-        exported.contains("ann@example.com,2026-11-01T00:00:00.000Z,,\n"),
+        exported.contains("ann@example.com,2026-11-01T00:00:00.000Z,,,\n"),
         "{exported}"
     );
 }
@@ -226,13 +226,13 @@ fn confirmations_are_read_in_the_order_of_the_sign_up_times() {
             "email,joined_at,source,confirmed_at\n\
              ann@example.com,1/2/2026 8:00,hn,1/3/2026 8:00\n\
              bob@example.com,2/13/2026 8:00,hn,\n",
-            "2026-01-03T08:00:00.000Z",
+            ",2026-01-03T08:00:00.000Z,",
         ),
         (
             "email,joined_at,confirmed_at\n\
              ann@example.com,2026-01-02,3/1/2026\n\
              bob@example.com,2026-02-13,13/2/2026\n",
-            "2026-01-03T00:00:00.000Z",
+            ",2026-01-03T00:00:00.000Z,",
         ),
     ] {
         let cli = without_server();
@@ -306,6 +306,7 @@ fn dry_run_names_the_columns_of_an_export() {
                  column \"joined_at\": sign-up times\n\
                  column \"source\": sources\n\
                  column \"confirmed_at\": times of confirmations\n\
+                 column \"asked_at\": times of the promise to ask for a confirmation\n\
                  0 would be added, 3 already there, 0 rejected\n"
             );
             assert_eq!(
@@ -315,6 +316,7 @@ fn dry_run_names_the_columns_of_an_export() {
                     { "name": "joined_at", "use": "joined_at" },
                     { "name": "source", "use": "source" },
                     { "name": "confirmed_at", "use": "confirmed_at" },
+                    { "name": "asked_at", "use": "asked_at" },
                 ])
             );
         }

@@ -214,6 +214,7 @@ fn lines_before_the_header_of_an_export_change_it() {
         "header row: line 2; the lines before it are skipped\n\
          column \"email\": addresses\ncolumn \"joined_at\": sign-up times\n\
          column \"source\": sources\ncolumn \"confirmed_at\": times of confirmations\n\
+         column \"asked_at\": times of the promise to ask for a confirmation\n\
          0 added, 3 already there, 0 rejected\n"
     );
 }

@@ -321,10 +321,10 @@ fn sha256(text: &str) -> String {
 /// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark and the
 /// trailer.
 fn people_csv(people: usize) -> String {
-    let mut file = String::from("email,joined_at,source,confirmed_at\n");
+    let mut file = String::from("email,joined_at,source,confirmed_at,asked_at\n");
     for number in 0..people {
         let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64);
-        file += &format!("person{number}@example.com,{},,\n", rfc3339(time));
+        file += &format!("person{number}@example.com,{},,,\n", rfc3339(time));
     }
     file
 }
