@@ -42,7 +42,7 @@ const test = base.extend<Fixtures, { mail: MailServer }>({
 });
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
-const codeField = (page: Page) => page.getByLabel("Enter the code we sent you");
+const codeField = (page: Page) => page.getByLabel("Got a code by email? Enter it here");
 const confirmed = (page: Page) => page.getByText("Your address is confirmed").first();
 
 // A wrong code is a 400, and a wrong link a 404.

@@ -3,7 +3,7 @@
 export const COPY = {
   "ALREADY_LISTED": "Email already on waitlist",
   "CODE_FAILED": "Failed to confirm. Please try again.",
-  "CODE_LABEL": "Enter the code we sent you",
+  "CODE_LABEL": "Got a code by email? Enter it here",
   "CODE_SUBMIT": "Confirm",
   "CONFIRMED": "Your address is confirmed.",
   "CONTACT_LABEL": "Email us",
@@ -65,5 +65,5 @@ export const COPY = {
   "SUBMITTING": "Adding...",
   "TOASTS_LABEL": "Notifications (F8)",
   "TOAST_CLOSE": "Close",
-  "WRONG_CODE": "That code is not right. Check the message, or join again to get another one."
+  "WRONG_CODE": "That code is not right. Check the message again, or open the link in it."
 } as const;

@@ -11,7 +11,7 @@ import {
 } from "./fixtures";
 
 const CONFIRMED = "Your address is confirmed.";
-const WRONG = "That code is not right. Check the message, or join again to get another one.";
+const WRONG = "That code is not right. Check the message again, or open the link in it.";
 const FAILED = "Failed to confirm. Please try again.";
 
 describe("the field for the code", () => {
@@ -83,7 +83,7 @@ async function join({ confirms = true } = {}) {
 }
 
 function codeField() {
-  return screen.queryByLabelText<HTMLInputElement>("Enter the code we sent you");
+  return screen.queryByLabelText<HTMLInputElement>("Got a code by email? Enter it here");
 }
 
 function confirmButton() {

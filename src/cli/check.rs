@@ -1,20 +1,18 @@
 //! `landing check`: reads the whole list and reports its faults.
 
-use std::time::{Duration, SystemTime};
-
 use anyhow::bail;
 use indicatif::ProgressIterator;
-use serde::Serialize;
 use serde_json::json;
 
 use super::{
+    confirmation_counts::{ConfirmationCounter, ConfirmationCounts},
     store_location::StoreArgs,
     terminal::{output::OutputArgs, progress::entry_progress},
     time::time_problem,
     transfer::email_hashes::EmailHashes,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{DeliveryState, Email, Selection};
+use crate::waitlist::{Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
@@ -49,6 +47,7 @@ pub(super) fn run(
         read,
         counted,
         mut faults,
+        confirmations,
     } = check(&list)?;
     // Entries can be erased while the list is read. New sign-ups are neither read nor counted.
     let erased = list
@@ -56,7 +55,6 @@ pub(super) fn run(
         .unwrap_or_default()
         .saturating_sub(erased_before);
     let suppressed = list.suppressions()?.len();
-    let confirmations = ConfirmationCounts::read(&list)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     if read > counted || counted - read > erased {
@@ -101,7 +99,7 @@ pub(super) fn run(
         {
             writeln!(
                 out,
-                "{last_24_hours} asked to confirm their address in the last 24 hours, {waiting} wait for the message"
+                "{last_24_hours} messages that ask to confirm an address in the last 24 hours, {waiting} people wait for one"
             )?;
         }
         Ok(())
@@ -116,42 +114,14 @@ pub(super) fn run(
     }
 }
 
-/// The messages that ask people to confirm their address.
-#[derive(Serialize)]
-struct ConfirmationCounts {
-    last_24_hours: u64,
-    waiting: u64,
-}
-
-impl ConfirmationCounts {
-    /// Reads the ledger. Returns `None` if nobody was asked.
-    fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
-        let mut messages = list.messages()?;
-        messages.retain(|message| message.id.is_confirmation());
-        let mut counts = Self {
-            last_24_hours: 0,
-            waiting: 0,
-        };
-        let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60);
-        for message in &messages {
-            for delivery in list.deliveries(&message.id)? {
-                use DeliveryState::{Accepted, Deferred, Waiting};
-                let status = delivery.status;
-                let is_recent = status.since.is_some_and(|since| since > yesterday);
-                counts.last_24_hours += u64::from(status.state == Accepted && is_recent);
-                counts.waiting += u64::from(matches!(status.state, Waiting | Deferred));
-            }
-        }
-        Ok((!messages.is_empty()).then_some(counts))
-    }
-}
-
 /// The result of [`check`].
 struct CheckResult {
     read: u64,
     counted: u64,
     /// Faults of single entries.
     faults: Vec<String>,
+    /// `None` if nobody was asked to confirm the address.
+    confirmations: Option<ConfirmationCounts>,
 }
 
 /// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
@@ -159,10 +129,12 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
     let entries = list.entries(Selection::default())?;
     let bar = entry_progress(entries.count, "reading");
     let mut seen = EmailHashes::default();
+    let mut confirmations = ConfirmationCounter::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
+        confirmations.add(&entry);
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
         let time_problem = time_problem(entry.joined_at).map(str::to_owned);
@@ -179,5 +151,6 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
         read,
         counted: entries.count,
         faults,
+        confirmations: confirmations.finish(),
     })
 }

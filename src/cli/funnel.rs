@@ -162,11 +162,11 @@ impl Funnel {
             0 => Ok(()),
             1 => writeln!(
                 out,
-                "1 who was invited has unsubscribed, and is not counted above"
+                "1 person who was invited, from any source and at any time, has unsubscribed and is not counted above"
             ),
             count => writeln!(
                 out,
-                "{count} who were invited have unsubscribed, and are not counted above"
+                "{count} people who were invited, from any source and at any time, have unsubscribed and are not counted above"
             ),
         }
     }

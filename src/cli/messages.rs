@@ -32,7 +32,8 @@ Every recipient of a message is in one of these states:
   sending   a command is sending it, or was killed less than 15 minutes ago
   waiting   the send was interrupted before
 
-`landing send` continues with the deferred and waiting ones.")]
+`landing send` continues with the deferred and waiting ones. The server continues those of confirmation-1 to
+confirmation-5.")]
 pub(super) struct MessagesArgs {
     /// Message whose refused, deferred and unknown recipients are listed
     id: Option<MessageId>,

@@ -26,6 +26,7 @@ mod address;
 mod arguments;
 mod check;
 mod compact;
+mod confirmation_counts;
 mod control;
 mod correct;
 mod count;

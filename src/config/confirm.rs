@@ -15,7 +15,7 @@ pub struct ConfirmOptions {
     #[command(flatten)]
     switch: ConfirmSwitch,
 
-    /// Erase people who have not confirmed their address this number of days after the last message
+    /// Erase people who have not confirmed their address this number of days after the last message or sign-up
     #[arg(
         long,
         env = "LANDING_CONFIRM_DAYS",
@@ -25,7 +25,7 @@ pub struct ConfirmOptions {
     )]
     confirm_days: u32,
 
-    /// Messages that ask for a confirmation, in 24 hours
+    /// Maximum number of messages that ask for a confirmation, in 24 hours
     #[arg(
         long,
         env = "LANDING_CONFIRM_PER_DAY",

@@ -24,7 +24,7 @@ pub struct MailOptions {
     #[arg(long, env = "LANDING_BOUNCE_ADDRESS", value_name = "EMAIL")]
     bounce_address: Option<String>,
 
-    /// Your postal address, for the footer of messages to many people. Some laws require it
+    /// Your postal address, for the footer of every message. Some laws require it
     #[arg(long, env = "LANDING_POSTAL_ADDRESS", value_name = "ADDRESS")]
     postal_address: Option<String>,
 

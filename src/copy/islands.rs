@@ -55,14 +55,14 @@ pub const EMPTY_EMAIL: &str = "Please enter your email address";
 pub const FAILED: &str = "Failed to add to waitlist. Please try again.";
 
 /// Label of the field for the code that confirms the address.
-pub const CODE_LABEL: &str = "Enter the code we sent you";
+pub const CODE_LABEL: &str = "Got a code by email? Enter it here";
 /// Label of its button.
 pub const CODE_SUBMIT: &str = "Confirm";
 /// The address is confirmed.
 pub const CONFIRMED: &str = "Your address is confirmed.";
 /// The code is wrong, or was tried too often.
 pub const WRONG_CODE: &str =
-    "That code is not right. Check the message, or join again to get another one.";
+    "That code is not right. Check the message again, or open the link in it.";
 /// The address could not be confirmed.
 pub const CODE_FAILED: &str = "Failed to confirm. Please try again.";
 

@@ -13,7 +13,7 @@ subject: \"{code} is your code for {product}\"
 ---
 # {code}
 
-Enter this code on the page, or confirm your address with one click:
+Enter this code where you signed up, or confirm your address with one click:
 
 [Confirm my address](<{link}>)
 
@@ -21,6 +21,6 @@ Then we'll email you when {product} is ready.
 ";
 /// Why the person gets that message, in its footer.
 pub const CONFIRM_REASON: &str = "You get this message because somebody entered your address on the waitlist of \
-    {product}. If it was not you, do nothing: we will erase it.";
+    {product}. If it was not you, ignore this message, and we will erase the address.";
 /// The subject of that message in the list of messages.
 pub const CONFIRM_SUBJECT: &str = "the code to confirm the address";

@@ -295,14 +295,14 @@ pub mod confirm {
     pub const NOT_LISTED_TITLE: &str = "You are not on the waitlist";
     /// Below the heading.
     pub const NOT_LISTED: &str =
-        "Your address was erased. If you want to be on the list, join again.";
+        "This address is not on the waitlist any more. You can join again at any time.";
     /// Title and heading if the link is incomplete, or was not made by this site.
     pub const WRONG_LINK_TITLE: &str = "This link does not work";
     /// Below the heading.
-    pub const WRONG_LINK: &str = "It may be cut off. Open it in the message again, or join again to \
-        get another one.";
-    /// Title and heading after a wrong code.
-    pub const WRONG_CODE_TITLE: &str = "Enter your code";
+    pub const WRONG_LINK: &str =
+        "The link may be cut off. Open it in the message again, or copy all of it.";
+    /// Title and heading after a code that was not accepted.
+    pub const CODE_REJECTED_TITLE: &str = "Enter your code";
     /// Title and heading if the list cannot be written.
     pub const FAILED_TITLE: &str = "We could not confirm your address";
     /// Below the heading.
@@ -324,14 +324,13 @@ pub mod unsubscribe {
     /// Title and heading after the person has left.
     pub const DONE_TITLE: &str = "You have left the waitlist";
     /// Below the heading.
-    pub const DONE: &str =
-        "The address that got this link is erased. If you change your mind, join again.";
+    pub const DONE: &str = "We have erased your address. If you change your mind, join again.";
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
     /// Title and heading if the link is incomplete, or was not made by this site.
     pub const INVALID_TITLE: &str = "This link does not work";
     /// Below the heading, before the address.
-    pub const INVALID: &str = "It may be cut off. Open it in the message again, or write to us and \
+    pub const INVALID: &str = "The link may be cut off. Open it in the message again, or write to us and \
         we will take you off the list:";
     /// Title and heading if the list cannot be written.
     pub const FAILED_TITLE: &str = "We could not take you off the list";

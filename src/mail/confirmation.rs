@@ -9,10 +9,10 @@ use crate::{
 /// Number of digits of a code.
 pub const CODE_LEN: usize = 6;
 
-/// Returns the code in a person's message with this number, counted from 1: six digits. Only who has the key of the
-/// list can compute it, so no table of codes is needed.
+/// Returns the code in a person's message with this number, counted from 1: six digits. Only someone with the key of
+/// the list can compute it, so no table of codes is needed.
 pub fn confirmation_code(key: &ListKey, email: &Email, message: u8) -> String {
-    // No address has a line break, so this is the hash of no address.
+    // No address has a line break, so this input never equals an address.
     let hash = key.hash(format!("code\n{message}\n{}", email.key()));
     let number = hash.as_bytes().iter().fold(0, |remainder, byte| {
         (remainder * 256 + u32::from(*byte)) % 10_u32.pow(CODE_LEN as u32)
@@ -39,6 +39,6 @@ pub fn confirmation_message(
         position: 1,
         unsubscribe: "",
         postal_address,
-        footer: Footer::Stranger,
+        footer: Footer::Confirmation,
     }))
 }

@@ -176,7 +176,7 @@ impl DkimSigner {
     }
 }
 
-/// Returns the fields of a header, with the line breaks inside them.
+/// Returns the fields of a header, each in one line.
 fn unfold(header: &str) -> Vec<(&str, String)> {
     let mut fields: Vec<(&str, String)> = Vec::new();
     for line in header.split("\r\n") {

@@ -1,5 +1,7 @@
 //! Sends one message after another, and says what the ledger records about each.
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     compose::recipient_address,
     smtp::{ConnectError, NotSent, SendOutcome, SmtpClient, SmtpConnection, SmtpReply},
@@ -11,6 +13,8 @@ pub struct Mailer<'a> {
     client: &'a SmtpClient,
     /// The address for messages that cannot be delivered.
     sender: &'a str,
+    /// Cancelled when a slow server must not delay the end of the program any longer.
+    give_up: CancellationToken,
     connection: Option<SmtpConnection>,
 }
 
@@ -27,11 +31,13 @@ pub struct SendResult {
 }
 
 impl<'a> Mailer<'a> {
-    /// Creates a mailer. It connects with the first message.
-    pub fn new(client: &'a SmtpClient, sender: &'a str) -> Self {
+    /// Creates a mailer. It connects with the first message. When `give_up` is cancelled, the message under way is not
+    /// sent, unless the end of it is already written.
+    pub fn new(client: &'a SmtpClient, sender: &'a str, give_up: CancellationToken) -> Self {
         Self {
             client,
             sender,
+            give_up,
             connection: None,
         }
     }
@@ -47,29 +53,49 @@ impl<'a> Mailer<'a> {
         Ok(())
     }
 
-    /// Sends a message to one person. Do not drop the future before it is done, see [`SmtpConnection::send`].
+    /// Sends a message to one person. `secrets` are words of the message, such as its link: the result never has them,
+    /// although some servers quote the message. Do not drop the future before it is done, see [`SmtpConnection::send`].
     ///
     /// # Errors
-    /// [`ConnectError`], if there is no connection. Nothing was sent.
-    pub async fn send(&mut self, to: &Email, message: &[u8]) -> Result<SendResult, ConnectError> {
+    /// [`ConnectError`], if there is no connection, or if `give_up` was cancelled. Nothing was sent.
+    pub async fn send(
+        &mut self,
+        to: &Email,
+        message: &[u8],
+        secrets: &[String],
+    ) -> Result<SendResult, ConnectError> {
+        match self.try_send(to, message).await? {
+            SendOutcome::NotSent(NotSent::Stopped) => Err(ConnectError::Stopped),
+            outcome => Ok(SendResult::from(outcome.without(secrets))),
+        }
+    }
+
+    async fn try_send(&mut self, to: &Email, message: &[u8]) -> Result<SendOutcome, ConnectError> {
         let recipient = recipient_address(to);
         if let Some(connection) = self.connection.as_mut().filter(|it| it.is_usable()) {
-            let outcome = connection.send(self.sender, &recipient, message).await;
+            let outcome = connection.send(self.sender, &recipient, message, &self.give_up);
+            let outcome = outcome.await;
             // That the server has closed an idle connection shows only now.
             let is_closed = match &outcome {
-                SendOutcome::NotSent(cause) => *cause != NotSent::NeedsSmtputf8,
+                SendOutcome::NotSent(NotSent::NeedsSmtputf8 | NotSent::Stopped) => false,
+                SendOutcome::NotSent(_) => true,
                 SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
                     reply.is_closing()
                 }
                 SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
             };
             if !is_closed {
-                return Ok(SendResult::from(outcome));
+                return Ok(outcome);
             }
         }
-        let connection = self.connection.insert(self.client.connect().await?);
-        let outcome = connection.send(self.sender, &recipient, message).await;
-        Ok(SendResult::from(outcome))
+        let connected = tokio::select! {
+            biased;
+            connected = self.client.connect() => connected?,
+            () = self.give_up.cancelled() => return Err(ConnectError::Stopped),
+        };
+        let connection = self.connection.insert(connected);
+        let outcome = connection.send(self.sender, &recipient, message, &self.give_up);
+        Ok(outcome.await)
     }
 
     /// Says goodbye to the server.

@@ -114,8 +114,13 @@ pub enum ConfirmStep {
     NotListed,
     /// The link is incomplete, or was not made by this site.
     WrongLink,
-    /// The code for this address is wrong.
-    WrongCode(String),
+    /// The code for this address was not accepted.
+    CodeRejected {
+        /// The address.
+        email: String,
+        /// Why, and what to do.
+        problem: &'static str,
+    },
     /// The list could not be written.
     Failed,
 }
@@ -129,7 +134,7 @@ impl ConfirmStep {
             Self::Done => (text::DONE_TITLE, text::DONE),
             Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED),
             Self::WrongLink => (text::WRONG_LINK_TITLE, text::WRONG_LINK),
-            Self::WrongCode(_) => (text::WRONG_CODE_TITLE, copy::islands::WRONG_CODE),
+            Self::CodeRejected { problem, .. } => (text::CODE_REJECTED_TITLE, problem),
             Self::Failed => (text::FAILED_TITLE, text::FAILED),
         }
     }

@@ -5,8 +5,9 @@
 //! token. A code can be guessed, so it counts as a try, and against the limits per client.
 
 use axum::{
+    body::Body,
     extract::{FromRequest, Path, Request, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -21,6 +22,7 @@ use super::{
     unsubscribe::respond_privately,
 };
 use crate::{
+    copy,
     page::{ConfirmStep, Page, document},
     waitlist::{Email, StoreError},
 };
@@ -104,29 +106,47 @@ struct CodeForm {
     code: String,
 }
 
-/// `POST /confirm`: confirms by a code, without JavaScript. After a wrong one, responds with the form again.
+/// `POST /confirm`: confirms by a code, without JavaScript. After a code that is not accepted, responds with the form
+/// again.
 pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Request) -> Response {
-    let headers = request.headers().clone();
-    let CodeForm { email, code } = match read_form(&state, request).await {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers.clone();
+    let admitted = admit(&state, &parts);
+    // Read before a client over its limit is rejected: the form needs the address again.
+    let CodeForm { email, code } = match read_form(&state, parts, body).await {
         Ok(form) => form,
         Err(error) => return error.into_response(),
     };
-    match confirm_by_code(&state, &email, &code).await {
+    let confirmed = match admitted {
+        Ok(()) => confirm_by_code(&state, &email, &code).await,
+        Err(error) => Err(error),
+    };
+    match confirmed {
         Ok(()) => respond_with(&state, ConfirmOutcome::Confirmed, &headers),
-        Err(RequestError::Unavailable(error)) => respond_with_failure(&state, error, &headers),
-        Err(error) => {
-            let step = ConfirmStep::WrongCode(email);
-            let html = document::confirm_page(state.current_page(), step);
-            let body = EncodedBody::compress(html, Compression::Fast);
-            let page = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body);
-            respond_privately(&page, error.status(), &headers)
-        }
+        Err(error) => respond_with_code_form(&state, email, &error, &headers),
     }
 }
 
-async fn read_form(state: &AppState, request: Request) -> Result<CodeForm, RequestError> {
-    let (parts, body) = request.into_parts();
-    admit(state, &parts)?;
+fn respond_with_code_form(
+    state: &AppState,
+    email: String,
+    error: &RequestError,
+    request: &HeaderMap,
+) -> Response {
+    error.log();
+    let problem = match error {
+        RequestError::WrongCode => copy::islands::WRONG_CODE,
+        _ => copy::islands::CODE_FAILED,
+    };
+    let step = ConfirmStep::CodeRejected { email, problem };
+    let html = document::confirm_page(state.current_page(), step);
+    let body = EncodedBody::compress(html, Compression::Fast);
+    let page = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body);
+    let page = respond_privately(&page, error.status(), request);
+    with_no_store(page, error.retry_after())
+}
+
+async fn read_form(state: &AppState, parts: Parts, body: Body) -> Result<CodeForm, RequestError> {
     let request = Request::from_parts(parts, read_body(state, body).await?.into());
     let form = axum::Form::<CodeForm>::from_request(request, &()).await;
     form.map(|axum::Form(form)| form)

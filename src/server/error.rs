@@ -98,7 +98,8 @@ impl RequestError {
             Self::MalformedRequest => "Send exactly one Host header.".into(),
             Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
             Self::WrongCode => {
-                "The code is wrong or not valid any more. Sign up again to get another one.".into()
+                "The code is wrong or not valid any more. Open the link in the message instead."
+                    .into()
             }
             Self::CrossSite => "Sign up on this site's own page, or send no Origin header.".into(),
             Self::NotFound => "Nothing was found at this path.".into(),
@@ -140,7 +141,7 @@ impl RequestError {
     /// Logs the details that only the owner may see.
     pub(super) fn log(&self) {
         match self {
-            Self::Unavailable(detail) => tracing::error!("sign-up failed: {detail}"),
+            Self::Unavailable(detail) => tracing::error!("the store failed: {detail}"),
             Self::Internal(detail) => tracing::error!("{detail}"),
             _ => {}
         }

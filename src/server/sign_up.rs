@@ -94,6 +94,9 @@ pub(super) async fn sign_up(
         asked_at: state.confirmation.as_ref().map(|_| now),
         ..WaitlistEntry::new(email.clone(), now)
     };
+    if let Some(confirmation) = &state.confirmation {
+        confirmation.prepare_sign_up(&email).await;
+    }
     let joined = state.list.join(entry).await;
     let is_new = joined.map_err(RequestError::Unavailable)? == JoinOutcome::New;
     if let Some(confirmation) = &state.confirmation {

@@ -16,6 +16,8 @@ use super::{
     suppression::{AddressHash, ListKey},
 };
 
+/// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.
+pub const CONFIRMATION_ATTEMPTS_MAX: u32 = 20;
 /// Maximum length of the subject that the ledger keeps, in bytes. A longer one is cut.
 const SUBJECT_MAX_BYTES: usize = 200;
 /// Maximum length of a server's reply that the ledger keeps, in bytes. A longer one is cut.
@@ -78,6 +80,21 @@ impl DeliveryState {
         Self::Sending,
         Self::Waiting,
     ];
+
+    /// Returns whether a message that asks for a confirmation counts against the budget of a day. Those that are refused
+    /// do too: providers block senders who write to many addresses that do not exist.
+    pub fn counts_against_budget(self) -> bool {
+        matches!(self, Self::Accepted | Self::Refused | Self::Unknown)
+    }
+
+    /// Returns whether nothing more happens with a message that asks for a confirmation, after some attempts.
+    pub fn is_confirmation_done(self, attempts: u32) -> bool {
+        match self {
+            Self::Waiting | Self::Sending => false,
+            Self::Deferred => attempts >= CONFIRMATION_ATTEMPTS_MAX,
+            _ => true,
+        }
+    }
 
     /// Returns the name of the state.
     pub fn as_str(self) -> &'static str {
@@ -212,7 +229,8 @@ pub trait Ledger: Send + Sync + 'static {
     fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
 
     /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
-    /// is added twice. Returns whether they were added. Then they are durable. One that is
+    /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or
+    /// if others have added deliveries; then some of these may have been added. One that is
     /// [`Sending`](DeliveryState::Sending) becomes [`Unknown`](DeliveryState::Unknown).
     ///
     /// # Errors

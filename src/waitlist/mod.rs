@@ -37,7 +37,10 @@ pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::{StoreError, StoreFuture};
 pub use exit::{print_stderr, set_exit_note, set_line_format};
-pub use ledger::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message, ServerReply};
+pub use ledger::{
+    CONFIRMATION_ATTEMPTS_MAX, Delivery, DeliveryState, DeliveryStatus, Ledger, Message,
+    ServerReply,
+};
 pub use message_id::{InvalidMessageId, MessageId};
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,

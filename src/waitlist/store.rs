@@ -24,7 +24,7 @@ pub enum JoinOutcome {
     Suppressed,
 }
 
-/// What an erasure leaves behind.
+/// What an erasure leaves behind, besides the keyed hash in the ledger.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Erasure {
     /// Nothing. An existing suppression of the address stays.

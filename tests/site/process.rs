@@ -187,19 +187,29 @@ impl ServerProcess {
             .unwrap_or_else(|| panic!("not a count: {response}"))
     }
 
-    /// Returns whether all threads of the server sleep.
+    /// Returns whether all threads of the server have slept for a while, longer than the log pauses between two writes. So
+    /// the server has nothing more to do, and its log nothing more to write.
     pub(crate) fn is_idle(&self) -> bool {
+        let threads = self.thread_states();
+        thread::sleep(Duration::from_millis(30));
+        let are_asleep = threads.iter().all(|it| it.contains("State:\tS"));
+        are_asleep && threads == self.thread_states()
+    }
+
+    /// Returns the state of each thread, and how often it has gone to sleep.
+    fn thread_states(&self) -> Vec<String> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("Linux");
-        let mut stats = tasks
+        let statuses = tasks
             .flatten()
-            .map(|task| std::fs::read_to_string(task.path().join("stat")));
-        // The state follows the name, which is in parentheses.
-        let is_asleep = |stat: &str| {
-            stat.rsplit(") ")
-                .next()
-                .is_some_and(|it| it.starts_with('S'))
+            .map(|task| std::fs::read_to_string(task.path().join("status")).unwrap_or_default());
+        let is_of_interest = |line: &&str| {
+            line.starts_with("State:") || line.starts_with("voluntary_ctxt_switches:")
         };
-        stats.all(|stat| stat.is_ok_and(|stat| is_asleep(&stat)))
+        let of_interest = |status: String| {
+            let lines: Vec<_> = status.lines().filter(is_of_interest).collect();
+            lines.join("\n")
+        };
+        statuses.map(of_interest).collect()
     }
 
     pub(crate) fn signal(&self, name: &str) {

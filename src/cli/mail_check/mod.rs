@@ -18,6 +18,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde::Serialize;
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use super::{address::parse_listed_address, terminal::output::OutputArgs};
 use crate::{
@@ -102,7 +103,9 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
             if let Some(to) = &args.to {
                 let message = test_message(args, &settings, signer.as_ref(), to)?;
                 let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
-                let sent = runtime.block_on(connection.send(sender, &recipient, &message));
+                let give_up = CancellationToken::new();
+                let sent = connection.send(sender, &recipient, &message, &give_up);
+                let sent = runtime.block_on(sent);
                 report.findings.push(describe_outcome(&sent));
             }
             runtime.block_on(connection.quit());
@@ -213,7 +216,7 @@ fn test_message(
 fn describe_outcome(outcome: &SendOutcome) -> Finding {
     match outcome {
         SendOutcome::Accepted(reply) => Finding::ok(format!(
-            "the test message was accepted: {reply}; look whether it arrives, and not as spam"
+            "the test message was accepted: {reply}; check that it arrives in the inbox, and not in spam"
         )),
         SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
             Finding::problem(format!("the test message was rejected: {reply}"))
@@ -221,9 +224,9 @@ fn describe_outcome(outcome: &SendOutcome) -> Finding {
         SendOutcome::NotSent(cause) => {
             Finding::problem(format!("the test message was not sent: {cause}"))
         }
-        SendOutcome::Unknown => {
-            Finding::problem("the connection broke after the test message; look whether it arrives")
-        }
+        SendOutcome::Unknown => Finding::problem(
+            "the connection broke after the test message; check whether it arrives",
+        ),
     }
 }
 

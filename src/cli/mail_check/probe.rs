@@ -77,9 +77,14 @@ fn check(method: &Method, response: &Response<Incoming>) -> Result<(), String> {
         .headers()
         .get("x-robots-tag")
         .is_some_and(|it| it == "noindex");
-    if status != StatusCode::NOT_FOUND || !is_ours {
+    if !is_ours {
         return Err(format!(
-            "{method} is answered with {status}, and not by this program; check --origin and the proxy"
+            "the response to {method} is {status}, and not from this program; check --origin and the proxy"
+        ));
+    }
+    if status != StatusCode::NOT_FOUND {
+        return Err(format!(
+            "the site responds to {method} with {status}; see the log of the server"
         ));
     }
     Ok(())

@@ -65,7 +65,7 @@ fn results(headers: &[String]) -> Vec<Finding> {
             let result = part.trim().strip_prefix(method)?.strip_prefix('=')?;
             result.split_whitespace().next()
         })?;
-        let text = format!("{method} is {result} for the server that received it");
+        let text = format!("the receiving server reports {method}={result}");
         Some(match result {
             "pass" => Finding::ok(text),
             _ => Finding::problem(format!("{text}; check the DNS records")),

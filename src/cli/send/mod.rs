@@ -40,7 +40,7 @@ use crate::{
     waitlist::{DeliveryState, Email, Message, print_stderr},
 };
 use outbox::{Outbox, Stop};
-use recipients::{Choice, Plan, Wanted};
+use recipients::{Choice, Plan, Unconfirmed, Wanted};
 use sender::{MessageWriter, Sender};
 
 #[derive(clap::Args)]
@@ -74,10 +74,10 @@ pub(super) struct SendArgs {
     file: PathBuf,
     #[command(flatten)]
     recipients: RecipientArgs,
-    /// Send again what may have been sent already
+    /// Also send to people whose result is unknown; some may get the message twice
     #[arg(long)]
     resend_unknown: bool,
-    /// Send again what the mail server has refused, unless the mailbox does not exist
+    /// Also send to people whose message the mail server refused, unless the mailbox does not exist
     #[arg(long)]
     resend_refused: bool,
     /// Print who would get the message, and the first one, and send nothing
@@ -194,7 +194,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         &Wanted {
             choice: args.recipients.choice(),
             selection: args.selection.selection()?,
-            must_be_confirmed: !args.include_unconfirmed && has_confirmation(&list, args.confirm)?,
+            unconfirmed: unconfirmed(args, &list)?,
             resend: args.resend(),
         },
     )?;
@@ -239,7 +239,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let interrupted = outbox.stop_handle();
     signals::on_interrupt_flag(move || {
         interrupted.stop(Stop::Interrupted);
-        print_stderr("finishing the messages under way; interrupt again to stop at once, which leaves them in doubt");
+        print_stderr("finishing the messages under way; interrupt again to stop at once; their results will then be unknown");
     })
         .context("cannot handle signals")?;
     let bar = entry_progress(total as u64, "sending");
@@ -256,14 +256,18 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     report(args, &outbox, &template)
 }
 
-/// Returns whether people are asked to confirm their address: the option says so, or a server has asked somebody. So a
-/// command without the server's settings does not write to those who have not confirmed.
-fn has_confirmation(list: &WaitlistHandle, switch: ConfirmSwitch) -> anyhow::Result<bool> {
-    let has_asked = || {
-        list.messages()
-            .map(|messages| messages.iter().any(|it| it.id.is_confirmation()))
-    };
-    Ok(switch.is_on() || has_asked()?)
+/// Returns whom to leave out. People are asked to confirm their address if the option says so, or if a server has asked
+/// somebody. So a command without the server's settings does not write to those who have not confirmed.
+fn unconfirmed(args: &SendArgs, list: &WaitlistHandle) -> anyhow::Result<Unconfirmed> {
+    if args.include_unconfirmed {
+        return Ok(Unconfirmed::Include);
+    }
+    let messages = list.messages()?;
+    let has_asked = messages.iter().any(|message| message.id.is_confirmation());
+    Ok(match args.confirm.is_on() || has_asked {
+        true => Unconfirmed::LeaveOut,
+        false => Unconfirmed::LeaveOutAsked,
+    })
 }
 
 /// Warns if a message with this id but another subject was sent before: nobody who had that one gets this one.

@@ -28,10 +28,19 @@ pub(super) enum Choice {
 pub(super) struct Wanted {
     pub(super) choice: Choice,
     pub(super) selection: Selection,
-    /// Whether only people who have confirmed their address get the message.
-    pub(super) must_be_confirmed: bool,
+    pub(super) unconfirmed: Unconfirmed,
     /// The states of deliveries that are done, and are sent again all the same.
     pub(super) resend: Vec<DeliveryState>,
+}
+
+/// Whether people get the message who have not confirmed their address.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Unconfirmed {
+    /// The owner insists.
+    Include,
+    /// Nobody was asked by this list. Some people may have been asked by another one, and were imported.
+    LeaveOutAsked,
+    LeaveOut,
 }
 
 /// A person who gets the message.
@@ -86,7 +95,7 @@ impl Plan {
         Wanted {
             choice,
             selection,
-            must_be_confirmed,
+            unconfirmed,
             resend,
         }: &Wanted,
     ) -> anyhow::Result<Self> {
@@ -144,7 +153,12 @@ impl Plan {
                 }
                 continue;
             }
-            if *must_be_confirmed && entry.confirmed_at.is_none() {
+            let may_be_unconfirmed = match unconfirmed {
+                Unconfirmed::Include => true,
+                Unconfirmed::LeaveOutAsked => entry.asked_at.is_none(),
+                Unconfirmed::LeaveOut => false,
+            };
+            if entry.confirmed_at.is_none() && !may_be_unconfirmed {
                 if is_chosen {
                     plan.unconfirmed += 1;
                 }
@@ -264,7 +278,7 @@ impl Plan {
             "people"
         };
         match self.is_rest {
-            true => format!("the {count} who are left of a send that was interrupted"),
+            true => format!("the remaining {count} people of an interrupted send"),
             false => format!("{count} of {} {people}", self.selected),
         }
     }

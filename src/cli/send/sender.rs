@@ -1,13 +1,14 @@
 //! Sends messages over a connection, one after another.
 
 use std::{
-    thread,
+    slice, thread,
     time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::Context;
 use indicatif::ProgressBar;
 use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     outbox::{Attempt, Next, Outbox, Stop},
@@ -57,6 +58,13 @@ pub(super) struct MessageWriter<'a> {
     pub(super) signer: Option<DkimSigner>,
 }
 
+/// The e-mail for a person.
+struct WrittenMessage {
+    bytes: Vec<u8>,
+    /// The token of the person, which the ledger must not get from a server that quotes the message.
+    token: String,
+}
+
 impl MessageWriter<'_> {
     /// Returns the text of the message for a person.
     pub(super) fn render(&self, position: u64, unsubscribe: &str) -> RenderedMessage {
@@ -71,33 +79,35 @@ impl MessageWriter<'_> {
 
     /// Returns the URL of a person's unsubscribe page.
     pub(super) fn unsubscribe_url(&self, email: &Email) -> Option<String> {
-        let token = self.tokens.token(email)?;
-        Some(format!("{}/unsubscribe/{token}", self.origin.as_str()))
+        Some(self.url(&self.tokens.token(email)?))
     }
 
     /// Returns a URL as long as that of a person with a long address.
     pub(super) fn sample_url(&self) -> String {
-        let token = "x".repeat(LONG_TOKEN_LEN);
+        self.url(&"x".repeat(LONG_TOKEN_LEN))
+    }
+
+    fn url(&self, token: &str) -> String {
         format!("{}/unsubscribe/{token}", self.origin.as_str())
     }
 
-    fn write(&self, email: &Email, position: u64) -> Result<Vec<u8>, ComposeError> {
-        let unsubscribe = self.unsubscribe_url(email).ok_or(ComposeError::NoToken)?;
+    fn write(&self, email: &Email, position: u64) -> Result<WrittenMessage, ComposeError> {
+        let token = self.tokens.token(email).ok_or(ComposeError::NoToken)?;
+        let unsubscribe = self.url(&token);
         let message = self.render(position, &unsubscribe);
         let key = self.key.as_ref().ok_or(ComposeError::NoToken)?;
         let message_id = message_id(key, self.template.id(), email, &self.settings.from);
-        compose(
-            &Envelope {
-                from: &self.settings.from,
-                to: email,
-                message_id: &message_id,
-                date: SystemTime::now(),
-                host: self.origin.host(),
-                unsubscribe: Some(&unsubscribe),
-                signer: self.signer.as_ref(),
-            },
-            &message,
-        )
+        let envelope = Envelope {
+            from: &self.settings.from,
+            to: email,
+            message_id: &message_id,
+            date: SystemTime::now(),
+            host: self.origin.host(),
+            unsubscribe: Some(&unsubscribe),
+            signer: self.signer.as_ref(),
+        };
+        let bytes = compose(&envelope, &message)?;
+        Ok(WrittenMessage { bytes, token })
     }
 }
 
@@ -124,12 +134,18 @@ impl<'a> Line<'a> {
         let runtime = Builder::new_current_thread().enable_all().build();
         Ok(Self {
             runtime: runtime.context("cannot start the runtime")?,
-            mailer: Mailer::new(client, sender),
+            mailer: Mailer::new(client, sender, CancellationToken::new()),
         })
     }
 
-    fn send(&mut self, email: &Email, message: &[u8]) -> Result<SendResult, ConnectError> {
-        self.runtime.block_on(self.mailer.send(email, message))
+    fn send(
+        &mut self,
+        email: &Email,
+        message: &WrittenMessage,
+    ) -> Result<SendResult, ConnectError> {
+        let WrittenMessage { bytes, token } = message;
+        let sent = self.mailer.send(email, bytes, slice::from_ref(token));
+        self.runtime.block_on(sent)
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mail_send::{Error, smtp::message::Parameters};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts};
 
@@ -35,12 +36,21 @@ pub enum SendOutcome {
 }
 
 impl SendOutcome {
+    /// Returns the outcome with a reply that has none of these words.
+    pub fn without(self, secrets: &[String]) -> Self {
+        self.with_reply(|reply| reply.without(secrets))
+    }
+
     /// The ledger keeps the words of the server after a person has left, so they must not name the person.
     fn without_address(self, address: &str) -> Self {
+        self.with_reply(|reply| reply.without_address(address))
+    }
+
+    fn with_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
         match self {
-            Self::Accepted(reply) => Self::Accepted(reply.without_address(address)),
-            Self::Rejected(reply) => Self::Rejected(reply.without_address(address)),
-            Self::SenderRejected(reply) => Self::SenderRejected(reply.without_address(address)),
+            Self::Accepted(reply) => Self::Accepted(change(&reply)),
+            Self::Rejected(reply) => Self::Rejected(change(&reply)),
+            Self::SenderRejected(reply) => Self::SenderRejected(change(&reply)),
             Self::NotSent(_) | Self::Unknown => self,
         }
     }
@@ -58,6 +68,9 @@ pub enum NotSent {
     /// The server closed the connection, or its reply is not SMTP or longer than 4096 bytes.
     #[error("the server closed the connection, or its reply is invalid or longer than 4 KiB")]
     Protocol,
+    /// The program ends, and the server was slow.
+    #[error("the program was stopped")]
+    Stopped,
     /// The address has characters that the server does not support.
     #[error("the address is not in ASCII, and the server does not support that (SMTPUTF8)")]
     NeedsSmtputf8,
@@ -80,9 +93,16 @@ impl SmtpConnection {
 
     /// Sends a message to one recipient. Lines of the message end with CRLF.
     ///
-    /// Do not drop the future before it is done: then nobody knows whether the message was sent, and the connection
-    /// must be dropped too.
-    pub async fn send(&mut self, sender: &str, recipient: &str, message: &[u8]) -> SendOutcome {
+    /// When `give_up` is cancelled, the message is not sent, unless the end of it is already written. Do not drop the
+    /// future before it is done: then nobody knows whether the message was sent, and the connection must be dropped
+    /// too.
+    pub async fn send(
+        &mut self,
+        sender: &str,
+        recipient: &str,
+        message: &[u8],
+        give_up: &CancellationToken,
+    ) -> SendOutcome {
         let mut parameters = Parameters::new();
         if !recipient.is_ascii() {
             if !self.has_smtputf8 {
@@ -92,12 +112,14 @@ impl SmtpConnection {
         }
         // It becomes usable again with the last response.
         self.is_usable = false;
-        let outcome = match self.client.mail_from(sender, &parameters).await {
-            Ok(()) => match self.prepare(recipient).await {
-                Ok(()) => self.transmit(message).await,
-                Err(error) => not_accepted(error, SendOutcome::Rejected),
-            },
-            Err(error) => not_accepted(error, SendOutcome::SenderRejected),
+        let written = tokio::select! {
+            biased;
+            written = self.write(sender, &parameters, recipient, message) => written,
+            () = give_up.cancelled() => Err(SendOutcome::NotSent(NotSent::Stopped)),
+        };
+        let outcome = match written {
+            Ok(()) => self.read_outcome().await,
+            Err(outcome) => outcome,
         };
         match &outcome {
             SendOutcome::Accepted(_) => self.is_usable = true,
@@ -118,6 +140,26 @@ impl SmtpConnection {
         }
     }
 
+    /// Writes the message. If this fails, or the future is dropped, the end of it was not written: the server cannot
+    /// have accepted it.
+    async fn write(
+        &mut self,
+        sender: &str,
+        parameters: &Parameters<'_>,
+        recipient: &str,
+        message: &[u8],
+    ) -> Result<(), SendOutcome> {
+        let named = self.client.mail_from(sender, parameters).await;
+        named.map_err(|error| not_accepted(error, SendOutcome::SenderRejected))?;
+        let prepared = self.prepare(recipient).await;
+        prepared.map_err(|error| not_accepted(error, SendOutcome::Rejected))?;
+        match timeout(self.timeouts.step, self.client.write_message(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(SendOutcome::NotSent(NotSent::Broken)),
+            Err(_) => Err(SendOutcome::NotSent(NotSent::Timeout)),
+        }
+    }
+
     async fn prepare(&mut self, recipient: &str) -> Result<(), Error> {
         self.client.rcpt_to(recipient, &Parameters::new()).await?;
         let reply = self.client.cmd(b"DATA\r\n").await?;
@@ -127,14 +169,8 @@ impl SmtpConnection {
         }
     }
 
-    /// Writes the message, and waits for the response.
-    async fn transmit(&mut self, message: &[u8]) -> SendOutcome {
-        // If this fails, the end of the message was not written: the server cannot have accepted it.
-        match timeout(self.timeouts.step, self.client.write_message(message)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return SendOutcome::NotSent(NotSent::Broken),
-            Err(_) => return SendOutcome::NotSent(NotSent::Timeout),
-        }
+    /// Waits for the response to the message.
+    async fn read_outcome(&mut self) -> SendOutcome {
         match timeout(self.timeouts.accept, self.client.read()).await {
             Ok(Ok(reply)) => match reply.code() {
                 200..300 => SendOutcome::Accepted(SmtpReply::new(&reply)),

@@ -43,6 +43,9 @@ pub enum ConnectError {
         /// Its time limit.
         limit: Duration,
     },
+    /// The program ends, and the server was slow.
+    #[error("the program was stopped before the server had the message")]
+    Stopped,
     /// The server closed the connection.
     #[error(
         "the connection broke while {step}: {error}; check the host and the port in --smtp: smtps:// is for port 465, smtp:// for 587"

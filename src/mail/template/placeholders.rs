@@ -32,7 +32,7 @@ pub enum Footer {
     /// The message goes to people on the list. They can unsubscribe.
     Subscriber,
     /// The message goes to somebody who may not have signed up.
-    Stranger,
+    Confirmation,
 }
 
 impl Placeholders<'_> {
@@ -40,7 +40,7 @@ impl Placeholders<'_> {
     pub(super) fn reason(&self) -> String {
         let reason = match self.footer {
             Footer::Subscriber => copy::mail::REASON,
-            Footer::Stranger => copy::mail::CONFIRM_REASON,
+            Footer::Confirmation => copy::mail::CONFIRM_REASON,
         };
         copy::fill_product(reason, self.product)
     }

@@ -26,7 +26,7 @@ pub fn Confirm(
             }
             .into_any()
         }
-        ConfirmStep::WrongCode(email) => view! { <CodeForm email/> }.into_any(),
+        ConfirmStep::CodeRejected { email, .. } => view! { <CodeForm email/> }.into_any(),
         ConfirmStep::Failed => button(text::RETRY).into_any(),
         ConfirmStep::Done | ConfirmStep::NotListed | ConfirmStep::WrongLink => view! {
             <p class="actions"><a class="button" href="/">{text::HOME}</a></p>

@@ -4,7 +4,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use crate::waitlist::{AddressHash, Delivery, DeliveryState, DeliveryStatus};
@@ -16,12 +16,16 @@ const INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Number of messages to a person, after which there is a pause of a day. So there are at most three in a day.
 const MESSAGES_PER_DAY: u8 = 3;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// By how much the clocks of several instances may differ.
+const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(60 * 60);
+/// How long this process relies on having seen that a person has confirmed. Another instance may have seen the person
+/// leave and join again since then.
+const RECORDED_MAX_AGE: Duration = Duration::from_secs(5);
 /// Number of wrong codes after which the codes of a person are void, until the next message.
 const TRIES_MAX: u8 = 5;
 
-/// How often a message is tried. The pauses double from a minute to six hours, and are three days in all.
-pub(super) const ATTEMPTS_MAX: u32 = 20;
-/// The first pause before a message is tried again, and the longest.
+/// The first pause before a message is tried again, and the longest. The pauses double, and are three days in all
+/// ([`CONFIRMATION_ATTEMPTS_MAX`](crate::waitlist::CONFIRMATION_ATTEMPTS_MAX)).
 const RETRY_PAUSES: (Duration, Duration) =
     (Duration::from_secs(60), Duration::from_secs(6 * 60 * 60));
 
@@ -49,10 +53,21 @@ pub(super) struct Person {
     /// Wrong codes since that message.
     tries: u8,
     pub(super) is_confirmed: bool,
-    /// Whether the person is being erased, because time is up.
-    is_expiring: bool,
+    /// When this process has last seen that the list says that the person has confirmed.
+    recorded_at: Option<Instant>,
+    expiry: Expiry,
     /// When the person has last signed up, since the start of this process.
     signed_up_at: Option<SystemTime>,
+}
+
+/// Whether a person is erased, because time is up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Expiry {
+    None,
+    /// The person will be, unless something happens first.
+    Due,
+    /// The store is erasing the person.
+    Erasing,
 }
 
 impl Book {
@@ -64,20 +79,23 @@ impl Book {
         for (message, deliveries) in ledger {
             for (number, delivery) in (0..).zip(deliveries) {
                 let mut status = delivery.status.clone();
-                // By another instance, or by this one before a crash. Nobody else is to send it now.
+                // Another instance sends it, or this one could not record the result. Nobody is to send it now.
                 if status.state == DeliveryState::Sending {
                     status.state = DeliveryState::Unknown;
-                    status.since = Some(now);
+                    let known = self.people.get(&delivery.recipient);
+                    let known = known.filter(|it| it.message == *message);
+                    status.since = known.and_then(|it| it.status.since).or(Some(now));
                 }
-                let is_recent =
-                    |sent_at: &SystemTime| now.duration_since(*sent_at).unwrap_or_default() < DAY;
-                if counts_as_sent(status.state) {
+                let is_recent = |sent_at: &SystemTime| age(*sent_at, now) < DAY;
+                if status.state.counts_against_budget() {
                     self.sent.extend(status.since.filter(is_recent));
                 }
                 let known = self.people.entry(delivery.recipient);
                 let person = known.or_insert_with(|| Person::asked(*message, number));
                 if *message > person.message {
                     (person.message, person.delivery, person.tries) = (*message, number, 0);
+                    // Another instance has asked again, because the person had left and joined again.
+                    (person.is_confirmed, person.recorded_at) = (false, None);
                 }
                 if *message == person.message {
                     (person.status, person.attempts) = (status, delivery.attempts);
@@ -93,14 +111,19 @@ impl Book {
         self.known[usize::from(message) - 1]
     }
 
-    /// Returns a person by the hashes of the address under all keys of the list.
+    /// Returns a person by the hashes of the address under all keys of the list. A person whom several lists have asked,
+    /// which were imported into one, is the one with the most messages.
     pub(super) fn find(&self, hashes: &[AddressHash]) -> Option<&Person> {
-        hashes.iter().find_map(|hash| self.people.get(hash))
+        self.people.get(self.find_hash(hashes)?)
     }
 
     fn find_mut(&mut self, hashes: &[AddressHash]) -> Option<&mut Person> {
-        let hash = hashes.iter().find(|hash| self.people.contains_key(hash))?;
-        self.people.get_mut(hash)
+        self.people.get_mut(self.find_hash(hashes)?)
+    }
+
+    fn find_hash<'a>(&self, hashes: &'a [AddressHash]) -> Option<&'a AddressHash> {
+        let known = hashes.iter().filter(|hash| self.people.contains_key(hash));
+        known.max_by_key(|hash| self.people[hash].message)
     }
 
     /// Returns the number of the next message to a person who has signed up, or signed up again. Returns `None` if the
@@ -123,8 +146,7 @@ impl Book {
             INTERVAL
         };
         let since = person.status.since.unwrap_or(now);
-        let has_paused = now.duration_since(since).unwrap_or_default() >= pause;
-        has_paused.then_some(person.message + 1)
+        (age(since, now) >= pause).then_some(person.message + 1)
     }
 
     /// Notes that a message to a person is in the ledger.
@@ -140,11 +162,24 @@ impl Book {
         self.people.insert(hash, person);
     }
 
-    /// Notes that a person has signed up, perhaps again, or after having left. The person is not erased now.
+    /// Notes that a person is about to sign up, perhaps again. Then the person is not erased. Returns false if that is
+    /// happening at this moment: then wait until it is done, so that the person joins as somebody new.
+    pub(super) fn note_return(&mut self, hashes: &[AddressHash], now: SystemTime) -> bool {
+        let Some(person) = self.find_mut(hashes) else {
+            return true;
+        };
+        if person.expiry != Expiry::Erasing {
+            person.expiry = Expiry::None;
+            person.signed_up_at = Some(now);
+        }
+        person.expiry == Expiry::None
+    }
+
+    /// Notes that a person has signed up, perhaps again, or after having left.
     pub(super) fn note_sign_up(&mut self, hashes: &[AddressHash], is_new: bool, now: SystemTime) {
         if let Some(person) = self.find_mut(hashes) {
             person.is_confirmed &= !is_new;
-            person.is_expiring = false;
+            person.recorded_at = person.recorded_at.filter(|_| !is_new);
             person.signed_up_at = Some(now);
         }
     }
@@ -155,27 +190,24 @@ impl Book {
             person.status = status.clone();
             person.attempts += 1;
         }
-        if counts_as_sent(status.state) {
+        if status.state.counts_against_budget() {
             self.sent.extend(status.since);
         }
     }
 
     /// Returns how long to wait until another message fits into the budget of a day.
     pub(super) fn wait_for_budget(&mut self, per_day: u32, now: SystemTime) -> Option<Duration> {
-        let age = |sent_at: &SystemTime| now.duration_since(*sent_at).unwrap_or_default();
-        while self.sent.front().is_some_and(|sent_at| age(sent_at) >= DAY) {
-            self.sent.pop_front();
-        }
+        self.sent.retain(|sent_at| age(*sent_at, now) < DAY);
         let excess = self.sent.len().checked_sub(per_day as usize)?;
-        Some(DAY.saturating_sub(age(&self.sent[excess])))
+        Some(DAY.saturating_sub(age(self.sent[excess], now)))
     }
 
-    /// Counts a code that a person has entered. Returns the number of the last message, or `None` if there were too many
-    /// wrong ones.
+    /// Counts a code that a person has entered. Returns the number of the last message that the person can have had, or
+    /// `None` if there were too many wrong codes. Another instance may have sent one since the last refresh.
     pub(super) fn try_code(&mut self, hashes: &[AddressHash]) -> Option<u8> {
         let person = self.find_mut(hashes)?;
-        person.tries += 1;
-        (person.tries <= TRIES_MAX).then_some(person.message)
+        person.tries = person.tries.saturating_add(1);
+        (person.tries <= TRIES_MAX).then_some((person.message + 1).min(MESSAGES_MAX))
     }
 
     /// Counts a code of a person on the list that this instance has not asked. Returns the number of the last message
@@ -191,10 +223,24 @@ impl Book {
         let Some(person) = self.find_mut(hashes) else {
             return true;
         };
-        if !person.is_expiring {
+        if person.expiry != Expiry::Erasing {
             person.is_confirmed = true;
+            person.expiry = Expiry::None;
         }
         person.is_confirmed
+    }
+
+    /// Notes that the list says that a person has confirmed.
+    pub(super) fn note_recorded(&mut self, hashes: &[AddressHash]) {
+        if let Some(person) = self.find_mut(hashes) {
+            (person.is_confirmed, person.recorded_at) = (true, Some(Instant::now()));
+        }
+    }
+
+    /// Returns whether the list has said a moment ago that a person has confirmed.
+    pub(super) fn is_recorded(&self, hashes: &[AddressHash]) -> bool {
+        let recorded_at = self.find(hashes).and_then(|person| person.recorded_at);
+        recorded_at.is_some_and(|at| at.elapsed() < RECORDED_MAX_AGE)
     }
 
     /// Notes that the confirmation of a person could not be recorded.
@@ -204,9 +250,9 @@ impl Book {
         }
     }
 
-    /// Begins to erase a person whose time is up, since the last message and the last sign-up. Returns false if it is
-    /// not, or the person has confirmed.
-    pub(super) fn expire(
+    /// Marks a person as due for erasure whose time is up, since the last message and the last sign-up. Returns false if
+    /// it is not, or the person has confirmed.
+    pub(super) fn mark_due(
         &mut self,
         hashes: &[AddressHash],
         joined_at: SystemTime,
@@ -222,26 +268,39 @@ impl Book {
             age.is_ok_and(|age| age >= lifetime)
         };
         let is_over = person.status.since.is_some() && moments.into_iter().flatten().all(is_old);
-        person.is_expiring = is_over && person.is_done() && !person.is_confirmed;
-        person.is_expiring
+        let is_expiring = is_over && person.is_done() && !person.is_confirmed;
+        if is_expiring {
+            person.expiry = Expiry::Due;
+        }
+        is_expiring
     }
 
-    /// Returns whether a person is still to be erased.
-    pub(super) fn is_expiring(&self, hashes: &[AddressHash]) -> bool {
-        self.find(hashes).is_some_and(|person| person.is_expiring)
+    /// Notes that a person is being erased. Returns false if the person has come back or confirmed meanwhile.
+    pub(super) fn begin_erasure(&mut self, hashes: &[AddressHash]) -> bool {
+        let person = self.find_mut(hashes);
+        let Some(person) = person.filter(|person| person.expiry == Expiry::Due) else {
+            return false;
+        };
+        person.expiry = Expiry::Erasing;
+        true
     }
 
-    /// Notes that a person stays after all.
-    pub(super) fn keep(&mut self, hashes: &[AddressHash]) {
+    /// Notes that a person was erased, or that this has failed.
+    pub(super) fn end_erasure(&mut self, hashes: &[AddressHash]) {
         if let Some(person) = self.find_mut(hashes) {
-            person.is_expiring = false;
+            person.expiry = Expiry::None;
         }
     }
 }
 
-/// Returns whether a message counts against the budget of a day.
-fn counts_as_sent(state: DeliveryState) -> bool {
-    matches!(state, DeliveryState::Accepted | DeliveryState::Unknown)
+/// Returns how long ago something was. If that is more than an hour in the future, the clock was wrong at the time, and
+/// it counts as long ago. The clocks of several instances may differ by less.
+fn age(then: SystemTime, now: SystemTime) -> Duration {
+    match now.duration_since(then) {
+        Ok(age) => age,
+        Err(error) if error.duration() < CLOCK_DIFFERENCE_MAX => Duration::ZERO,
+        Err(_) => Duration::MAX,
+    }
 }
 
 impl Person {
@@ -254,18 +313,15 @@ impl Person {
             attempts: 0,
             tries: 0,
             is_confirmed: false,
-            is_expiring: false,
+            recorded_at: None,
+            expiry: Expiry::None,
             signed_up_at: None,
         }
     }
 
     /// Returns whether nothing more happens with the last message.
     pub(super) fn is_done(&self) -> bool {
-        match self.status.state {
-            DeliveryState::Waiting | DeliveryState::Sending => false,
-            DeliveryState::Deferred => self.attempts >= ATTEMPTS_MAX,
-            _ => true,
-        }
+        self.status.state.is_confirmation_done(self.attempts)
     }
 
     /// Returns the pause before the message is tried again.

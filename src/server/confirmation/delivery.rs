@@ -6,27 +6,31 @@ use std::{
 };
 
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::{Confirmation, book::Person, locked};
 use crate::{
     mail::{
-        ComposeError, ConnectError, Envelope, Mailer, PersonTokens, SendResult, TokenPurpose,
-        compose, confirmation_code, confirmation_message, message_id,
+        ComposeError, Envelope, Mailer, PersonTokens, SendResult, TokenPurpose, compose,
+        confirmation_code, confirmation_message, message_id,
     },
-    waitlist::{AddressHash, DeliveryState, DeliveryStatus, Email, MessageId, StoreError},
+    waitlist::{
+        AddressHash, DeliveryState, DeliveryStatus, Email, MessageId, ServerReply, StoreError,
+    },
 };
 
 /// Pause after the store has failed.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
-/// Pauses after the mail server could not be reached. The last one repeats.
+/// Pauses after the mail server could not be reached, or did not reply to a message. The last one repeats.
 const CONNECT_PAUSES: [Duration; 4] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
     Duration::from_secs(2 * 60),
     Duration::from_secs(10 * 60),
 ];
-/// Pauses after the mail server has objected to the sender or to the message, several times in a row. The first ones are
-/// short: some servers object to a recipient with the same codes, such as 4.7.1 for greylisting. The last one repeats.
+/// Pauses after the mail server has objected to the sender or to the message: after the first time, and after each
+/// [`OBJECTIONS_TOGETHER`] in a row. Some servers object to a recipient with the same codes, such as 4.7.1 for
+/// greylisting, so that a few such people must not keep the others waiting. The last one repeats.
 const OBJECTION_PAUSES: [Duration; 4] = [
     Duration::from_secs(1),
     Duration::from_secs(30),
@@ -34,7 +38,9 @@ const OBJECTION_PAUSES: [Duration; 4] = [
     LONGEST_OBJECTION_PAUSE,
 ];
 const LONGEST_OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
-/// How many messages in a row the mail server may refuse. After that, it probably refuses the sender.
+const OBJECTIONS_TOGETHER: usize = 5;
+/// How many messages in a row the mail server may refuse, for another reason than that the mailbox does not exist. After
+/// that, it probably refuses the sender.
 const REFUSALS_MAX: usize = 5;
 /// How often the result of a message is recorded again. A result that is lost is unknown.
 const FINISH_ATTEMPTS_MAX: usize = 5;
@@ -43,12 +49,19 @@ const FINISH_ATTEMPTS_MAX: usize = 5;
 pub(super) struct Courier<'a> {
     confirmation: &'a Confirmation,
     mailer: Mailer<'a>,
-    /// How often the mail server could not be reached, since the last message.
+    /// How often in a row the mail server could not be reached or did not reply.
     failures: usize,
     /// How many messages in a row the mail server has refused.
     refusals: usize,
     /// How many messages in a row it has objected to.
     objections: usize,
+}
+
+/// The e-mail for a person.
+struct WrittenMessage {
+    bytes: Vec<u8>,
+    /// The token and the code, which neither the log nor the ledger must get from a server that quotes the message.
+    secrets: [String; 2],
 }
 
 /// Why a message was not sent, and how long to wait.
@@ -58,12 +71,13 @@ pub(super) struct Pause {
 }
 
 impl<'a> Courier<'a> {
-    /// It connects with the first message.
-    pub(super) fn new(confirmation: &'a Confirmation) -> Self {
+    /// It connects with the first message. `give_up` is that of the mailer.
+    pub(super) fn new(confirmation: &'a Confirmation, give_up: CancellationToken) -> Self {
         let sender = &confirmation.sender;
+        let address = &sender.settings.mail.bounce_address;
         Self {
             confirmation,
-            mailer: Mailer::new(&sender.client, &sender.settings.mail.bounce_address),
+            mailer: Mailer::new(&sender.client, address, give_up),
             failures: 0,
             refusals: 0,
             objections: 0,
@@ -92,7 +106,7 @@ impl<'a> Courier<'a> {
             });
         }
         let connected = self.mailer.connect().await;
-        connected.map_err(|error| self.pause_after(&error))
+        connected.map_err(|error| self.pause_after(&error.to_string()))
     }
 
     /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
@@ -129,7 +143,7 @@ impl<'a> Courier<'a> {
         match pause {
             Some(pause) => {
                 let book = &mut locked(&self.confirmation.state).book;
-                if status.state != person.status.state {
+                if status != person.status {
                     book.finish(hashes, &status);
                 }
                 Err(pause)
@@ -142,39 +156,58 @@ impl<'a> Courier<'a> {
     async fn send(
         &mut self,
         email: &Email,
-        message: &[u8],
+        message: &WrittenMessage,
         person: &Person,
     ) -> (DeliveryStatus, Option<Pause>) {
-        let result = match self.mailer.send(email, message).await {
+        let WrittenMessage { bytes, secrets } = message;
+        let result = match self.mailer.send(email, bytes, secrets).await {
             Ok(result) => result,
             Err(error) => {
-                let pause = self.pause_after(&error);
+                let pause = self.pause_after(&error.to_string());
                 return (person.status.clone(), Some(pause));
             }
         };
-        self.failures = 0;
         let mut status = now(result.status);
-        let is_refused = status.state == DeliveryState::Refused;
+        let reply = match result.reply {
+            Some(reply) if reply.is_closing() => {
+                let pause = self.pause_after(&reply.to_string());
+                return (status, Some(pause));
+            }
+            Some(reply) => reply,
+            // This program refuses addresses that the mail server does not support.
+            None if status.state == DeliveryState::Refused => return (status, None),
+            None => {
+                let pause = self.pause_after("it did not reply to a message");
+                return (status, Some(pause));
+            }
+        };
+        self.failures = 0;
+        let is_mailbox = status
+            .reply
+            .as_ref()
+            .is_some_and(ServerReply::is_no_such_mailbox);
+        let is_refused = status.state == DeliveryState::Refused && !is_mailbox;
         self.refusals = if is_refused { self.refusals + 1 } else { 0 };
         // Not all of these people can have mistyped their address.
         let is_brake = self.refusals > REFUSALS_MAX;
         if is_brake {
             status.state = DeliveryState::Deferred;
         }
-        let Some(reply) = result.reply.filter(|_| result.is_objection || is_brake) else {
+        if !(result.is_objection || is_brake) {
             self.objections = 0;
             return (status, None);
-        };
-        let length = OBJECTION_PAUSES.get(self.objections);
+        }
         self.objections += 1;
-        let pause = Pause {
+        let has_pause = self.objections == 1 || self.objections.is_multiple_of(OBJECTIONS_TOGETHER);
+        let length = OBJECTION_PAUSES.get(self.objections / OBJECTIONS_TOGETHER);
+        let pause = has_pause.then(|| Pause {
             length: *length.unwrap_or(&LONGEST_OBJECTION_PAUSE),
             reason: format!("the mail server objects to the sender or to the message: {reply}"),
-        };
-        (status, Some(pause))
+        });
+        (status, pause)
     }
 
-    fn pause_after(&mut self, error: &ConnectError) -> Pause {
+    fn pause_after(&mut self, error: &str) -> Pause {
         let length = CONNECT_PAUSES[self.failures.min(CONNECT_PAUSES.len() - 1)];
         self.failures += 1;
         let server = &self.confirmation.sender.settings.mail.smtp;
@@ -204,17 +237,23 @@ impl<'a> Courier<'a> {
     }
 
     /// Writes the message for a person.
-    fn write(&self, email: &Email, id: &MessageId, number: u8) -> Result<Vec<u8>, ComposeError> {
+    fn write(
+        &self,
+        email: &Email,
+        id: &MessageId,
+        number: u8,
+    ) -> Result<WrittenMessage, ComposeError> {
         let settings = &self.confirmation.sender.settings;
         let mail = &settings.mail;
         let keys = locked(&self.confirmation.state).keys.clone();
         let key = keys.first().ok_or(ComposeError::NoToken)?;
         let tokens = PersonTokens::new(&keys, TokenPurpose::Confirm);
         let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
+        let code = confirmation_code(key, email, number);
         let message = confirmation_message(
             &settings.product,
             mail.postal_address.as_deref(),
-            &confirmation_code(key, email, number),
+            &code,
             &format!("{}/confirm/{token}", settings.origin.as_str()),
         )?;
         let envelope = Envelope {
@@ -226,7 +265,10 @@ impl<'a> Courier<'a> {
             unsubscribe: None,
             signer: self.confirmation.sender.signer.as_ref(),
         };
-        compose(&envelope, &message)
+        Ok(WrittenMessage {
+            bytes: compose(&envelope, &message)?,
+            secrets: [token, code],
+        })
     }
 }
 

@@ -19,10 +19,16 @@ mod worker;
 use std::{
     slice,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
+    time::{Duration, Instant, SystemTime},
 };
 
-use tokio::{sync::mpsc, task::spawn_blocking};
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    task::spawn_blocking,
+    time::timeout,
+};
+
+use super::limits::LIST_KEYS_MAX_AGE;
 
 use crate::{
     config::ConfirmSettings,
@@ -39,6 +45,9 @@ use book::Book;
 
 /// Maximum number of sign-ups that wait for the task. More are found by the next sweep.
 const REQUESTS_MAX: usize = 4096;
+
+/// How long a sign-up waits while people are erased. A batch takes less.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends the messages that ask people to confirm their address.
 pub struct ConfirmationSender {
@@ -80,6 +89,10 @@ pub(super) struct Confirmation {
     list: Arc<dyn Waitlist>,
     state: Mutex<State>,
     requests: mpsc::Sender<Request>,
+    /// Whether the task has read who was asked.
+    is_loaded: watch::Sender<bool>,
+    /// Wakes those who wait for the end of an erasure.
+    erasure_ended: Notify,
     /// Taken by the task.
     receiver: Mutex<Option<mpsc::Receiver<Request>>>,
 }
@@ -90,6 +103,7 @@ struct State {
     book: Book,
     /// The keys of the list. Empty until the task has read them.
     keys: Arc<[ListKey]>,
+    keys_read_at: Option<Instant>,
 }
 
 /// A person who has signed up.
@@ -97,6 +111,15 @@ struct Request {
     email: Email,
     /// Whether the person was not on the list before.
     is_new: bool,
+}
+
+/// How a person shows that the address is theirs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Proof {
+    /// By the link in a message.
+    Link,
+    /// By the code in a message.
+    Code,
 }
 
 /// The outcome of a confirmation.
@@ -119,11 +142,13 @@ impl Confirmation {
             list,
             state: Mutex::default(),
             requests,
+            is_loaded: watch::Sender::new(false),
+            erasure_ended: Notify::new(),
             receiver: Mutex::new(Some(receiver)),
         }
     }
 
-    /// Sends messages until `stop` resolves. Then it finishes the one that is under way.
+    /// Sends messages until `stop` resolves. Then it finishes the one that is under way, unless the mail server is slow.
     pub(super) async fn run(self: Arc<Self>, stop: impl Future<Output = ()>) {
         let receiver = locked(&self.receiver).take();
         if let Some(requests) = receiver {
@@ -131,10 +156,36 @@ impl Confirmation {
         }
     }
 
+    /// Cancels a due erasure of a person, or waits for one in progress. Call it before a sign-up is added to the list, so
+    /// that nobody gets the response "already on the list" and is erased a moment later.
+    pub(super) async fn prepare_sign_up(&self, email: &Email) {
+        let not_erasing = async {
+            // The channel lives as long as this.
+            let _ = self
+                .is_loaded
+                .subscribe()
+                .wait_for(|is_loaded| *is_loaded)
+                .await;
+            loop {
+                let ended = self.erasure_ended.notified();
+                let is_noted = {
+                    let state = &mut *locked(&self.state);
+                    let hashes = hashes(&state.keys, email);
+                    state.book.note_return(&hashes, SystemTime::now())
+                };
+                if is_noted {
+                    break;
+                }
+                ended.await;
+            }
+        };
+        // If the store does not respond, the sign-up fails too.
+        let _ = timeout(PREPARE_TIMEOUT, not_erasing).await;
+    }
+
     /// Asks a person who has signed up. Does not wait.
     pub(super) fn ask(&self, email: &Email, is_new: bool) {
         {
-            // At once, so that nobody is erased who has just signed up again.
             let state = &mut *locked(&self.state);
             let hashes = hashes(&state.keys, email);
             state.book.note_sign_up(&hashes, is_new, SystemTime::now());
@@ -150,7 +201,7 @@ impl Confirmation {
     /// Confirms the address that a link names.
     pub(super) async fn confirm_by_token(&self, token: &str) -> Result<ConfirmOutcome, StoreError> {
         match self.person(token).await? {
-            Some(email) => self.confirm(email).await,
+            Some(email) => self.confirm(email, Proof::Link).await,
             None => Ok(ConfirmOutcome::Wrong),
         }
     }
@@ -161,8 +212,8 @@ impl Confirmation {
         Ok(PersonTokens::new(&keys, TokenPurpose::Confirm).person(token))
     }
 
-    /// Confirms an address by the code that was sent to it. The code of the message before the last one is valid too,
-    /// because messages may arrive late.
+    /// Confirms an address by the code that was sent to it. The codes of the two messages before the last one that the
+    /// person can have had are valid too, because messages may arrive late.
     pub(super) async fn confirm_by_code(
         &self,
         email: &Email,
@@ -175,13 +226,13 @@ impl Confirmation {
         let Some(last) = self.count_try(&hashes(&keys, email), email).await? else {
             return Ok(ConfirmOutcome::Wrong);
         };
-        let messages = last.saturating_sub(1).max(1)..=last;
+        let messages = last.saturating_sub(2).max(1)..=last;
         let is_right = keys.iter().any(|key| {
             let mut codes = messages.clone().map(|it| confirmation_code(key, email, it));
             codes.any(|code| code == digits)
         });
         match is_right {
-            true => self.confirm(email.clone()).await,
+            true => self.confirm(email.clone(), Proof::Code).await,
             false => Ok(ConfirmOutcome::Wrong),
         }
     }
@@ -206,26 +257,37 @@ impl Confirmation {
         Ok(hash.and_then(|hash| book.try_code_from_elsewhere(*hash)))
     }
 
-    /// Confirms an address. The time of the first confirmation stays.
-    async fn confirm(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
+    /// Confirms an address. The time of the first confirmation stays. [`Proof::Code`] counts only for people whom the
+    /// site has asked: the others have no code, so a right one is a guess.
+    async fn confirm(&self, email: Email, proof: Proof) -> Result<ConfirmOutcome, StoreError> {
         let hashes = hashes(&self.keys().await?, &email);
+        // Without reading the list again, however often a link is opened.
+        let is_recorded = locked(&self.state).book.is_recorded(&hashes);
+        if is_recorded && self.list.are_listed(slice::from_ref(&email)).await? == [true] {
+            return Ok(ConfirmOutcome::Confirmed);
+        }
         // First, so that nobody who confirms is erased because time is up.
         if !locked(&self.state).book.confirm(&hashes) {
             return Ok(ConfirmOutcome::NotListed);
         }
-        let outcome = self.record(email).await;
-        if outcome != Ok(ConfirmOutcome::Confirmed) {
-            locked(&self.state).book.undo_confirm(&hashes);
+        let outcome = self.record(email, proof).await;
+        let book = &mut locked(&self.state).book;
+        match outcome {
+            Ok(ConfirmOutcome::Confirmed) => book.note_recorded(&hashes),
+            _ => book.undo_confirm(&hashes),
         }
         outcome
     }
 
-    async fn record(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
+    async fn record(&self, email: Email, proof: Proof) -> Result<ConfirmOutcome, StoreError> {
         let Some(entry) = self.entry(&email).await? else {
             return Ok(ConfirmOutcome::NotListed);
         };
         if entry.confirmed_at.is_some() {
             return Ok(ConfirmOutcome::Confirmed);
+        }
+        if proof == Proof::Code && entry.asked_at.is_none() {
+            return Ok(ConfirmOutcome::Wrong);
         }
         let fact = Fact::ConfirmedAt(SystemTime::now());
         let is_listed = self.list.add_facts(vec![(email, fact)]).await? == [true];
@@ -246,15 +308,28 @@ impl Confirmation {
         read.await.map_err(|_| StoreError::Unreadable)?
     }
 
-    /// Returns the keys of the list.
+    /// Returns the keys of the list, as they were a moment ago. An import of an export adds keys.
     async fn keys(&self) -> Result<Arc<[ListKey]>, StoreError> {
-        let keys = Arc::clone(&locked(&self.state).keys);
-        if !keys.is_empty() {
-            return Ok(keys);
+        {
+            let state = locked(&self.state);
+            let is_fresh = |read_at: Instant| read_at.elapsed() < LIST_KEYS_MAX_AGE;
+            if state.keys_read_at.is_some_and(is_fresh) {
+                return Ok(Arc::clone(&state.keys));
+            }
         }
+        self.read_keys().await
+    }
+
+    async fn read_keys(&self) -> Result<Arc<[ListKey]>, StoreError> {
         let keys: Arc<[ListKey]> = self.list.keys().await?.into();
-        locked(&self.state).keys = Arc::clone(&keys);
+        let mut state = locked(&self.state);
+        (state.keys, state.keys_read_at) = (Arc::clone(&keys), Some(Instant::now()));
         Ok(keys)
+    }
+
+    /// Returns the hashes of an address under all keys of the list.
+    fn hashes(&self, email: &Email) -> Vec<AddressHash> {
+        hashes(&locked(&self.state).keys, email)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Findings {
     pub(super) new: Vec<Email>,
     /// People whose message is in the ledger and was not sent.
     pub(super) due: Vec<Email>,
-    /// People who have not confirmed in time. The book notes that they are being erased.
+    /// People who have not confirmed in time. The book marks them as due.
     pub(super) expired: Vec<Email>,
 }
 
@@ -32,19 +32,19 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
         let hashes = hashes(&keys, &entry.email);
         let mut state = locked(&confirmation.state);
         let person = state.book.find(&hashes);
-        // Somebody who has left and joined again was not asked if the last message was a moment ago.
+        // A person who has left and joined again within an hour of the last message was not asked since.
         let last = person.and_then(|person| person.status.since);
         let was_asked = last > entry.asked_at;
         let is_due = person.map(|person| !person.is_done());
         match is_due {
             _ if entry.confirmed_at.is_some() => {
-                state.book.confirm(&hashes);
+                state.book.note_recorded(&hashes);
             }
-            Some(true) => findings.due.push(entry.email),
             // The owner has imported the person, perhaps after an earlier sign-up that was erased.
             _ if entry.asked_at.is_none() => {}
+            Some(true) => findings.due.push(entry.email),
             None => findings.new.push(entry.email),
-            Some(false) if state.book.expire(&hashes, entry.joined_at, lifetime, now) => {
+            Some(false) if state.book.mark_due(&hashes, entry.joined_at, lifetime, now) => {
                 findings.expired.push(entry.email);
             }
             Some(false) if !was_asked => findings.new.push(entry.email),
@@ -72,15 +72,27 @@ pub(super) fn still_unconfirmed(
         .collect()
 }
 
-/// Erases people. Returns how many.
+/// Erases people, except for those who have just come back or confirmed. Returns how many.
 pub(super) async fn erase(
     confirmation: &Confirmation,
     people: &[Email],
 ) -> Result<usize, StoreError> {
     let mut count = 0;
     for people in people.chunks(ERASE_BATCH_MAX) {
-        let erased = confirmation.list.erase(people, Erasure::Complete).await?;
-        count += erased.iter().filter(|was_listed| **was_listed).count();
+        let is_still_due = |email: &&Email| {
+            let state = &mut *locked(&confirmation.state);
+            state.book.begin_erasure(&hashes(&state.keys, email))
+        };
+        let people: Vec<_> = people.iter().filter(is_still_due).cloned().collect();
+        let erased = confirmation.list.erase(&people, Erasure::Complete).await;
+        {
+            let state = &mut *locked(&confirmation.state);
+            for email in &people {
+                state.book.end_erasure(&hashes(&state.keys, email));
+            }
+        }
+        confirmation.erasure_ended.notify_waiters();
+        count += erased?.iter().filter(|was_listed| **was_listed).count();
     }
     Ok(count)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    pin::pin,
+    future::pending,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -12,12 +12,13 @@ use tokio::{
     task::spawn_blocking,
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Confirmation, Request,
     book::{MESSAGES_MAX, Person},
     delivery::{Courier, Pause, STORE_PAUSE},
-    hashes, locked, sweep,
+    locked, sweep,
 };
 use crate::{
     copy,
@@ -27,6 +28,8 @@ use crate::{
     },
 };
 
+/// How long the message under way may take to reach the mail server after the server was asked to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of sign-ups that are taken from the queue together.
@@ -34,17 +37,35 @@ const REQUESTS_TOGETHER_MAX: usize = 128;
 /// How often deliveries are added again that another instance was faster to add.
 const ADD_ATTEMPTS_MAX: usize = 5;
 
-/// Sends messages until `stop` resolves. Then it finishes the one that is under way.
+/// Sends messages until `stop` resolves. Then it finishes the one that is under way, unless the mail server is slow.
 pub(super) async fn run(
     confirmation: &Arc<Confirmation>,
-    mut requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<Request>,
     stop: impl Future<Output = ()>,
 ) {
-    let mut stop = pin!(stop);
+    let (stopping, give_up) = (CancellationToken::new(), CancellationToken::new());
+    let follow_stop = async {
+        stop.await;
+        stopping.cancel();
+        sleep(STOP_TIMEOUT).await;
+        give_up.cancel();
+        pending().await
+    };
+    tokio::select! {
+        () = work(confirmation, requests, &stopping, give_up.clone()) => {}
+        () = follow_stop => {}
+    }
+}
+
+async fn work(
+    confirmation: &Arc<Confirmation>,
+    mut requests: mpsc::Receiver<Request>,
+    stopping: &CancellationToken,
+    give_up: CancellationToken,
+) {
     let mut worker = Worker {
         confirmation,
-        courier: Courier::new(confirmation),
-        keys: Vec::new(),
+        courier: Courier::new(confirmation, give_up),
         queue: BTreeMap::new(),
         queued: HashSet::new(),
         paused_until: Instant::now(),
@@ -53,7 +74,7 @@ pub(super) async fn run(
         tracing::warn!("cannot read who was asked to confirm the address: {error}; trying again");
         tokio::select! {
             () = sleep(STORE_PAUSE) => {}
-            () = &mut stop => return,
+            () = stopping.cancelled() => return,
         }
     }
     let mut sweeps = interval(SWEEP_INTERVAL);
@@ -63,7 +84,7 @@ pub(super) async fn run(
         let next = worker.next_at();
         tokio::select! {
             biased;
-            () = &mut stop => break,
+            () = stopping.cancelled() => break,
             _ = sweeps.tick() => worker.sweep().await,
             count = requests.recv_many(&mut batch, REQUESTS_TOGETHER_MAX) => {
                 if count == 0 {
@@ -78,7 +99,7 @@ pub(super) async fn run(
             // A mail server that does not respond must not delay the end of the program.
             let is_ready = tokio::select! {
                 biased;
-                () = &mut stop => break,
+                () = stopping.cancelled() => break,
                 is_ready = worker.prepare() => is_ready,
             };
             if is_ready {
@@ -93,7 +114,6 @@ pub(super) async fn run(
 struct Worker<'a> {
     confirmation: &'a Arc<Confirmation>,
     courier: Courier<'a>,
-    keys: Vec<ListKey>,
     /// The people who are next, by the time from which the message may be sent.
     queue: BTreeMap<(Instant, AddressHash), Email>,
     /// Everybody in `queue`.
@@ -110,24 +130,49 @@ impl Worker<'_> {
             let key = SuppressionItem::Key(ListKey::generate()?);
             list.add_suppressions(vec![key]).await?;
         }
-        self.keys = list.keys().await?;
-        locked(&self.confirmation.state).keys = self.keys.as_slice().into();
-        self.read_ledger().await
+        self.read_ledger().await?;
+        self.confirmation.is_loaded.send_replace(true);
+        Ok(())
     }
 
+    /// Reads the keys and the ledger, both of which other instances and the owner's commands change.
     async fn read_ledger(&self) -> Result<(), StoreError> {
         let list = &self.confirmation.list;
+        self.confirmation.read_keys().await?;
         let messages = list.messages().await?;
         let mut ledger = Vec::new();
         for number in 1..=MESSAGES_MAX {
             let id = MessageId::confirmation(number);
             if messages.iter().any(|message| message.id == id) {
-                ledger.push((number, list.deliveries(&id).await?));
+                let mut deliveries = list.deliveries(&id).await?;
+                self.date_interrupted(&id, &mut deliveries).await?;
+                ledger.push((number, deliveries));
             }
         }
         let book = &mut locked(&self.confirmation.state).book;
         book.refresh(&ledger, SystemTime::now());
         Ok(())
+    }
+
+    /// Notes the time of deliveries that a crash has interrupted, durably: some time after it the person may be asked
+    /// again, and is erased.
+    async fn date_interrupted(
+        &self,
+        id: &MessageId,
+        deliveries: &mut [Delivery],
+    ) -> Result<(), StoreError> {
+        let mut dated = Vec::new();
+        for (number, delivery) in (0..).zip(deliveries) {
+            let status = &mut delivery.status;
+            if status.state == DeliveryState::Unknown && status.since.is_none() {
+                status.since = Some(SystemTime::now());
+                dated.push((number, status.clone()));
+            }
+        }
+        match dated.is_empty() {
+            true => Ok(()),
+            false => self.confirmation.list.finish_deliveries(id, dated).await,
+        }
     }
 
     /// Reads the ledger and the list: asks those who were not asked, and erases those whose time is up.
@@ -166,27 +211,19 @@ impl Worker<'_> {
         let unconfirmed =
             spawn_blocking(move || sweep::still_unconfirmed(&confirmation, &expired)).await;
         let erased = match unconfirmed.unwrap_or(Err(StoreError::Unreadable)) {
-            Ok(mut unconfirmed) => {
-                unconfirmed.retain(|email| {
-                    let state = locked(&self.confirmation.state);
-                    state.book.is_expiring(&hashes(&self.keys, email))
-                });
-                sweep::erase(self.confirmation, &unconfirmed).await
-            }
+            Ok(unconfirmed) => sweep::erase(self.confirmation, &unconfirmed).await,
             Err(error) => Err(error),
         };
         let days = self.confirmation.sender.settings.days;
         match erased {
             Ok(count) => {
-                tracing::info!("erased {count} who did not confirm the address in {days} days");
+                tracing::info!(
+                    "erased {count} people who did not confirm their address within {days} days"
+                );
             }
             Err(error) => {
-                tracing::warn!("cannot erase those who did not confirm the address: {error}");
+                tracing::warn!("cannot erase people who did not confirm their address: {error}");
             }
-        }
-        let mut state = locked(&self.confirmation.state);
-        for email in people {
-            state.book.keep(&hashes(&self.keys, &email));
         }
     }
 
@@ -195,19 +232,40 @@ impl Worker<'_> {
         let mut people: BTreeMap<u8, Vec<(AddressHash, Email)>> = BTreeMap::new();
         let mut seen = HashSet::new();
         for Request { email, is_new } in requests {
-            let hashes = hashes(&self.keys, &email);
-            let book = &locked(&self.confirmation.state).book;
-            let message = book.next_message(&hashes, is_new, SystemTime::now());
-            if let (Some(message), Some(hash)) = (message, hashes.first())
-                && seen.insert(*hash)
-            {
+            let hashes = self.confirmation.hashes(&email);
+            let message = {
+                let book = &locked(&self.confirmation.state).book;
+                book.next_message(&hashes, is_new, SystemTime::now())
+            };
+            let (Some(message), Some(hash)) = (message, hashes.first()) else {
+                continue;
+            };
+            if seen.insert(*hash) && !self.has_confirmed_elsewhere(&email, is_new).await {
                 people.entry(message).or_default().push((*hash, email));
             }
         }
         for (message, people) in people {
             if let Err(error) = self.add_deliveries(message, people).await {
                 // The next sweep finds those who are new.
-                tracing::warn!("cannot note the people to ask to confirm the address: {error}");
+                tracing::warn!(
+                    "cannot queue messages that ask people to confirm their address: {error}"
+                );
+            }
+        }
+    }
+
+    /// Returns whether another instance has recorded that a person who joins again has confirmed.
+    async fn has_confirmed_elsewhere(&self, email: &Email, is_new: bool) -> bool {
+        let entry = match is_new {
+            true => Ok(None),
+            false => self.confirmation.entry(email).await,
+        };
+        match entry {
+            Ok(entry) => entry.is_some_and(|entry| entry.confirmed_at.is_some()),
+            Err(error) => {
+                // The person may join again.
+                tracing::warn!("cannot read whether a person has confirmed the address: {error}");
+                true
             }
         }
     }
@@ -248,7 +306,7 @@ impl Worker<'_> {
 
     /// Puts a person into the queue, whose message is in the ledger.
     fn enqueue(&mut self, email: &Email) {
-        let hashes = hashes(&self.keys, email);
+        let hashes = self.confirmation.hashes(email);
         let person = locked(&self.confirmation.state).book.find(&hashes).cloned();
         let (Some(person), Some(hash)) = (person, hashes.first()) else {
             return;
@@ -285,8 +343,8 @@ impl Worker<'_> {
 
     fn pause(&mut self, Pause { length, reason }: Pause) {
         tracing::warn!(
-            "messages that ask people to confirm the address wait: {reason}; trying again in {} seconds; \
-             {} people wait",
+            "messages that ask people to confirm their address are paused: {reason}; trying again in {} seconds; \
+             {} people wait for one",
             length.as_secs(),
             self.queue.len()
         );
@@ -299,7 +357,7 @@ impl Worker<'_> {
             return;
         };
         self.queued.remove(&hash);
-        let hashes = hashes(&self.keys, &email);
+        let hashes = self.confirmation.hashes(&email);
         let person = locked(&self.confirmation.state).book.find(&hashes).cloned();
         let Some(person) = person.filter(|it| !it.is_done() && !it.is_confirmed) else {
             return;

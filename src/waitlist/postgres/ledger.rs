@@ -151,8 +151,13 @@ impl PostgresLedger {
                 // The first response may have been lost.
                 let params: [&(dyn ToSql + Sync); 2] = [&id, &addition];
                 let rows = self.query(ledger_sql::COUNT_ADDED, &params).await?;
-                if rows.first().map_or(Ok(0), |row| get::<i64>(row, 0))? == 0 {
-                    return Ok(false);
+                let count = |at| rows.first().map_or(Ok(0), |row| get::<i64>(row, at));
+                let (own, all) = (count(0)?, count(1)?);
+                match added {
+                    _ if own > 0 => {}
+                    // Nobody was faster: this is another error.
+                    Err(error) if all == known => return Err(error),
+                    _ => return Ok(false),
                 }
             }
             known += some.len() as i64;

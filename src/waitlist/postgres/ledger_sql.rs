@@ -31,10 +31,10 @@ pub(super) const ADD_DELIVERIES: &str = "
         AND $2::bigint = (SELECT count(*) FROM {schema}.waitlist_deliveries WHERE message = $1::text)
     RETURNING number";
 
-/// Returns how many deliveries of message $1 the addition $2 has added.
+/// Returns how many deliveries of message $1 the addition $2 has added, and how many there are.
 pub(super) const COUNT_ADDED: &str = "
-    SELECT count(*) FROM {schema}.waitlist_deliveries
-    WHERE message = $1 AND added_by = $2";
+    SELECT count(*) FILTER (WHERE added_by = $2), count(*) FROM {schema}.waitlist_deliveries
+    WHERE message = $1";
 
 /// Begins the deliveries of message $1 with numbers $2 that are in the states $3, for $4 milliseconds. Returns their
 /// numbers. $5 is the id of this beginning. Twice: it returns the same numbers.

@@ -1,8 +1,17 @@
 //! `landing check`.
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use landing::{
+    mail::confirmation_code,
+    waitlist::{Email, ListKey},
+};
 use serde_json::json;
 
-use super::{people_csv, stderr, stdout, with_raw_record, with_server, with_three_people};
+use super::{TestCli, people_csv, stderr, stdout, with_raw_record, with_server, with_three_people};
+use crate::{
+    mail::smtp_server::{Action, SmtpServer, Step},
+    process::{Sandbox, ServerProcess, wait_until},
+};
 
 #[test]
 fn counts_a_valid_list() {
@@ -127,4 +136,43 @@ fn reports_invalid_addresses_future_times_and_duplicates() {
         cli.run(&["erase", "no mail", "bob@example.com"]).success();
         assert_eq!(cli.stdout(&["check"]), "0 on the list, no faults\n");
     }
+}
+
+#[test]
+fn counts_the_people_who_wait_for_a_confirmation_message() {
+    let mail = SmtpServer::scripted(|step, _| match step {
+        Step::Recipient => Action::Reply("450 4.2.1 later"),
+        _ => Action::Continue,
+    });
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args([
+        "--confirm-signups",
+        "--mail-from=hello@steward.test",
+        "--origin=https://steward.test",
+        &format!("--smtp={}", mail.url()),
+    ]);
+    let cli = TestCli {
+        server: Some(ServerProcess::start(command)),
+        sandbox,
+        database: None,
+    };
+    let server = cli.server.as_ref().expect("the program runs");
+    for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
+        assert_eq!(server.join(typed), "201");
+    }
+    let waiting = || cli.json(&["check"])["confirmations"]["waiting"].clone();
+    wait_until("three people wait", || waiting() == json!(3));
+    cli.run(&["erase", "ann@example.com"]).success();
+    assert_eq!(waiting(), json!(2));
+    // Bob confirms by the code of a message that has arrived all the same.
+    let export = cli.stdout(&["export"]);
+    let (_, key) = export.split_once("# list key ").expect("a key");
+    let key = URL_SAFE_NO_PAD.decode(key.lines().next().expect("a line"));
+    let key = ListKey::from_slice(&key.expect("Base64")).expect("a key");
+    let bob = Email::parse("bob@example.com").expect("an address");
+    let code = confirmation_code(&key, &bob, 1);
+    let body = format!(r#"{{"email":"bob@example.com","code":"{code}"}}"#);
+    server.request("POST", "/api/waitlist/confirm", &body);
+    assert_eq!(waiting(), json!(1));
 }

@@ -162,3 +162,35 @@ fn another_subject_under_the_same_id_is_named() {
         "{warning}"
     );
 }
+
+#[test]
+fn people_whom_another_list_has_asked_must_be_confirmed() {
+    let cli = without_server();
+    let server = SmtpServer::start();
+    // An export of a part of that list has no ledger.
+    let people = "email,joined_at,source,confirmed_at,asked_at\n\
+                  ann@example.com,2026-11-01T08:00:00Z,,2026-11-01T09:00:00Z,2026-11-01T08:00:00Z\n\
+                  bob@example.com,2026-11-02T08:00:00Z,,,2026-11-02T08:00:00Z\n\
+                  cyd@example.com,2026-11-03T08:00:00Z,,,\n";
+    cli.run_with_input(&["import"], people).success();
+    send(&cli, &server, &["--all"]);
+    assert_eq!(server.recipients(), ["ann@example.com", "cyd@example.com"]);
+    send(&cli, &server, &["--all", "--include-unconfirmed"]);
+    assert_eq!(server.recipients().len(), 3);
+}
+
+#[test]
+fn links_that_the_server_quotes_are_hidden() {
+    let cli = without_server().with_three_people();
+    cli.write("launch.md", MESSAGE);
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::End => Action::Quote("554 5.7.1 blocked:"),
+        _ => Action::Continue,
+    });
+    let error = stderr(&cli.run(&args(&server.url(), &["--all"])).failure());
+    assert!(error.contains("5.7.1 blocked: "), "{error}");
+    assert!(!error.contains("/unsubscribe/"), "{error}");
+    let listed = cli.stdout(&["messages", "launch"]);
+    assert!(listed.contains("5.7.1 blocked: "), "{listed}");
+    assert!(!listed.contains("/unsubscribe/"), "{listed}");
+}

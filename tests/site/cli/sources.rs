@@ -300,7 +300,7 @@ fn stats_by_source_show_how_far_people_have_come() {
              ads                1          0          0\n\
              no source          1          1          1\n\
              together           4          2          2\n\
-             1 who was invited has unsubscribed, and is not counted above\n"
+             1 person who was invited, from any source and at any time, has unsubscribed and is not counted above\n"
         );
         let stats = cli.json(&["stats", "--by", "source"]);
         assert_eq!(

@@ -8,6 +8,9 @@ use landing::{
     mail::{ConnectError, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpTimeouts},
 };
 
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
 use super::smtp_server::{Action, SmtpServer, Step};
 
 const MESSAGE: &[u8] = b"Subject: hi\r\n\r\n.a line that begins with a dot\r\nlast\r\n";
@@ -36,8 +39,9 @@ async fn send(at: Step, action: Action) -> (SendOutcome, bool, usize) {
     });
     let connection = client(&server, "").connect().await;
     let mut connection = connection.unwrap_or_else(|error| panic!("{error}"));
+    let give_up = CancellationToken::new();
     let outcome = connection
-        .send("me@site.test", "ann@example.com", MESSAGE)
+        .send("me@site.test", "ann@example.com", MESSAGE, &give_up)
         .await;
     let is_usable = connection.is_usable();
     (outcome, is_usable, server.received().len())
@@ -48,7 +52,14 @@ async fn accepted_message_arrives_as_it_was_sent() {
     let server = SmtpServer::start();
     let mut connection = client(&server, "").connect().await.expect("a connection");
     for recipient in ["ann@example.com", "bob@example.com"] {
-        let outcome = connection.send("me@site.test", recipient, MESSAGE).await;
+        let outcome = connection
+            .send(
+                "me@site.test",
+                recipient,
+                MESSAGE,
+                &CancellationToken::new(),
+            )
+            .await;
         assert!(
             matches!(&outcome, SendOutcome::Accepted(reply) if reply.to_string() == "250 2.0.0 queued"),
             "{outcome:?}"
@@ -277,5 +288,33 @@ async fn server_on_this_machine_needs_no_certificate() {
         });
         let connected = client(&server, login).connect().await;
         assert!(connected.is_ok(), "{:?}", connected.err());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_under_way_is_given_up_until_its_end_is_written() {
+    for (at, is_given_up) in [
+        (Step::Mail, true),
+        (Step::Recipient, true),
+        (Step::Data, true),
+        (Step::End, false),
+    ] {
+        let server = SmtpServer::scripted(move |step, _| match step == at {
+            true => Action::Stall,
+            false => Action::Continue,
+        });
+        let mut connection = client(&server, "").connect().await.expect("a connection");
+        let give_up = CancellationToken::new();
+        let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &give_up);
+        let give_up = async {
+            sleep(Duration::from_millis(150)).await;
+            give_up.cancel();
+        };
+        let (outcome, ()) = tokio::join!(outcome, give_up);
+        let expected = match is_given_up {
+            true => SendOutcome::NotSent(NotSent::Stopped),
+            false => SendOutcome::Unknown,
+        };
+        assert_eq!(outcome, expected, "{at:?}");
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Step {
 pub(crate) enum Action {
     /// A reply, without its line break.
     Reply(&'static str),
+    /// At [`Step::End`]: a reply, followed by the subject and the links of the message, as filters of content quote them.
+    Quote(&'static str),
     /// The usual reply.
     Continue,
     /// The connection is closed.
@@ -190,6 +192,13 @@ impl Conversation {
             message.push_str("\r\n");
         }
         let action = script(Step::End, &self.recipient);
+        if let Action::Quote(reply) = action {
+            let text = message.replace("=\r\n", "");
+            let is_quoted =
+                |line: &&str| line.starts_with("Subject: ") || line.contains("https://");
+            let quoted: Vec<_> = text.lines().filter(is_quoted).take(2).collect();
+            return self.reply(&format!("{reply} {}", quoted.join(" ")));
+        }
         if matches!(action, Action::Continue | Action::AcceptAndCut) {
             self.received.lock().expect("no panic").push(Received {
                 sender: self.sender.clone(),
@@ -204,7 +213,7 @@ impl Conversation {
     fn act(&mut self, action: Action, usual_reply: &str) -> Option<()> {
         match action {
             Action::Continue => self.reply(usual_reply),
-            Action::Reply(reply) => {
+            Action::Reply(reply) | Action::Quote(reply) => {
                 self.reply(reply)?;
                 // 421 ends the connection.
                 (!reply.starts_with("421")).then_some(())

@@ -1,5 +1,5 @@
 //! Confirming addresses, over every store: the message, its code and its link, and that crashes and other instances lose
-//! and repeat nothing. `confirmation_limits` has the limits.
+//! and repeat nothing. `confirmation_limits` has the limits, `confirmation_faults` what else goes wrong.
 
 use std::{
     sync::Arc,
@@ -79,7 +79,7 @@ pub(super) fn code(message: &Received) -> String {
 }
 
 /// Returns the path of the link in a message.
-fn link(message: &Received) -> String {
+pub(super) fn link(message: &Received) -> String {
     let text = message.message.replace("=\r\n", "").replace("=\n", "");
     let path = text.split("https://steward.test").nth(1).expect("a link");
     let is_path = |c: &char| c.is_ascii_alphanumeric() || "/-_".contains(*c);

@@ -1,9 +1,14 @@
 //! Rows that the database rejects, that are slow to insert, or that another session has locked.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
-use tokio::task::JoinSet;
+use landing::waitlist::{
+    Delivery, JoinOutcome, Ledger, ListKey, Message, MessageId, StoreError, Waitlist,
+};
+use tokio::task::{JoinSet, block_in_place};
 
 use super::{ProxiedDatabase, SharedDatabase, run_concurrently, within_timeout};
 use crate::store::{addresses, entry, join};
@@ -207,4 +212,33 @@ async fn custom_triggers_and_constraints_keep_the_list_ready() {
     assert_eq!(list.ready().await, Ok(()));
     assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
     assert!(list.outage().borrow().is_none());
+}
+
+/// A full disk of the database must not look as if another command had added the deliveries.
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_addition_of_deliveries_is_an_error() {
+    let database = SharedDatabase::create();
+    let list = database.open();
+    let id: MessageId = "launch".parse().expect("an id");
+    let message = Message::new(id.clone(), SystemTime::now(), "Hi");
+    assert_eq!(list.add_message(message).await, Ok(()));
+    block_in_place(|| {
+        database.sql(
+            "CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION 'disk full' USING ERRCODE = '53100'; END $$;
+             CREATE TRIGGER disk_full BEFORE INSERT ON waitlist_deliveries
+                 EXECUTE FUNCTION disk_full()",
+        )
+    });
+    let key = ListKey::generate().expect("random numbers");
+    let deliveries = vec![Delivery::waiting(key.hash("ann@example.com"))];
+    let added = list.add_deliveries(&id, 0, deliveries.clone()).await;
+    assert!(added.is_err(), "{added:?}");
+    block_in_place(|| database.sql("DROP TRIGGER disk_full ON waitlist_deliveries"));
+    assert_eq!(
+        list.add_deliveries(&id, 0, deliveries.clone()).await,
+        Ok(true)
+    );
+    // Now somebody was faster.
+    assert_eq!(list.add_deliveries(&id, 0, deliveries).await, Ok(false));
 }
