@@ -9,10 +9,11 @@ export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/n
 # The program finds the site's files beside itself: target/release/{landing,site}.
 export CARGO_TARGET_DIR := target
 
-RELEASE := LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
+# `landing --version` names the commit.
+RELEASE := LANDING_COMMIT=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null) LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -43,6 +44,7 @@ lint:
 	cargo clippy --lib --no-default-features --features hydrate --target wasm32-unknown-unknown -- -D warnings
 	cd islands && npx tsc
 	node style/fonts.mjs --check
+	zizmor --offline --quiet .github/workflows
 	cd end2end && npx tsc
 
 # More threads than processors, because many tests wait for a timeout. With three for each, databases took too long to
@@ -120,6 +122,23 @@ faults: setup ## inject random PostgreSQL faults under three instances, as root:
 lighthouse: build ## run Lighthouse five times for a phone, and print the medians
 	.ci/setup lighthouse
 	node end2end/lighthouse/run.mjs
+
+package: build ## build the Debian package, the archive, the image, the SBOM and the checksums in target/package
+	.ci/setup package
+	packaging/package.sh
+
+image: build ## build only the image
+	.ci/setup package
+	packaging/image.sh
+
+test-package: package ## install, upgrade and remove the packages in a fresh Debian with systemd, as root
+	.ci/setup package-test
+	packaging/test.sh
+
+audit: ## look up known vulnerabilities of the dependencies, over the internet
+	.ci/setup test
+	cargo deny check --hide-inclusion-graph advisories
+	for directory in islands end2end end2end/lighthouse; do (cd $$directory && npm audit) || exit 1; done
 
 fmt: setup ## format everything
 	cargo fmt --all

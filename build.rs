@@ -27,11 +27,22 @@ fn main() {
         "cargo::rustc-env=LANDING_BUILD=landing-build-{:016x}",
         site_build_id()
     );
-    // The wasm host does not contain the islands.
+    // The wasm host does not contain them.
     if env::var_os("CARGO_FEATURE_SSR").is_some() {
+        println!("cargo::rustc-env=LANDING_VERSION={}", version());
         build_islands(&PathBuf::from(
             env::var_os("OUT_DIR").expect("cargo sets it"),
         ));
+    }
+}
+
+/// Returns the version, and the commit if the Makefile knows it.
+fn version() -> String {
+    println!("cargo::rerun-if-env-changed=LANDING_COMMIT");
+    let version = env!("CARGO_PKG_VERSION");
+    match env::var("LANDING_COMMIT") {
+        Ok(commit) if !commit.is_empty() => format!("{version} ({commit})"),
+        _ => version.to_owned(),
     }
 }
 

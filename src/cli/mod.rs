@@ -1,7 +1,8 @@
 //! The command line of the program.
 //!
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions.
+//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions, and
+//! `settings` prints the variables of the environment.
 //! They share:
 //!
 //! - `arguments`: parses the command line and the environment.
@@ -35,6 +36,7 @@ mod erase;
 mod export;
 mod fd_limit;
 mod funnel;
+mod health;
 mod hints;
 mod import;
 mod ledger_access;
@@ -53,6 +55,7 @@ mod serve;
 mod serve_check;
 mod server_socket;
 mod service_manager;
+mod settings;
 mod show;
 mod sign_up_chart;
 mod source_counts;
@@ -87,7 +90,8 @@ pub use terminal::log::log_panics;
 #[derive(Parser)]
 #[command(
     name = "landing",
-    version,
+    // Written by `build.rs`.
+    version = env!("LANDING_VERSION"),
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
@@ -132,10 +136,14 @@ enum Commands {
     Check(check::CheckArgs),
     /// Rewrite the store, without the addresses that were erased
     Compact(compact::CompactArgs),
+    /// Ask the running server whether visitors can sign up
+    Health(health::HealthArgs),
     /// Print the manual page
     Manual(manual::ManualArgs),
     /// Print the completions for a shell
     Completions(manual::CompletionsArgs),
+    /// Print a file with every setting, for a service manager
+    Settings(settings::SettingsArgs),
 }
 
 /// Parses the command line, runs the command, and prints its error. Does not return if the command line is invalid:
@@ -167,7 +175,12 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
     // The server logs them.
     if !matches!(
         cli.command,
-        None | Some(Commands::Serve(_) | Commands::Manual(_) | Commands::Completions(_))
+        None | Some(
+            Commands::Serve(_)
+                | Commands::Manual(_)
+                | Commands::Completions(_)
+                | Commands::Settings(_)
+        )
     ) {
         for warning in arguments::unknown_variable_warnings() {
             // A command works without it.
@@ -190,8 +203,10 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Show(show)) => show::run(&show),
         Some(Commands::Correct(correct)) => correct::run(&correct),
         Some(Commands::Compact(compact)) => compact::run(&compact),
+        Some(Commands::Health(health)) => health::run(&health),
         Some(Commands::Manual(manual)) => manual::print_manual(&manual),
         Some(Commands::Completions(completions)) => manual::print_completions(&completions),
+        Some(Commands::Settings(_)) => settings::print_settings(),
         None => serve::run(cli.serve),
     }
 }

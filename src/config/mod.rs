@@ -13,13 +13,16 @@ use std::{net::SocketAddr, path::PathBuf};
 use ipnet::IpNet;
 
 use crate::copy;
-use values::{parse_addr, parse_contact_email, parse_network};
+use values::{parse_contact_email, parse_network};
 
 pub use confirm::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
 pub use mail::{
     DkimSettings, InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl,
 };
-pub use values::{InvalidValue, LinkUrl, Origin, number, parse_product_name};
+pub use values::{InvalidValue, LinkUrl, Origin, number, parse_addr, parse_product_name};
+
+/// The address and port on which the server listens by default.
+pub const DEFAULT_ADDR: &str = "127.0.0.1:3000";
 
 /// The configuration of the server.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,7 +32,7 @@ pub struct Config {
         long,
         env = "LANDING_ADDR",
         value_name = "IP:PORT",
-        default_value = "127.0.0.1:3000",
+        default_value = DEFAULT_ADDR,
         value_parser = parse_addr
     )]
     pub addr: SocketAddr,

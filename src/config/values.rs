@@ -145,7 +145,7 @@ fn describe_range(min: u64, max: u64) -> String {
 const EXAMPLE_PORT: u16 = 3000;
 
 /// Parses an address to listen on. `localhost` is 127.0.0.1.
-pub(super) fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
+pub fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
     let text = text.trim();
     if let Ok(addr) = text.parse() {
         return Ok(addr);

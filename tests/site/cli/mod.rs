@@ -11,6 +11,7 @@ mod entries;
 mod erase;
 mod export;
 mod export_shared_directory;
+mod health;
 mod import;
 mod import_duplicates;
 mod import_encodings;
@@ -35,6 +36,7 @@ mod send_dkim;
 mod send_ledger;
 #[cfg(target_os = "linux")]
 mod serve_check;
+mod settings;
 mod show_and_correct;
 mod sources;
 mod stats;

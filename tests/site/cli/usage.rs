@@ -34,7 +34,10 @@ fn help_lists_every_command_with_an_example() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert_eq!(names[..COMMANDS.len()], COMMANDS);
-    assert_eq!(names[COMMANDS.len()..], ["manual", "completions"]);
+    assert_eq!(
+        names[COMMANDS.len()..],
+        ["health", "manual", "completions", "settings"]
+    );
     for command in COMMANDS {
         let help = cli.stdout(&[command, "--help"]);
         assert!(

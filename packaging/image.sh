@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the image in target/package with buildah, which needs neither a daemon nor a base image. `make image` calls it
+# after the release build.
+#
+# The image has the program, the site, and from this machine the libraries that the program loads and the certificates
+# of public authorities. Nothing else: no shell, no package manager.
+. "$(dirname "$0")/stage.sh"
+
+root=$OUT/root
+rm -rf "$root"
+mkdir -p "$root"/{etc/ssl/certs,data,tmp}
+cp -r "$STAGE/landing" "$STAGE/site" "$root/"
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+# The third column of a library, and the first one of the loader.
+ldd "$STAGE/landing" | awk '$3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | while read -r library; do
+  install -D "$(realpath "$library")" "$root$library"
+done
+echo 'landing:x:65532:65532::/data:/landing' >"$root/etc/passwd"
+echo 'landing:x:65532:' >"$root/etc/group"
+echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
+chown 65532:65532 "$root/data"
+chmod 0700 "$root/data"
+chmod 1777 "$root/tmp"
+find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+
+storage=$(mktemp -d)
+trap 'rm -rf "$storage"' EXIT
+buildah() { command buildah --root "$storage/root" --runroot "$storage/run" --storage-driver vfs "$@"; }
+# The format of Docker has health checks, and all engines read it.
+buildah build --quiet --isolation chroot --format docker --timestamp "$SOURCE_DATE_EPOCH" --tag "landing:$VERSION" \
+  --file packaging/Containerfile "$OUT" >/dev/null
+image=$OUT/landing-$VERSION-image.tar
+rm -f "$image"
+buildah push --quiet "landing:$VERSION" "docker-archive:$image:landing:$VERSION"

@@ -1,0 +1,56 @@
+//! `landing health`: asks the running server whether visitors can sign up, for the health check of a container.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context, bail};
+use axum::body::Body;
+use hyper::{Request, StatusCode, client::conn::http1, header};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, runtime, time::timeout};
+
+use crate::config::{DEFAULT_ADDR, parse_addr};
+
+/// The server's own limit for a response is two seconds.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing health --addr 127.0.0.1:3000
+
+The exit code is 0 if the server responds to /readyz with 200, and 1 otherwise.")]
+pub(super) struct HealthArgs {
+    /// Address and port on which the server listens
+    #[arg(long, env = "LANDING_ADDR", value_name = "IP:PORT", default_value = DEFAULT_ADDR, value_parser = parse_addr)]
+    addr: SocketAddr,
+}
+
+pub(super) fn run(HealthArgs { addr }: &HealthArgs) -> anyhow::Result<()> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start")?;
+    let status = runtime.block_on(async { timeout(TIMEOUT, readiness(*addr)).await });
+    let status = status
+        .map_err(|_| anyhow::anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
+        .and_then(|status| status)
+        .with_context(|| format!("no healthy server at {addr}"))?;
+    match status {
+        StatusCode::OK => Ok(()),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            bail!("the server at {addr} cannot store sign-ups ({status}); see its log")
+        }
+        status => bail!("the server at {addr} is another program: it responds with {status}"),
+    }
+}
+
+/// Returns the status of `/readyz`.
+async fn readiness(addr: SocketAddr) -> anyhow::Result<StatusCode> {
+    let stream = TcpStream::connect(addr).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .uri("/readyz")
+        .header(header::HOST, addr.to_string())
+        .body(Body::empty())?;
+    Ok(sender.send_request(request).await?.status())
+}

@@ -1,0 +1,58 @@
+//! `landing health`, for the health check of a container.
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    thread,
+};
+
+use super::{stderr, with_server};
+use crate::postgres_server::free_port;
+
+#[test]
+fn succeeds_while_the_server_stores_sign_ups() {
+    let mut cli = with_server();
+    let addr = cli.server.as_ref().expect("a server").addr.clone();
+    cli.run(&["health", "--addr", &addr]).success();
+    cli.server = None;
+    let error = stderr(&cli.run(&["health", "--addr", &addr]).code(1));
+    assert!(
+        error.contains(&format!("no healthy server at {addr}")),
+        "{error}"
+    );
+}
+
+#[test]
+fn reads_the_address_from_the_variable_of_the_server() {
+    let cli = with_server();
+    let addr = cli.server.as_ref().expect("a server").addr.clone();
+    let mut command = cli.landing();
+    command.arg("health").env("LANDING_ADDR", &addr);
+    assert!(command.status().expect("the program runs").success());
+    let unused = format!("127.0.0.1:{}", free_port());
+    command.env("LANDING_ADDR", unused);
+    assert_eq!(command.status().expect("the program runs").code(), Some(1));
+}
+
+#[test]
+fn fails_if_the_store_does_or_another_program_responds() {
+    for (status, expected) in [
+        ("503 Service Unavailable", "cannot store sign-ups"),
+        ("404 Not Found", "another program"),
+        ("not HTTP", "no healthy server"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let addr = listener.local_addr().expect("an address").to_string();
+        // The thread ends with the test.
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 1024]);
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+                let _ = stream.write_all(head.as_bytes());
+            }
+        });
+        let cli = super::without_server();
+        let error = stderr(&cli.run(&["health", "--addr", &addr]).code(1));
+        assert!(error.contains(expected), "{status}: {error}");
+    }
+}
