@@ -7,8 +7,9 @@
 . "$(dirname "$0")/stage.sh"
 
 root=$OUT/root
-rm -rf "$root"
-mkdir -p "$root"/{etc/ssl/certs,data,tmp}
+rm -rf "$root" "$OUT/data"
+mkdir -p "$root"/{etc/ssl/certs,tmp}
+mkdir -m 0700 "$OUT/data"
 cp -r "$STAGE/landing" "$STAGE/site" "$root/"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 # The third column of a library, and the first one of the loader.
@@ -18,10 +19,8 @@ done
 echo 'landing:x:65532:65532::/data:/landing' >"$root/etc/passwd"
 echo 'landing:x:65532:' >"$root/etc/group"
 echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
-chown 65532:65532 "$root/data"
-chmod 0700 "$root/data"
 chmod 1777 "$root/tmp"
-find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+find "$root" "$OUT/data" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 storage=$(mktemp -d)
 trap 'rm -rf "$storage"' EXIT

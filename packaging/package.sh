@@ -10,7 +10,7 @@ rm -f "$OUT"/landing[-_]* "$OUT/SHA256SUMS"
 cat >"$STAGE/changelog.debian" <<CHANGELOG
 landing ($VERSION) stable; urgency=medium
 
-  * See CHANGELOG.md in /usr/share/doc/landing.
+  * See NEWS in /usr/share/doc/landing.
 
  -- Steward <hello@steward.example>  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
 CHANGELOG
@@ -26,5 +26,5 @@ packaging/image.sh
 node packaging/sbom.mjs >"$OUT/landing-$VERSION.cdx.json"
 
 (cd "$OUT" && sha256sum landing[-_]* >SHA256SUMS)
-rm -rf "$STAGE" "$OUT/root"
+rm -rf "$STAGE" "$OUT/root" "$OUT/data"
 (cd "$OUT" && ls -l --block-size=1 -- * | awk 'NF > 8 { print $5, $9 }')

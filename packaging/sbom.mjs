@@ -16,14 +16,21 @@ function crates() {
   return crates;
 }
 
-/** The npm packages. */
+/** The npm packages, from the lock file. `npm sbom --omit dev` left out react, react-dom and scheduler. */
 function packages() {
-  const args = ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"];
-  return JSON.parse(execFileSync("npm", args, { cwd: "islands", encoding: "utf8" }));
+  const lock = JSON.parse(readFileSync("islands/package-lock.json", "utf8"));
+  const prefix = "node_modules/";
+  return Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== "" && !dev)
+    .map(([path, { version, license }]) => {
+      const name = path.slice(path.lastIndexOf(prefix) + prefix.length);
+      const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+      const licenses = [{ license: { id: license } }];
+      return { type: "library", "bom-ref": purl, name, version, purl, licenses };
+    });
 }
 
 const rust = crates();
-const npm = packages();
 const root = rust.metadata.component;
 // Paths of the machine that builds, and random numbers, say nothing about the components.
 const json = JSON.stringify(
@@ -33,13 +40,17 @@ const json = JSON.stringify(
     version: 1,
     metadata: {
       timestamp: new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString(),
-      component: { type: "application", "bom-ref": "landing", name: "landing", version: root.version },
+      component: {
+        type: "application",
+        "bom-ref": "landing",
+        name: "landing",
+        version: root.version,
+      },
     },
-    components: [...rust.components, ...npm.components].map(({ properties, ...component }) => component),
-    dependencies: [
-      ...rust.dependencies,
-      ...npm.dependencies.filter(({ ref }) => npm.components.some((it) => it["bom-ref"] === ref)),
-    ],
+    components: [...rust.components, ...packages()].map(
+      ({ properties, ...component }) => component,
+    ),
+    dependencies: rust.dependencies,
   },
   null,
   2,

@@ -2,8 +2,7 @@
 # Collects in target/package/stage what all packages contain, from the release build: the program without its symbols,
 # the site, the manual pages, the completions and the settings. The other scripts source this file.
 #
-# All packages are reproducible: two builds of a commit in two directories are the same bytes. Times are those of the
-# commit, and archives are sorted.
+# Times are those of the commit, and archives are sorted, so that packaging one build twice gives the same bytes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,6 +22,8 @@ rm -rf "$STAGE"
 mkdir -p "$STAGE/man" "$STAGE/completions"
 strip -o "$STAGE/landing" target/release/landing
 cp -r target/release/site "$STAGE/site"
+# cargo-leptos writes the time into these files.
+find "$STAGE/site" -name "*.gz" | while read -r file; do gzip -9nc "${file%.gz}" >"$file"; done
 cp LICENSE README.md CHANGELOG.md "$STAGE/"
 "$STAGE/landing" manual --output "$STAGE/man"
 "$STAGE/landing" completions bash >"$STAGE/completions/landing.bash"

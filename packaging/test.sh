@@ -20,7 +20,7 @@ trap 'finish' EXIT
 finish() {
   local status=$?
   [ -z "$nspawn" ] || kill -KILL "$nspawn" 2>/dev/null || true
-  umount "$work/image" 2>/dev/null || true
+  umount --recursive "$work/image" 2>/dev/null || true
   if [ $status != 0 ]; then
     echo "FAILED: ${current:-start}" >&2
     [ ! -e "$work/boot.log" ] || tail -n 20 "$work/boot.log" >&2
@@ -55,8 +55,8 @@ boot() {
     rm -f "$HOME"/.cache/landing/debian-*.tar
     mkdir -p "${BASE%/*}"
     mmdebstrap --quiet --variant=minbase --include=systemd,systemd-sysv,dbus,init-system-helpers,adduser,curl \
-      bookworm "$BASE.part"
-    mv "$BASE.part" "$BASE"
+      bookworm "${BASE%.tar}.part.tar"
+    mv "${BASE%.tar}.part.tar" "$BASE"
   fi
   mkdir "$work/debian"
   tar -C "$work/debian" -xf "$BASE"
@@ -89,7 +89,7 @@ serves() {
 }
 
 is_hardened() {
-  inside systemd-analyze verify landing.service
+  inside systemd-analyze verify --man=no landing.service
   local exposure
   exposure=$(inside systemd-analyze security landing.service --no-pager | grep -o 'exposure level.*: [0-9.]*' | grep -o '[0-9.]*$')
   echo "exposure level: $exposure"
@@ -156,7 +156,7 @@ serve_until_ready() {
     if [ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:3999/readyz)" = 200 ]; then break; fi
     sleep 0.1
   done
-  equals 200 "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:3999/)"
+  equals 200 "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:3999/)" || { cat "$work/serve.log" >&2; return 1; }
   ${health:-true}
   kill -TERM "$server"
   wait "$server" || { cat "$work/serve.log" >&2; return 1; }
@@ -172,18 +172,19 @@ archive_runs_where_it_is_unpacked() {
 
 # The image's own root, read-only except for the volume, as the user of the image. No engine is needed.
 image_runs_read_only_as_a_user_without_rights() {
-  mkdir "$work/unpacked" "$work/image" "$work/volume"
+  mkdir "$work/unpacked" "$work/image"
   tar -C "$work/unpacked" -xf "$OUT/landing-$VERSION-image.tar"
   local layer
   layer=$(node -p "JSON.parse(fs.readFileSync('$work/unpacked/manifest.json'))[0].Layers[0]")
   tar -C "$work/image" -xf "$work/unpacked/$layer"
-  chown 65532:65532 "$work/volume"
+  # As an engine fills a new volume.
+  cp -a "$work/image/data" "$work/volume"
   mount --bind "$work/image" "$work/image"
   mount --bind "$work/volume" "$work/image/data"
   mount -o remount,bind,ro "$work/image"
   local run=(chroot --userspec=65532:65532 "$work/image" /landing)
   health="${run[*]} health --addr 127.0.0.1:3999" \
-    serve_until_ready env -i "${run[@]}" serve --addr 127.0.0.1:3999 --store sled:/data
+    serve_until_ready env -i PATH=/usr/sbin:/usr/bin "${run[@]}" serve --addr 127.0.0.1:3999 --store sled:/data
   umount "$work/image/data"
   umount "$work/image"
   equals 65532:65532 "$(node -p "
