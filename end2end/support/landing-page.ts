@@ -1,12 +1,10 @@
 /** The page object of the landing page: its parts by role and text, and actions on them. */
 import { expect, type Locator, type Page } from "@playwright/test";
+import { areMounted, type Island } from "./islands.ts";
 
 /** The sections that links lead to. */
 export const ANCHORS = ["features", "comparison", "demo", "contact"] as const;
 export type Anchor = (typeof ANCHORS)[number];
-
-export const ISLANDS = ["demo-terminal", "waitlist-form", "contact-links", "toaster"] as const;
-export type Island = (typeof ISLANDS)[number];
 
 /** The demo terminal's timing, in milliseconds; see §9 of the specification. */
 const DEMO_START_DELAY = 1000;
@@ -98,17 +96,7 @@ export class LandingPage {
 
   /** Waits until React has mounted these islands. */
   async waitForIslands(...islands: Island[]): Promise<void> {
-    await this.page.waitForFunction((islands) => {
-      const hasKey = (node: Element | undefined, prefix: string) =>
-        node !== undefined && Object.keys(node).some((key) => key.startsWith(prefix));
-      return islands.every((island) => {
-        const host = document.querySelector(`[data-island=${island}]`) ?? undefined;
-        const isEmpty = host?.childElementCount === 0;
-        return (
-          hasKey(host, "__reactContainer") && (isEmpty || hasKey(host?.children[0], "__react"))
-        );
-      });
-    }, islands);
+    await this.page.waitForFunction(areMounted, islands);
   }
 
   async waitForFirstPaint(): Promise<void> {

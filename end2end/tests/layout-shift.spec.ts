@@ -1,7 +1,7 @@
 /** Nothing on the page jumps: not during hydration, not in the form, not when fonts arrive late. */
 import type { Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
-import { ISLANDS } from "../support/landing-page.ts";
+import { ISLANDS } from "../support/islands.ts";
 import { layoutShifts, recordLayoutShifts, scrollSlowlyTo } from "../support/layout-shifts.ts";
 
 const FONTS = ["Newsreader", "Commit Mono"];

@@ -1,6 +1,6 @@
 /** Which files the page loads and when, on a first visit and on a second one. */
 import { expect, test } from "../support/fixtures.ts";
-import { ISLANDS } from "../support/landing-page.ts";
+import { ISLANDS } from "../support/islands.ts";
 import { recordRequestDepths, recordRequests, unhashedName } from "../support/network.ts";
 
 /** The scripts of React and the islands. */

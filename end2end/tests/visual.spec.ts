@@ -4,7 +4,8 @@
  */
 import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, test } from "../support/fixtures.ts";
-import { ISLANDS, type LandingPage } from "../support/landing-page.ts";
+import { ISLANDS } from "../support/islands.ts";
+import type { LandingPage } from "../support/landing-page.ts";
 
 const WIDTHS = [390, 1280];
 
