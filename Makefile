@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LANDING_COMMIT=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null) LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -58,6 +58,11 @@ test-islands:
 test-end2end:
 	$(RELEASE)
 	cd end2end && npx playwright test
+	cd end2end && JOURNEYS=core npx playwright test --config browsers.config.ts
+
+test-browsers: build ## run every visitor journey in Chromium, Firefox and WebKitGTK, in all windows and media
+	.ci/setup test
+	cd end2end && npx playwright test --config browsers.config.ts
 
 bench: build ## compare the release with bare axum: requests per second, latency, memory
 	.ci/setup bench

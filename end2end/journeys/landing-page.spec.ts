@@ -1,0 +1,193 @@
+/** Spec §1 and §2: what the page says, how it is laid out, and where its links lead. */
+import { misplacedText } from "../support/text-layout.ts";
+import { expect, test } from "./fixtures.ts";
+import { eventually, type Visitor } from "./visitor.ts";
+
+const SECTIONS = [".hero", "#comparison", "#features", ".infrastructure", "#demo", "#contact"];
+
+/** Each link, and the section that it leads to. */
+const HEADER_LINKS = {
+  Features: "features",
+  "vs ChatGPT": "comparison",
+  Demo: "demo",
+  Contact: "contact",
+  "Get Started": "contact",
+};
+const BUTTONS = {
+  "Launch Your AI Agent": "contact",
+  "Watch Demo": "demo",
+  "Start Your Agent Now": "contact",
+};
+
+/** Waits until a section is below the header and has the focus. */
+async function expectToBeAt(visitor: Visitor, section: string): Promise<void> {
+  expect(await visitor.path()).toBe(`/#${section}`);
+  await expect(async () => {
+    const distance = await visitor.distanceBelowHeader(section);
+    expect(distance).toBeGreaterThanOrEqual(-4);
+    expect(distance).toBeLessThan(40);
+  }).toPass({ timeout: 10_000 });
+  await eventually(() => visitor.focus()).toBe(`#${section}`);
+}
+
+test("§2 the sections are in order", { tag: "@everywhere" }, async ({ visitor }) => {
+  await visitor.open();
+  expect(await visitor.title()).toBe("Steward — the AI agent that runs your business");
+  expect(await visitor.texts("h1")).toHaveLength(1);
+  expect(await visitor.texts("main h2")).toEqual([
+    "A chat assistant tells you how. Steward gets it done.",
+    "Open everything it makes",
+    "Built so no one can switch you off",
+    "From one command to the first customer",
+    "Be among the first",
+  ]);
+});
+
+test(
+  "§2 each link of the header scrolls to its section",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }) => {
+    await visitor.open();
+    for (const [link, section] of Object.entries(HEADER_LINKS)) {
+      await visitor.follow(link);
+      await expectToBeAt(visitor, section);
+    }
+  },
+);
+
+test("§2 each button scrolls to its section", { tag: "@everywhere" }, async ({ visitor }) => {
+  for (const [link, section] of Object.entries(BUTTONS)) {
+    await visitor.open();
+    await visitor.follow(link);
+    await expectToBeAt(visitor, section);
+  }
+});
+
+test("§2 each section can be opened directly", { tag: "@everywhere" }, async ({ visitor }) => {
+  for (const section of new Set(Object.values(HEADER_LINKS))) {
+    await visitor.driver.get("about:blank");
+    await visitor.open(`/#${section}`);
+    await eventually(() => visitor.distanceBelowHeader(section)).toBeGreaterThanOrEqual(-4);
+    await eventually(() => visitor.distanceBelowHeader(section)).toBeLessThan(40);
+  }
+});
+
+test(
+  "§2 the header stays at the top with all its links in view",
+  { tag: "@everywhere" },
+  async ({ visitor }) => {
+    await visitor.open();
+    for (const place of ["#demo", "footer"]) {
+      await visitor.scrollTo(place);
+      await eventually(() => visitor.isInView("header")).toBe(true);
+      expect(await visitor.texts("nav a[href^='#']")).toEqual(
+        expect.arrayContaining(["Features", "vs ChatGPT", "Demo", "Contact"]),
+      );
+    }
+  },
+);
+
+test(
+  "§2 the footer's links are placeholders and its copyright line says 2024",
+  { tag: "@everywhere" },
+  async ({ visitor }) => {
+    await visitor.open();
+    expect(await visitor.text("footer p")).toBe("© 2024 Steward");
+    expect(await visitor.texts("footer li a")).toEqual(["Privacy", "Terms", "Support"]);
+    expect(await visitor.attributes("footer li a", "href")).toEqual([null, null, null]);
+    await visitor.follow("Privacy");
+    expect(await visitor.path()).toBe("/");
+  },
+);
+
+test(
+  "§2 the contact section has a mailto link and a social link",
+  { tag: "@everywhere" },
+  async ({ visitor }) => {
+    await visitor.open();
+    expect(await visitor.attributes("#contact a", "href")).toEqual([
+      "mailto:hello@steward.example",
+      "https://social.example/@steward",
+    ]);
+    const decorations = await visitor.evaluate(() =>
+      [...document.querySelectorAll("#contact a")].map(
+        (link) => getComputedStyle(link).textDecorationLine,
+      ),
+    );
+    expect(decorations).toEqual(["underline", "underline"]);
+  },
+);
+
+test("§2 links scroll smoothly @motion", async ({ visitor }) => {
+  await visitor.open();
+  // Before that, WebKit jumps: it does not focus a clicked link, which is the sign of a click.
+  await eventually(() => visitor.attributes("html", "data-loaded")).not.toEqual([null]);
+  await recordScrollPositions(visitor);
+  await visitor.follow("Contact");
+  await expectToBeAt(visitor, "contact");
+  expect(await positionsOnTheWay(visitor)).toBeGreaterThan(0);
+});
+
+test("§2 with reduced motion links jump @reduced-motion", async ({ visitor }) => {
+  await visitor.open();
+  await recordScrollPositions(visitor);
+  await visitor.follow("Contact");
+  await expectToBeAt(visitor, "contact");
+  expect(await positionsOnTheWay(visitor)).toBe(0);
+});
+
+test(
+  "every text has room, in every section",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }, testInfo) => {
+    await visitor.open();
+    await eventually(() => visitor.evaluate(() => document.fonts.status)).toBe("loaded");
+    expect(await visitor.evaluate(misplacedText)).toEqual([]);
+    const { scrollWidth, clientWidth } = await visitor.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      return { scrollWidth, clientWidth };
+    });
+    expect(scrollWidth).toBe(clientWidth);
+    // To compare the engines side by side.
+    for (const section of SECTIONS) {
+      await visitor.scrollTo(section);
+      await visitor.waitForScrollEnd();
+      await visitor.savePicture(testInfo.outputPath(`${section.slice(1)}.png`));
+    }
+  },
+);
+
+test(
+  "§2 any other path shows the not-found page with a link to the landing page",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }) => {
+    await visitor.open("/no/such/page");
+    expect(await visitor.title()).toBe("404 Page Not Found");
+    expect(await visitor.text("main")).toContain("Did you forget to add the page to the router?");
+    expect(await visitor.evaluate(misplacedText)).toEqual([]);
+    await visitor.follow("Demo");
+    await eventually(() => visitor.path()).toBe("/#demo");
+    await visitor.open("/no/such/page");
+    await visitor.follow("Go to Home Page");
+    await eventually(() => visitor.path()).toBe("/");
+  },
+);
+
+async function recordScrollPositions(visitor: Visitor): Promise<void> {
+  await visitor.evaluate(() => {
+    const positions: number[] = [];
+    addEventListener("scroll", () => {
+      positions.push(scrollY);
+      document.documentElement.dataset["positions"] = JSON.stringify(positions);
+    });
+  });
+}
+
+/** Counts the positions that the page showed between the start and the end of a scroll from the top. */
+function positionsOnTheWay(visitor: Visitor): Promise<number> {
+  return visitor.evaluate(() => {
+    const positions: number[] = JSON.parse(document.documentElement.dataset["positions"] ?? "[]");
+    const end = positions.at(-1) ?? 0;
+    return positions.filter((position) => position > 0.05 * end && position < 0.9 * end).length;
+  });
+}
