@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-/// The limit of connections for one client.
-const CONNECTIONS_PER_CLIENT: usize = 100;
+/// Connections that an attacker opens.
+const CONNECTIONS: usize = 100;
 /// Pause before a closed connection is opened again.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -24,7 +24,7 @@ pub(crate) fn run(name: &str, addr: &str) {
         _ => panic!("there is no attack {name}"),
     };
     thread::scope(|scope| {
-        for _ in 0..CONNECTIONS_PER_CLIENT {
+        for _ in 0..CONNECTIONS {
             scope.spawn(|| {
                 loop {
                     // After an error the attack starts again.

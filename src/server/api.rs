@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use super::{
     AppState, RequestError,
     call::FunctionCall,
+    connections::Evicted,
     error::with_no_store,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     sign_up::admit,
@@ -81,8 +82,8 @@ pub(super) async fn method_not_allowed() -> RequestError {
 ///
 /// # Errors
 /// [`RequestError::BodyTooLarge`] above [`BODY_MAX_BYTES`], [`RequestError::Timeout`] after
-/// [`BODY_READ_TIMEOUT`] or a moment after a shutdown has started, and [`RequestError::MalformedBody`] if the client
-/// closes the connection.
+/// [`BODY_READ_TIMEOUT`] or a moment after a shutdown has started, [`RequestError::Overloaded`] if the connection must
+/// make room for others, and [`RequestError::MalformedBody`] if the client closes it.
 pub(super) async fn read_body(state: &AppState, body: Body) -> Result<Bytes, RequestError> {
     if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
         return Err(RequestError::BodyTooLarge);
@@ -100,6 +101,8 @@ pub(super) async fn read_body(state: &AppState, body: Body) -> Result<Bytes, Req
             .is_some_and(|source| source.is::<LengthLimitError>());
         if is_too_large {
             RequestError::BodyTooLarge
+        } else if Evicted::caused(&error) {
+            RequestError::Overloaded
         } else {
             RequestError::MalformedBody("the body is incomplete".into())
         }

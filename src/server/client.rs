@@ -22,6 +22,13 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
+impl ClientKey {
+    /// Returns whether the client is an IPv6 network.
+    pub(super) fn is_ipv6(self) -> bool {
+        self.0.is_ipv6()
+    }
+}
+
 /// The proxies that are trusted to report their clients.
 #[derive(Clone, Debug)]
 pub struct TrustedProxies {

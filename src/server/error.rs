@@ -58,6 +58,8 @@ pub enum RequestError {
     RateLimited(Duration),
     /// 503: the store failed.
     Unavailable(StoreError),
+    /// 503: the connection was too slow while the server had no room for others.
+    Overloaded,
     /// 505: HTTP/2 from a client that is not a trusted proxy.
     Http2NotAllowed,
     /// 500: a fault of the server; the details for the log.
@@ -84,7 +86,7 @@ impl RequestError {
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Http2NotAllowed => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::Internal(_) | Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -122,6 +124,7 @@ impl RequestError {
             }
             Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
+            Self::Overloaded => "Too many connections are open. Try again in a moment.".into(),
             Self::Http2NotAllowed => {
                 "Use HTTP/1.1. HTTP/2 is only for the proxies in --trusted-proxies.".into()
             }
@@ -133,7 +136,7 @@ impl RequestError {
     pub(super) fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimited(wait) => Some(whole_seconds(*wait)),
-            Self::Unavailable(_) => Some(RETRY_AFTER_SECONDS),
+            Self::Unavailable(_) | Self::Overloaded => Some(RETRY_AFTER_SECONDS),
             _ => None,
         }
     }

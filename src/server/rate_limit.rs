@@ -9,7 +9,7 @@ use std::{
 };
 
 use governor::{
-    Quota, RateLimiter,
+    InsufficientCapacity, Quota, RateLimiter,
     clock::{Clock, MonotonicClock},
     nanos::Nanos,
     state::StateStore,
@@ -22,27 +22,57 @@ use super::ClientKey;
 /// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
+/// How many tokens a sign-up from an IPv6 network takes: an IPv4 address has the limit of ten networks. A conference, an
+/// office or a mobile carrier puts thousands of people behind one IPv4 address. With IPv6, each phone or household has
+/// its own /64 (RFC 6177, RFC 7849), and an attacker gets many of them.
+const IPV6_TOKENS: NonZeroU32 = NonZeroU32::new(10).unwrap();
+
 /// The limit of sign-ups for each client.
-pub(super) struct SignUpRateLimit(Option<RateLimiter<ClientKey, TokenBuckets, MonotonicClock>>);
+pub(super) struct SignUpRateLimit(Option<Limit>);
+
+struct Limit {
+    limiter: RateLimiter<ClientKey, TokenBuckets, MonotonicClock>,
+    /// [`IPV6_TOKENS`], or fewer if a bucket has fewer.
+    ipv6_tokens: NonZeroU32,
+}
 
 impl SignUpRateLimit {
-    /// Allows `sign_ups` per minute and client, and as many in one burst. 0 means no limit.
+    /// Allows `sign_ups` per minute and IPv4 address, and as many in one burst. An IPv6 network may make a tenth of them,
+    /// but at least one. 0 means no limit.
     pub(super) fn per_minute(sign_ups: u32) -> Self {
-        let quota = NonZeroU32::new(sign_ups).map(Quota::per_minute);
-        Self(quota.map(|quota| RateLimiter::new(quota, TokenBuckets::default(), MonotonicClock)))
+        Self(NonZeroU32::new(sign_ups).map(|sign_ups| Limit {
+            limiter: RateLimiter::new(
+                Quota::per_minute(sign_ups),
+                TokenBuckets::default(),
+                MonotonicClock,
+            ),
+            ipv6_tokens: IPV6_TOKENS.min(sign_ups),
+        }))
     }
 
-    /// Takes a token from the client's bucket.
+    /// Takes a token from the client's bucket, or [`IPV6_TOKENS`] from that of an IPv6 network.
     ///
     /// # Errors
-    /// The time until the next token, if the bucket is empty.
+    /// The time until the next attempt can succeed, if the bucket has too few.
     pub(super) fn take_token(&self, client: ClientKey) -> Result<(), Duration> {
-        let Some(limiter) = &self.0 else {
+        let Some(Limit {
+            limiter,
+            ipv6_tokens,
+        }) = &self.0
+        else {
             return Ok(());
         };
-        limiter
-            .check_key(&client)
-            .map_err(|not_until| not_until.wait_time_from(limiter.clock().now()))
+        let tokens = if client.is_ipv6() {
+            *ipv6_tokens
+        } else {
+            NonZeroU32::MIN
+        };
+        match limiter.check_key_n(&client, tokens) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(not_until)) => Err(not_until.wait_time_from(limiter.clock().now())),
+            // A bucket holds at least `ipv6_tokens`.
+            Err(InsufficientCapacity(_)) => unreachable!("more tokens than a bucket holds"),
+        }
     }
 }
 

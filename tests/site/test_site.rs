@@ -11,7 +11,7 @@ use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     task::spawn_blocking,
 };
 
@@ -105,6 +105,17 @@ impl TestSite {
     pub(crate) async fn connect(&self) -> TcpStream {
         let addr = self.origin.trim_start_matches("http://");
         TcpStream::connect(addr).await.expect("the server listens")
+    }
+
+    /// The same, from another address of this machine, such as `127.0.0.2`.
+    pub(crate) async fn connect_from(&self, address: [u8; 4]) -> TcpStream {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket
+            .bind((address, 0).into())
+            .expect("a loopback address");
+        let addr = self.origin.trim_start_matches("http://");
+        let addr = addr.parse().expect("an address and a port");
+        socket.connect(addr).await.expect("the server listens")
     }
 
     /// Sends bytes, shuts down the sending side, and returns everything the server sends.

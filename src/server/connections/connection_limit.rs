@@ -1,11 +1,11 @@
-//! Limits the number of connections, in total and per client.
+//! Limits the number of connections, and makes room for new ones when places become scarce.
 
 use std::{
     collections::HashMap,
     io,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
@@ -13,72 +13,158 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::unconstrained,
-    time::sleep,
+    time::{sleep, timeout},
 };
 
-use super::super::{AppState, ClientKey, WarningThrottle, limits::CONNECTIONS_PER_CLIENT_MAX};
+use super::{
+    super::{
+        AppState, ClientKey, WarningThrottle,
+        limits::{MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR},
+    },
+    progress::{Phase, Progress},
+};
 
-/// Limits the open connections, in total and per client.
+/// Limits the open connections, and closes some of them when places become scarce.
+///
+/// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit: what counts
+/// is what its connections do.
 pub(super) struct ConnectionLimit {
     permits: Arc<Semaphore>,
-    /// The number of open connections per client. Clients without any are removed, so the map is bounded.
-    per_client: Arc<Mutex<HashMap<ClientKey, usize>>>,
+    /// Places that are kept free for new connections, as far as others can be closed.
+    reserve: usize,
+    /// The number of connections that one client keeps while places are scarce, even if they wait for the client.
+    share: usize,
+    clients: Arc<Mutex<Clients>>,
     full_warning: WarningThrottle,
-    client_limit_warning: WarningThrottle,
+    share_warning: WarningThrottle,
     accept_error_warning: WarningThrottle,
+}
+
+/// The open connections of the clients that are not trusted proxies.
+struct Clients {
+    /// Clients without any are removed, so the map is bounded.
+    connections: HashMap<ClientKey, Vec<Arc<Progress>>>,
+    /// The number of connections that were told to close and are still open.
+    closing: usize,
+    room_made: Instant,
 }
 
 /// The permission for one connection. Dropping it allows another one.
 pub(super) struct ConnectionPermit {
     client: Option<ClientKey>,
-    per_client: Arc<Mutex<HashMap<ClientKey, usize>>>,
+    progress: Arc<Progress>,
+    clients: Arc<Mutex<Clients>>,
     _total_permit: OwnedSemaphorePermit,
+}
+
+impl ConnectionPermit {
+    /// The progress of the connection, by which it is chosen to make room.
+    pub(super) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
 }
 
 impl ConnectionLimit {
     pub(super) fn new(max_connections: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(max_connections)),
-            per_client: Arc::default(),
+            reserve: max_connections / RESERVE_DIVISOR,
+            share: (max_connections / SHARE_DIVISOR).max(1),
+            clients: Arc::new(Mutex::new(Clients {
+                connections: HashMap::new(),
+                closing: 0,
+                room_made: Instant::now(),
+            })),
             full_warning: WarningThrottle::default(),
-            client_limit_warning: WarningThrottle::default(),
+            share_warning: WarningThrottle::default(),
             accept_error_warning: WarningThrottle::default(),
         }
     }
 
     /// Accepts the next connection.
     ///
-    /// At the total limit, new connections wait in the kernel's queue. At the limit of a client, its new connections
-    /// are closed at once.
+    /// At the total limit, new connections wait in the kernel's queue.
     pub(super) async fn accept(
         &self,
         listener: &TcpListener,
         state: &AppState,
     ) -> (TcpStream, SocketAddr, ConnectionPermit) {
+        let total_permit = self.acquire_place(state).await;
+        let (stream, peer) = self.accept_any(listener).await;
+        // Responses are written in one piece, so Nagle's algorithm would only delay them.
+        let _ = stream.set_nodelay(true);
+        let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
+        let progress = Arc::new(Progress::new());
+        if let Some(client) = client {
+            let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            let connections = clients.connections.entry(client).or_default();
+            connections.push(Arc::clone(&progress));
+        }
+        self.make_room(self.reserve);
+        let permit = ConnectionPermit {
+            client,
+            progress,
+            clients: Arc::clone(&self.clients),
+            _total_permit: total_permit,
+        };
+        (stream, peer, permit)
+    }
+
+    /// Waits for a place, and meanwhile makes room whenever a connection can be closed.
+    async fn acquire_place(&self, state: &AppState) -> OwnedSemaphorePermit {
         loop {
-            if self.permits.available_permits() == 0 && self.full_warning.try_acquire() {
+            if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+                return permit;
+            }
+            if self.full_warning.try_acquire() {
                 tracing::warn!(
                     "all {} connections are in use, so new clients wait; raise --max-connections",
                     state.max_connections
                 );
             }
-            let Ok(total_permit) = Arc::clone(&self.permits).acquire_owned().await else {
-                std::future::pending().await
-            };
-            let (stream, peer) = self.accept_any(listener).await;
-            let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
-            if let Some(permit) = self.try_acquire(client, total_permit) {
-                // Responses are written in one piece, so Nagle's algorithm would only delay them.
-                let _ = stream.set_nodelay(true);
-                return (stream, peer, permit);
+            self.make_room(self.reserve.max(1));
+            let place = Arc::clone(&self.permits).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_INTERVAL, place).await {
+                return permit;
             }
-            if self.client_limit_warning.try_acquire() {
+        }
+    }
+
+    /// Closes connections until this number of places is free, or none can be closed: the longest idle first. Then the
+    /// slowest of the client that has the most, as long as it has more than its share. Those that the server is working
+    /// for stay open.
+    fn make_room(&self, wanted: usize) {
+        let free = self.permits.available_permits();
+        if free >= wanted {
+            return;
+        }
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = wanted.saturating_sub(free + clients.closing);
+        // Looking at all connections at each new one would itself make others wait.
+        if missing == 0 || clients.room_made.elapsed() < MAKE_ROOM_INTERVAL {
+            return;
+        }
+        clients.room_made = Instant::now();
+        let mut evicted =
+            evict_longest(clients.connections.values().flatten(), Phase::Idle, missing);
+        let open = |connections: &[Arc<Progress>]| {
+            let open = connections.iter().filter(|it| !it.is_evicted());
+            open.count()
+        };
+        let largest = clients.connections.values().max_by_key(|it| open(it));
+        if let Some(largest) = largest.filter(|it| open(it) > self.share) {
+            let excess = open(largest) - self.share;
+            let slow = evict_longest(largest, Phase::Client, excess.min(missing - evicted));
+            evicted += slow;
+            if slow > 0 && self.share_warning.try_acquire() {
                 tracing::warn!(
-                    "closed a connection of a client that has {CONNECTIONS_PER_CLIENT_MAX} others; \
-                     if it is a proxy, add it to --trusted-proxies"
+                    "closed slow connections of a client that has {}, because most of the places are taken; if it is \
+                     a proxy, add it to --trusted-proxies",
+                    largest.len()
                 );
             }
         }
+        clients.closing += evicted;
     }
 
     /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty. At the total limit,
@@ -113,43 +199,38 @@ impl ConnectionLimit {
             }
         }
     }
+}
 
-    /// Returns a permit, unless the client is at its limit. Trusted proxies (`None`) have no such limit.
-    fn try_acquire(
-        &self,
-        client: Option<ClientKey>,
-        total_permit: OwnedSemaphorePermit,
-    ) -> Option<ConnectionPermit> {
-        if let Some(client) = client {
-            let mut per_client = self
-                .per_client
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let count = per_client.entry(client).or_default();
-            if *count >= CONNECTIONS_PER_CLIENT_MAX {
-                return None;
-            }
-            *count += 1;
-        }
-        Some(ConnectionPermit {
-            client,
-            per_client: Arc::clone(&self.per_client),
-            _total_permit: total_permit,
-        })
+/// Evicts at most `count` of the connections in this phase, those that have been in it for the longest time. Returns how
+/// many.
+fn evict_longest<'a>(
+    connections: impl IntoIterator<Item = &'a Arc<Progress>>,
+    phase: Phase,
+    count: usize,
+) -> usize {
+    let mut chosen: Vec<_> = connections
+        .into_iter()
+        .filter(|it| it.phase() == phase && !it.is_evicted())
+        .collect();
+    chosen.sort_by_cached_key(|it| it.last_began());
+    chosen.truncate(count);
+    for progress in &chosen {
+        progress.evict();
     }
+    chosen.len()
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let Some(client) = self.client else { return };
-        let mut per_client = self
-            .per_client
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = per_client.get_mut(&client) {
-            *count -= 1;
-            if *count == 0 {
-                per_client.remove(&client);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.progress.is_evicted() {
+            clients.closing -= 1;
+        }
+        if let Some(connections) = clients.connections.get_mut(&client) {
+            connections.retain(|it| !Arc::ptr_eq(it, &self.progress));
+            if connections.is_empty() {
+                clients.connections.remove(&client);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A TCP stream with an idle timeout.
+//! A TCP stream with an idle timeout, which can also be evicted.
 
 use std::{
     io,
@@ -15,10 +15,10 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::progress::Progress;
+use super::progress::{Evicted, Progress};
 
-/// A TCP stream whose reads and writes fail after a time without traffic in either direction. When hyper drops it,
-/// it hands the TCP stream back.
+/// A TCP stream whose reads and writes fail after a time without traffic in either direction, or when the connection
+/// must make room for others. When hyper drops it, it hands the TCP stream back.
 pub(super) struct IdleTimeoutStream {
     stream: Option<(TcpStream, oneshot::Sender<TcpStream>)>,
     progress: Arc<Progress>,
@@ -58,6 +58,9 @@ impl IdleTimeoutStream {
             self.last_activity = Instant::now();
             return result;
         }
+        if self.progress.must_close(cx.waker()) {
+            return Poll::Ready(Err(io::Error::other(Evicted)));
+        }
         while self.timer.as_mut().poll(cx).is_ready() {
             let deadline = self.last_activity + self.idle_timeout;
             if deadline <= Instant::now() {
@@ -66,6 +69,20 @@ impl IdleTimeoutStream {
             self.timer.as_mut().reset(deadline);
         }
         Poll::Pending
+    }
+
+    fn poll_write_with_timeout(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        self.progress.bytes_sent();
+        let progress = Arc::clone(&self.progress);
+        self.poll_with_timeout(cx, |stream, cx| {
+            let written = write(stream, cx);
+            progress.set_write_blocked(written.is_pending());
+            written
+        })
     }
 }
 
@@ -99,8 +116,7 @@ impl AsyncWrite for IdleTimeoutStream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.progress.bytes_sent();
-        self.poll_with_timeout(cx, |stream, cx| stream.poll_write(cx, buf))
+        self.poll_write_with_timeout(cx, |stream, cx| stream.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -108,8 +124,7 @@ impl AsyncWrite for IdleTimeoutStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.progress.bytes_sent();
-        self.poll_with_timeout(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
+        self.poll_write_with_timeout(cx, |stream, cx| stream.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -15,9 +15,10 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::Poll,
+    time::Duration,
 };
 
-use axum::{Router, body::Body, extract::ConnectInfo};
+use axum::{Router, extract::ConnectInfo};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -34,15 +35,16 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     limits::{
-        BODY_MAX_BYTES, CLIENT_TIMEOUTS, GRACEFUL_CLOSE_TIMEOUT, HEADERS_MAX_BYTES,
-        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES, HTTP2_MAX_STREAMS,
-        LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS, SHUTDOWN_READ_TIMEOUT,
-        Timeouts,
+        BODY_MAX_BYTES, CLIENT_TIMEOUTS, EVICTED_LINGER_TIMEOUT, GRACEFUL_CLOSE_TIMEOUT,
+        HEADERS_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES,
+        HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS,
+        SHUTDOWN_READ_TIMEOUT, Timeouts,
     },
     middleware, router,
 };
 use connection_limit::{ConnectionLimit, ConnectionPermit};
 use idle_timeout::IdleTimeoutStream;
+pub(super) use progress::Evicted;
 use progress::Progress;
 
 pub use socket::{bind, listen};
@@ -59,7 +61,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
             is_proxy: state.proxies.contains(peer.ip()),
             router: router.clone(),
             state: state.clone(),
-            progress: Arc::default(),
+            progress: Arc::clone(permit.progress()),
         };
         connections.spawn(async move {
             let _permit = permit;
@@ -132,6 +134,12 @@ impl Connection {
         let request_error = match &end {
             End::TimedOut => return,
             End::Done(Ok(())) => None,
+            End::Done(Err(_)) if progress.is_evicted() => {
+                if !progress.has_unanswered_bytes() {
+                    return;
+                }
+                Some(RequestError::Overloaded)
+            }
             End::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
                 Some(error) if error.is_parse_version_h2() => {
                     if state.http2_warning.try_acquire() {
@@ -156,7 +164,12 @@ impl Connection {
         if let Some(request_error) = request_error {
             send_error(&state, request_error, &mut leftover).await;
         }
-        linger(leftover).await;
+        let time = if progress.is_evicted() {
+            EVICTED_LINGER_TIMEOUT
+        } else {
+            LINGER_TIMEOUT
+        };
+        linger(leftover, time).await;
     }
 
     /// Serves requests until the connection ends. At its maximum age, or when the server shuts down, closes it
@@ -185,7 +198,7 @@ impl Connection {
         }
         let service = service_fn(|request: Request<Incoming>| {
             let in_progress = self.progress.start_request(request.version());
-            let mut request = request.map(Body::new);
+            let mut request = request.map(|body| self.progress.start_body(body));
             request.extensions_mut().insert(ConnectInfo(self.peer));
             let response = self.router.clone().call(request);
             async move {
@@ -258,8 +271,8 @@ async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStrea
 
 /// Closes a connection after reading the bytes that the client is still sending. Closing it with unread bytes
 /// would reset it, and the client might lose the last response (RFC 9112, 9.6).
-async fn linger(mut stream: TcpStream) {
-    let _ = timeout(LINGER_TIMEOUT, async {
+async fn linger(mut stream: TcpStream, time: Duration) {
+    let _ = timeout(time, async {
         stream.shutdown().await?;
         let mut rest = stream.take(LINGER_MAX_BYTES);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await

@@ -28,6 +28,8 @@ fn sigkill_loses_and_repeats_no_confirmation() {
         let mut command = sandbox.command();
         command.args([
             "--confirm-signups",
+            // More than all rounds of `make kill` need.
+            "--confirm-per-day=1000000",
             &format!("--smtp={}", mail.url()),
             "--mail-from=Steward <hello@steward.test>",
             "--origin=https://steward.test",
