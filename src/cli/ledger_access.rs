@@ -115,18 +115,12 @@ impl WaitlistHandle {
         match &self.list {
             OpenList::Local { list, runtime, .. } => {
                 let finish = || runtime.block_on(list.finish_deliveries(message, results.to_vec()));
-                let mut finished = finish();
-                for _ in 0..FINISH_RETRIES_MAX {
-                    let may_pass = matches!(
-                        finished,
-                        Err(StoreError::TimedOut | StoreError::Busy | StoreError::Unreachable)
-                    );
-                    if !may_pass {
-                        break;
-                    }
-                    finished = finish();
-                }
-                finished.map_err(self.locate())
+                // A database that is restarting responds with errors.
+                let may_pass = |error: &StoreError| {
+                    use StoreError::{Busy, Database, TimedOut, Unreachable};
+                    matches!(error, Busy | Database(_) | TimedOut | Unreachable)
+                };
+                again_for_a_while(finish, may_pass).map_err(self.locate())
             }
             OpenList::Remote(client) => {
                 while_restarting(|| client.finish_deliveries(message, results))
@@ -138,9 +132,17 @@ impl WaitlistHandle {
 
 /// Makes a call again for a while if it fails, because the server may be restarting.
 fn while_restarting<T>(call: impl Fn() -> Result<T, ListError>) -> Result<T, ListError> {
+    again_for_a_while(call, |_| true)
+}
+
+/// Makes a call again for a while if it fails with an error that may pass.
+fn again_for_a_while<T, E>(
+    call: impl Fn() -> Result<T, E>,
+    may_pass: impl Fn(&E) -> bool,
+) -> Result<T, E> {
     let mut result = call();
-    for _ in 0..FINISH_RETRIES_MAX {
-        if result.is_ok() {
+    for _ in 0..RETRIES_MAX {
+        if !result.as_ref().is_err_and(&may_pass) {
             break;
         }
         thread::sleep(RESTART_INTERVAL);
@@ -149,7 +151,7 @@ fn while_restarting<T>(call: impl Fn() -> Result<T, ListError>) -> Result<T, Lis
     result
 }
 
-/// How often a result is recorded again that could not be recorded.
-const FINISH_RETRIES_MAX: usize = 5;
-/// Pause before a call to a server is made again. A server restarts in a few seconds.
+/// How often a call is made again.
+const RETRIES_MAX: usize = 5;
+/// Pause before a call is made again. A server or a database restarts in a few seconds.
 const RESTART_INTERVAL: Duration = Duration::from_secs(2);

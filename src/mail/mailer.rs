@@ -66,7 +66,10 @@ impl<'a> Mailer<'a> {
     ) -> Result<SendResult, ConnectError> {
         match self.try_send(to, message).await? {
             SendOutcome::NotSent(NotSent::Stopped) => Err(ConnectError::Stopped),
-            outcome => Ok(SendResult::from(outcome.without(secrets))),
+            outcome => {
+                let secrets = [secrets, &self.client.login_secrets()].concat();
+                Ok(SendResult::from(outcome.without(&secrets)))
+            }
         }
     }
 

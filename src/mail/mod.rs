@@ -21,6 +21,7 @@ pub use confirmation::{CODE_LEN, confirmation_code, confirmation_message};
 pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
 pub use mailer::{Mailer, SendResult};
 pub use person_token::{PersonTokens, TokenPurpose};
+pub(crate) use smtp::is_direction;
 pub use smtp::{
     ConnectError, ConnectProgress, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpConnection,
     SmtpReply, SmtpTimeouts, TlsSetupError,

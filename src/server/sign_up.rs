@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{AppState, RequestError};
-use crate::waitlist::{Email, JoinOutcome, Source, WaitlistEntry};
+use crate::waitlist::{Email, JoinOutcome, Source, StoreError, WaitlistEntry};
 
 /// Checks whether a client may sign up. Runs before the body is read.
 ///
@@ -97,13 +97,29 @@ pub(super) async fn sign_up(
     if let Some(confirmation) = &state.confirmation {
         confirmation.prepare_sign_up(&email).await;
     }
-    let joined = state.list.join(entry).await;
-    let is_new = joined.map_err(RequestError::Unavailable)? == JoinOutcome::New;
+    let is_new = join(state, entry)
+        .await
+        .map_err(RequestError::Unavailable)?;
     if let Some(confirmation) = &state.confirmation {
         confirmation.ask(&email, is_new);
     }
     match is_new {
         true => Ok(email),
         false => Err(RequestError::AlreadyListed),
+    }
+}
+
+/// Adds an entry to the list. Returns whether it is new.
+async fn join(state: &AppState, entry: WaitlistEntry) -> Result<bool, StoreError> {
+    loop {
+        let is_new = state.list.join(entry.clone()).await? == JoinOutcome::New;
+        let is_listed = match &state.confirmation {
+            Some(confirmation) if !is_new => confirmation.record_return(&entry.email).await?,
+            _ => true,
+        };
+        if is_listed {
+            return Ok(is_new);
+        }
+        // Another instance has just erased it.
     }
 }

@@ -3,7 +3,7 @@
 //! The committer processes the queue in batches and replies to a whole batch at once, so requests that wait at the
 //! same time share its cost.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -77,18 +77,22 @@ pub(super) struct EraseTask {
     pub(super) addresses: AddressSearch,
     /// Suppresses the addresses too: with this key, if the list has none. `None` suppresses nobody.
     pub(super) suppress_with: Option<ListKey>,
+    /// See [`Erasure::Unconfirmed`].
+    pub(super) unconfirmed_before: Option<SystemTime>,
 }
 
 impl EraseTask {
     /// Prepares an erasure, with a new key if it needs one.
     pub(super) fn new(addresses: AddressSearch, erasure: Erasure) -> Result<Self, StoreError> {
-        let suppress_with = match erasure {
-            Erasure::Complete => None,
-            Erasure::Suppress => Some(ListKey::generate()?),
+        let (suppress_with, unconfirmed_before) = match erasure {
+            Erasure::Complete => (None, None),
+            Erasure::Suppress => (Some(ListKey::generate()?), None),
+            Erasure::Unconfirmed { before } => (None, Some(before)),
         };
         Ok(Self {
             addresses,
             suppress_with,
+            unconfirmed_before,
         })
     }
 }

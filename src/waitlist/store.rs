@@ -1,6 +1,6 @@
 //! The interface of a store.
 
-use std::future::ready;
+use std::{future::ready, time::SystemTime};
 
 use tokio::sync::watch;
 
@@ -31,6 +31,12 @@ pub enum Erasure {
     Complete,
     /// A suppression of the address: no import adds it again. An address that is not listed is suppressed too.
     Suppress,
+    /// Nothing, and only entries are erased that have not been confirmed, and that were added and asked to confirm
+    /// before this time. Another instance may have recorded a confirmation a moment ago.
+    Unconfirmed {
+        /// The time that an entry, and the last request to confirm it, must be older than.
+        before: SystemTime,
+    },
 }
 
 /// The outcome of a correction.

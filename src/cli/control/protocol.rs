@@ -1,6 +1,6 @@
 //! The messages on the control socket.
 
-use std::fmt::Display;
+use std::{fmt::Display, time::SystemTime};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,7 @@ pub(super) enum WireAddressFilter {
 pub(super) enum ErasureDef {
     Complete,
     Suppress,
+    Unconfirmed { before: SystemTime },
 }
 
 /// See [`JoinOutcome`].

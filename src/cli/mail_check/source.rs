@@ -1,9 +1,12 @@
 //! Examines the source of a message as it arrived.
 
 use super::Finding;
+use crate::mail::is_direction;
 
 /// The headers that the signature must cover, so that mail programs offer to unsubscribe (RFC 8058, section 4).
 const COVERED: [&str; 2] = ["List-Unsubscribe", "List-Unsubscribe-Post"];
+
+const ONE_CLICK: &str = "List-Unsubscribe=One-Click";
 
 /// Returns what the source shows.
 pub(super) fn examine(source: &str) -> Vec<Finding> {
@@ -16,17 +19,30 @@ pub(super) fn examine(source: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for name in COVERED {
-        findings.push(match values(name).len() {
-            0 => Finding::problem(format!("the message has no {name}; paste its whole source")),
-            1 => Finding::ok(format!("the message has {name}")),
-            count => Finding::problem(format!(
-                "the message has {count} headers {name}, and may have 1"
+        findings.push(match &values(name)[..] {
+            [] => Finding::problem(format!("the message has no {name}; paste its whole source")),
+            [value] if is_one_click(name, value) => Finding::ok(format!("the message has {name}")),
+            [_] => Finding::problem(format!(
+                "{name} offers no one-click unsubscribing (RFC 8058): it needs an https URL, and \
+                 List-Unsubscribe-Post: {ONE_CLICK}"
+            )),
+            values => Finding::problem(format!(
+                "the message has {} headers {name}, and may have 1",
+                values.len()
             )),
         });
     }
     findings.extend(signatures(&values("DKIM-Signature")));
     findings.extend(results(&values("Authentication-Results")));
     findings
+}
+
+/// Returns whether the value of one of the headers is as mail programs need it.
+fn is_one_click(name: &str, value: &str) -> bool {
+    match name {
+        "List-Unsubscribe" => value.to_ascii_lowercase().contains("<https://"),
+        _ => value.eq_ignore_ascii_case(ONE_CLICK),
+    }
 }
 
 /// Says whether one of the signatures covers the headers.
@@ -88,10 +104,15 @@ fn tag(signature: &str, name: &str) -> String {
 /// Returns the headers of a message, each in one line.
 fn parse_headers(source: &str) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
-    for line in source.trim_start().lines() {
+    // Editors put a byte order mark before the text.
+    let source = source.trim_start_matches('\u{feff}').trim_start();
+    for line in source.lines() {
         if line.is_empty() {
             break;
         }
+        // The findings are written to a terminal, and anybody can write a message.
+        let is_harmful = |c: char| c != '\t' && (c.is_control() || is_direction(c));
+        let line = &line.replace(is_harmful, "?");
         match (line.starts_with([' ', '\t']), headers.last_mut()) {
             (true, Some((_, value))) => {
                 value.push(' ');

@@ -107,7 +107,8 @@ impl Plan {
             ..Self::default()
         };
         let is_due = |state: DeliveryState| match state {
-            DeliveryState::Waiting | DeliveryState::Deferred => true,
+            // Those who had left are due if they have joined again: only people on the list are looked at.
+            DeliveryState::Waiting | DeliveryState::Deferred | DeliveryState::Left => true,
             state => resend.contains(&state),
         };
         for delivery in &deliveries {

@@ -253,13 +253,18 @@ impl Sender<'_> {
             statuses.push((recipient.number, status));
             attempts.push((recipient, attempt));
         }
-        self.list.finish_deliveries(id, &statuses)?;
+        let recorded = self.list.finish_deliveries(id, &statuses);
         for (recipient, attempt) in attempts {
+            let attempt = match recorded {
+                Ok(()) => attempt,
+                // The list does not know what became of it.
+                Err(_) => Attempt::Done(DeliveryState::Sending),
+            };
             if self.outbox.finish(recipient, attempt) {
                 self.bar.inc(1);
             }
         }
-        failure.map_or(Ok(()), Err)
+        recorded.and(failure.map_or(Ok(()), Err))
     }
 
     /// Waits until the next message may begin, or the send stops.

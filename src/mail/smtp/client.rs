@@ -68,6 +68,12 @@ impl SmtpClient {
         })
     }
 
+    /// Returns the secrets of the login, which no reply may show.
+    pub(in crate::mail) fn login_secrets(&self) -> Vec<String> {
+        let login = self.url.credentials.as_ref();
+        login.map_or_else(Vec::new, |(user, password)| login_secrets(user, password))
+    }
+
     /// Connects and logs in.
     ///
     /// # Errors
@@ -198,6 +204,15 @@ impl SmtpClient {
     }
 }
 
+/// Returns what no reply may show. Some servers repeat what they did not understand.
+fn login_secrets(user: &str, password: &str) -> Vec<String> {
+    vec![
+        password.to_owned(),
+        BASE64.encode(password),
+        BASE64.encode(format!("\0{user}\0{password}")),
+    ]
+}
+
 async fn log_in(
     client: &mut RawClient,
     (user, password): (&str, &str),
@@ -212,12 +227,7 @@ async fn log_in(
     let way = ways.into_iter().find(|way| offered & way != 0);
     let mut hello = hello.clone();
     hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
-    // Some servers repeat what they did not understand.
-    let secrets = [
-        password.to_owned(),
-        BASE64.encode(password),
-        BASE64.encode(format!("\0{user}\0{password}")),
-    ];
+    let secrets = login_secrets(user, password);
     let quote = |reply| SmtpReply::new(reply).without(&secrets);
     match client.authenticate(&credentials, &hello).await {
         Ok(_) => Ok(()),

@@ -16,4 +16,5 @@ pub use client::{ConnectProgress, SmtpClient};
 pub use connection::{NotSent, SendOutcome, SmtpConnection};
 pub use error::{ConnectError, ConnectStep, TlsSetupError};
 pub use reply::SmtpReply;
+pub(crate) use reply::is_direction;
 pub use timeouts::SmtpTimeouts;

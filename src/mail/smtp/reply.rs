@@ -9,6 +9,11 @@ const ADDRESS: &str = "<address>";
 /// How an address shows: `@`, the same in a URL, and the full-width one.
 const AT_SIGNS: [&str; 3] = ["@", "%40", "\u{ff20}"];
 
+/// The shortest word that counts as a part of a secret, and the shortest part that counts in a longer word, in bytes.
+/// Shorter ones are in ordinary words, and tell nobody a token of 60 characters.
+const SECRET_WORD_MIN_BYTES: usize = 6;
+const SECRET_PART_MIN_BYTES: usize = 8;
+
 /// Replies that are about the conversation: syntax and order of commands (RFC 5321, section 4.2.2), a server that takes no
 /// mail (RFC 7504), and a login that is missing or too weak (RFC 4954, section 6).
 const CONVERSATION_CODES: [u16; 9] = [500, 501, 502, 503, 504, 521, 530, 534, 538];
@@ -66,13 +71,16 @@ impl SmtpReply {
         })
     }
 
-    /// Returns the reply without words that contain one of these secrets, or are the beginning of one.
+    /// Returns the reply without words that contain one of these secrets, or a part of one. A server that quotes a message
+    /// may have broken its lines anywhere, with `=` at their ends.
     pub(super) fn without(&self, secrets: &[String]) -> Self {
         self.without_words("<hidden>", |word| {
-            let is_part = |secret: &String| {
-                word.contains(secret.as_str()) || word.len() >= 6 && secret.starts_with(word)
+            let word = word.replace('=', "");
+            let is_shown = |secret: &String| {
+                let secret = secret.replace('=', "");
+                !secret.is_empty() && word.contains(&secret) || has_part(&word, &secret)
             };
-            secrets.iter().any(is_part)
+            secrets.iter().any(is_shown)
         })
     }
 
@@ -99,15 +107,28 @@ impl fmt::Display for SmtpReply {
     }
 }
 
+/// Returns whether a character changes the direction of the text that follows on a terminal.
+pub(crate) fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Returns a text in one line, without control characters and addresses.
 fn one_line(text: &str) -> String {
-    let is_separator = |c: char| c.is_whitespace() || c.is_control();
+    let is_separator = |c: char| c.is_whitespace() || c.is_control() || is_direction(c);
     let words = text.split(is_separator).filter(|word| !word.is_empty());
     let words = words.map(|word| {
         let is_address = AT_SIGNS.iter().any(|sign| word.contains(sign));
         if is_address { ADDRESS } else { word }
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a word is a part of a secret, or has a longer part.
+fn has_part(word: &str, secret: &str) -> bool {
+    let mut parts = word.as_bytes().windows(SECRET_PART_MIN_BYTES);
+    let secret_parts = || secret.as_bytes().windows(SECRET_PART_MIN_BYTES);
+    word.len() >= SECRET_WORD_MIN_BYTES && secret.contains(word)
+        || parts.any(|part| secret_parts().any(|it| it == part))
 }
 
 /// Returns whether a word has a name that neither a letter nor a digit continues.

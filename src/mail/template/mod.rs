@@ -71,6 +71,19 @@ impl Template {
             return Err(TemplateProblem::Control.at(line));
         }
         let events = markdown::parse(body, body_line)?;
+        // As an entity, such as `&#1;`.
+        let is_hidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
+        let has_hidden = |event: &Event<'_>| match event {
+            Event::Text(text) | Event::Code(text) => text.contains(is_hidden),
+            _ => false,
+        };
+        if events.iter().any(has_hidden) {
+            let at = body
+                .find("&#")
+                .or_else(|| body.find(is_hidden))
+                .unwrap_or(0);
+            return Err(TemplateProblem::Control.at(body_line + body[..at].matches('\n').count()));
+        }
         let is_visible = |event: &Event<'_>| matches!(event, Event::Text(_) | Event::Code(_));
         if !events.iter().any(is_visible) {
             return Err(TemplateProblem::Empty.at(body_line));

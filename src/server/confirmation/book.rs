@@ -58,6 +58,8 @@ pub(super) struct Person {
     expiry: Expiry,
     /// When the person has last signed up, since the start of this process.
     signed_up_at: Option<SystemTime>,
+    /// When this process has last recorded in the list that the person has signed up again.
+    recorded_return: Option<SystemTime>,
 }
 
 /// Whether a person is erased, because time is up.
@@ -86,7 +88,7 @@ impl Book {
                     let known = known.filter(|it| it.message == *message);
                     status.since = known.and_then(|it| it.status.since).or(Some(now));
                 }
-                let is_recent = |sent_at: &SystemTime| age(*sent_at, now) < DAY;
+                let is_recent = |sent_at: &SystemTime| age_in_budget(*sent_at, now) < DAY;
                 if status.state.counts_against_budget() {
                     self.sent.extend(status.since.filter(is_recent));
                 }
@@ -175,6 +177,27 @@ impl Book {
         person.expiry == Expiry::None
     }
 
+    /// Returns whether the list must note durably that a person who was asked has signed up again: nothing else says so
+    /// to other instances, and after a restart. Once in an hour is enough, because nobody is erased within a day.
+    pub(super) fn must_record_return(&mut self, hashes: &[AddressHash], now: SystemTime) -> bool {
+        let Some(person) = self.find_mut(hashes) else {
+            return false;
+        };
+        let last = person.recorded_return.max(person.status.since);
+        let is_due = !person.is_confirmed && last.is_none_or(|last| age(last, now) >= INTERVAL);
+        if is_due {
+            person.recorded_return = Some(now);
+        }
+        is_due
+    }
+
+    /// Notes that the return of a person could not be recorded.
+    pub(super) fn undo_record_return(&mut self, hashes: &[AddressHash]) {
+        if let Some(person) = self.find_mut(hashes) {
+            person.recorded_return = None;
+        }
+    }
+
     /// Notes that a person has signed up, perhaps again, or after having left.
     pub(super) fn note_sign_up(&mut self, hashes: &[AddressHash], is_new: bool, now: SystemTime) {
         if let Some(person) = self.find_mut(hashes) {
@@ -197,9 +220,10 @@ impl Book {
 
     /// Returns how long to wait until another message fits into the budget of a day.
     pub(super) fn wait_for_budget(&mut self, per_day: u32, now: SystemTime) -> Option<Duration> {
-        self.sent.retain(|sent_at| age(*sent_at, now) < DAY);
+        self.sent
+            .retain(|sent_at| age_in_budget(*sent_at, now) < DAY);
         let excess = self.sent.len().checked_sub(per_day as usize)?;
-        Some(DAY.saturating_sub(age(self.sent[excess], now)))
+        Some(DAY.saturating_sub(age_in_budget(self.sent[excess], now)))
     }
 
     /// Counts a code that a person has entered. Returns the number of the last message that the person can have had, or
@@ -216,6 +240,19 @@ impl Book {
         let tries = self.asked_elsewhere.entry(hash).or_default();
         *tries = tries.saturating_add(1);
         (*tries <= TRIES_MAX).then_some(2)
+    }
+
+    /// Takes back a code that was counted.
+    pub(super) fn undo_try(&mut self, hashes: &[AddressHash]) {
+        if let Some(person) = self.find_mut(hashes) {
+            person.tries = person.tries.saturating_sub(1);
+            return;
+        }
+        for hash in hashes {
+            if let Some(tries) = self.asked_elsewhere.get_mut(hash) {
+                *tries = tries.saturating_sub(1);
+            }
+        }
     }
 
     /// Notes that a person has confirmed the address. Returns whether this is in time.
@@ -255,14 +292,14 @@ impl Book {
     pub(super) fn mark_due(
         &mut self,
         hashes: &[AddressHash],
-        joined_at: SystemTime,
+        last_sign_up: SystemTime,
         lifetime: Duration,
         now: SystemTime,
     ) -> bool {
         let Some(person) = self.find_mut(hashes) else {
             return false;
         };
-        let moments = [person.status.since, person.signed_up_at, Some(joined_at)];
+        let moments = [person.status.since, person.signed_up_at, Some(last_sign_up)];
         let is_old = |moment: SystemTime| {
             let age = now.duration_since(moment);
             age.is_ok_and(|age| age >= lifetime)
@@ -303,6 +340,15 @@ fn age(then: SystemTime, now: SystemTime) -> Duration {
     }
 }
 
+/// Like [`age`], for the budget of a day: a clock that was set back by hours must not give another budget. A time that is
+/// further in the future comes from a clock that was wrong.
+fn age_in_budget(sent_at: SystemTime, now: SystemTime) -> Duration {
+    match now.duration_since(sent_at) {
+        Err(error) if error.duration() < DAY => Duration::ZERO,
+        _ => age(sent_at, now),
+    }
+}
+
 impl Person {
     /// A person whose message is in the ledger.
     fn asked(message: u8, delivery: u32) -> Self {
@@ -316,6 +362,7 @@ impl Person {
             recorded_at: None,
             expiry: Expiry::None,
             signed_up_at: None,
+            recorded_return: None,
         }
     }
 

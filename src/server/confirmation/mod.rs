@@ -93,6 +93,8 @@ pub(super) struct Confirmation {
     is_loaded: watch::Sender<bool>,
     /// Wakes those who wait for the end of an erasure.
     erasure_ended: Notify,
+    /// One entry at a time: each reading opens a connection to a database, which allows only a few.
+    entry_reading: tokio::sync::Mutex<()>,
     /// Taken by the task.
     receiver: Mutex<Option<mpsc::Receiver<Request>>>,
 }
@@ -144,6 +146,7 @@ impl Confirmation {
             requests,
             is_loaded: watch::Sender::new(false),
             erasure_ended: Notify::new(),
+            entry_reading: tokio::sync::Mutex::default(),
             receiver: Mutex::new(Some(receiver)),
         }
     }
@@ -181,6 +184,22 @@ impl Confirmation {
         };
         // If the store does not respond, the sign-up fails too.
         let _ = timeout(PREPARE_TIMEOUT, not_erasing).await;
+    }
+
+    /// Records that somebody who is on the list has signed up again, so that no instance erases the person because time
+    /// is up. Returns false if the person is not on the list any more.
+    pub(super) async fn record_return(&self, email: &Email) -> Result<bool, StoreError> {
+        let now = SystemTime::now();
+        let hashes = self.hashes(email);
+        if !locked(&self.state).book.must_record_return(&hashes, now) {
+            return Ok(true);
+        }
+        let facts = vec![(email.clone(), Fact::AskedAt(now))];
+        let recorded = self.list.add_facts(facts).await;
+        if !matches!(recorded.as_deref(), Ok([true])) {
+            locked(&self.state).book.undo_record_return(&hashes);
+        }
+        Ok(recorded? == [true])
     }
 
     /// Asks a person who has signed up. Does not wait.
@@ -231,10 +250,15 @@ impl Confirmation {
             let mut codes = messages.clone().map(|it| confirmation_code(key, email, it));
             codes.any(|code| code == digits)
         });
-        match is_right {
-            true => self.confirm(email.clone(), Proof::Code).await,
-            false => Ok(ConfirmOutcome::Wrong),
+        if !is_right {
+            return Ok(ConfirmOutcome::Wrong);
         }
+        let outcome = self.confirm(email.clone(), Proof::Code).await;
+        if outcome.is_err() {
+            // The code was right, and must still be when the store responds again.
+            locked(&self.state).book.undo_try(&hashes(&keys, email));
+        }
+        outcome
     }
 
     /// Counts a code that a person has entered. Returns the number of the last message to the person, or `None` if no
@@ -304,6 +328,7 @@ impl Confirmation {
             ..Selection::default()
         };
         let list = Arc::clone(&self.list);
+        let _reading = self.entry_reading.lock().await;
         let read = spawn_blocking(move || list.entries(selection)?.next().transpose());
         read.await.map_err(|_| StoreError::Unreadable)?
     }
@@ -325,6 +350,11 @@ impl Confirmation {
         let mut state = locked(&self.state);
         (state.keys, state.keys_read_at) = (Arc::clone(&keys), Some(Instant::now()));
         Ok(keys)
+    }
+
+    /// Returns how long people have to confirm their address.
+    fn lifetime(&self) -> Duration {
+        Duration::from_secs(u64::from(self.sender.settings.days) * 24 * 60 * 60)
     }
 
     /// Returns the hashes of an address under all keys of the list.

@@ -1,9 +1,6 @@
 //! What the task finds in the list: people who must be asked, and people whose time is up.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, SystemTime},
-};
+use std::time::SystemTime;
 
 use super::{Confirmation, hashes, locked};
 use crate::waitlist::{Email, Erasure, Selection, StoreError};
@@ -25,7 +22,7 @@ pub(super) struct Findings {
 /// Reads the list. It blocks on the disk.
 pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findings, StoreError> {
     let keys = locked(&confirmation.state).keys.clone();
-    let lifetime = Duration::from_secs(u64::from(confirmation.sender.settings.days) * 24 * 60 * 60);
+    let lifetime = confirmation.lifetime();
     let mut findings = Findings::default();
     for entry in confirmation.list.entries(Selection::default())? {
         let entry = entry?;
@@ -36,6 +33,9 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
         let last = person.and_then(|person| person.status.since);
         let was_asked = last > entry.asked_at;
         let is_due = person.map(|person| !person.is_done());
+        let last_sign_up = entry
+            .joined_at
+            .max(entry.asked_at.unwrap_or(entry.joined_at));
         match is_due {
             _ if entry.confirmed_at.is_some() => {
                 state.book.note_recorded(&hashes);
@@ -44,7 +44,7 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
             _ if entry.asked_at.is_none() => {}
             Some(true) => findings.due.push(entry.email),
             None => findings.new.push(entry.email),
-            Some(false) if state.book.mark_due(&hashes, entry.joined_at, lifetime, now) => {
+            Some(false) if state.book.mark_due(&hashes, last_sign_up, lifetime, now) => {
                 findings.expired.push(entry.email);
             }
             Some(false) if !was_asked => findings.new.push(entry.email),
@@ -54,28 +54,11 @@ pub(super) fn find(confirmation: &Confirmation, now: SystemTime) -> Result<Findi
     Ok(findings)
 }
 
-/// Returns which of these people have not confirmed. Another instance may have just noted that. It blocks on the
-/// disk.
-pub(super) fn still_unconfirmed(
-    confirmation: &Confirmation,
-    people: &[Email],
-) -> Result<Vec<Email>, StoreError> {
-    let people: HashSet<_> = people.iter().map(Email::key).collect();
-    let unconfirmed = Selection {
-        confirmed: Some(false),
-        ..Selection::default()
-    };
-    let entries = confirmation.list.entries(unconfirmed)?;
-    let emails = entries.map(|entry| entry.map(|entry| entry.email));
-    emails
-        .filter(|email| email.as_ref().map_or(true, |it| people.contains(&it.key())))
-        .collect()
-}
-
-/// Erases people, except for those who have just come back or confirmed. Returns how many.
+/// Erases people, except for those who have come back since `before` or have confirmed. Returns how many.
 pub(super) async fn erase(
     confirmation: &Confirmation,
     people: &[Email],
+    before: SystemTime,
 ) -> Result<usize, StoreError> {
     let mut count = 0;
     for people in people.chunks(ERASE_BATCH_MAX) {
@@ -84,7 +67,9 @@ pub(super) async fn erase(
             state.book.begin_erasure(&hashes(&state.keys, email))
         };
         let people: Vec<_> = people.iter().filter(is_still_due).cloned().collect();
-        let erased = confirmation.list.erase(&people, Erasure::Complete).await;
+        // Another instance may have recorded a confirmation or a return, of which this one does not know.
+        let erasure = Erasure::Unconfirmed { before };
+        let erased = confirmation.list.erase(&people, erasure).await;
         {
             let state = &mut *locked(&confirmation.state);
             for email in &people {

@@ -188,7 +188,9 @@ impl Worker<'_> {
         let confirmation = Arc::clone(self.confirmation);
         let found = spawn_blocking(move || sweep::find(&confirmation, now)).await;
         let found = found.map_err(|_| StoreError::Unreadable)??;
-        self.expire(found.expired).await;
+        let before = now.checked_sub(self.confirmation.lifetime());
+        self.expire(found.expired, before.unwrap_or(SystemTime::UNIX_EPOCH))
+            .await;
         for email in found.due {
             self.enqueue(&email);
         }
@@ -202,18 +204,11 @@ impl Worker<'_> {
     }
 
     /// Erases people whose time is up, unless they have just confirmed.
-    async fn expire(&mut self, people: Vec<Email>) {
+    async fn expire(&mut self, people: Vec<Email>, before: SystemTime) {
         if people.is_empty() {
             return;
         }
-        let confirmation = Arc::clone(self.confirmation);
-        let expired = people.clone();
-        let unconfirmed =
-            spawn_blocking(move || sweep::still_unconfirmed(&confirmation, &expired)).await;
-        let erased = match unconfirmed.unwrap_or(Err(StoreError::Unreadable)) {
-            Ok(unconfirmed) => sweep::erase(self.confirmation, &unconfirmed).await,
-            Err(error) => Err(error),
-        };
+        let erased = sweep::erase(self.confirmation, &people, before).await;
         let days = self.confirmation.sender.settings.days;
         match erased {
             Ok(count) => {

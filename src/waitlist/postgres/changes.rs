@@ -39,8 +39,17 @@ impl Batch {
             Request::Erase(erasure, _) => erasure.suppress_with,
             _ => None,
         });
+        let unconfirmed_before = self.requests.iter().find_map(|request| match request {
+            Request::Erase(erasure, _) => erasure.unconfirmed_before,
+            _ => None,
+        });
+        // Whoever stays, or signs up again meanwhile, is not to be erased.
+        let rounds = match unconfirmed_before {
+            Some(_) => 1,
+            None => ERASE_ROUNDS_MAX,
+        };
         let sought: Vec<_> = sought.into_iter().collect();
-        for _ in 0..ERASE_ROUNDS_MAX {
+        for _ in 0..rounds {
             let rows = writer.query(sql::FIND_LISTED, &[&sought]).await?;
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             let is_last = ids.is_empty() && self.has_erased;
@@ -51,12 +60,13 @@ impl Batch {
             self.erasing.extend(ids.iter().copied().zip(addresses));
             // Each round suppresses, because a person who has signed up since the last one has lifted the suppression.
             let erasing = async {
-                match suppress_with {
-                    Some(new_key) => {
+                match (suppress_with, unconfirmed_before) {
+                    (Some(new_key), _) => {
                         let suppress = (&sought[..], new_key);
                         writer.erase_and_suppress(&keys, &ids, suppress).await
                     }
-                    None => writer.erase(&keys, &ids).await,
+                    (None, Some(before)) => writer.erase_unconfirmed(&keys, &ids, before).await,
+                    (None, None) => writer.erase(&keys, &ids).await,
                 }
             };
             // Even if no entry is listed, an erasure stops earlier sign-ups that are still on their way. An entry that

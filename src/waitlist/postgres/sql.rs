@@ -211,6 +211,37 @@ pub(super) const ERASE: &str = "
         ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
+/// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
+/// everything that they have changed. In one statement it could not: it would wait, and see the list as it was before.
+pub(super) const LOCK_LIST: &str = "
+    BEGIN ISOLATION LEVEL READ COMMITTED;
+    SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
+
+/// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
+/// since. It must run after [`LOCK_LIST`].
+pub(super) const ERASE_UNCONFIRMED: &str = "
+    WITH gone AS (
+        DELETE FROM {schema}.waitlist_entries AS entry
+        WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[]) AND joined_at < $4 AND NOT EXISTS (
+            SELECT FROM {schema}.waitlist_facts AS fact
+            WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
+        )
+        RETURNING id
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+        RETURNING slot, entries, epoch
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $3),
+        (SELECT epoch FROM counted WHERE slot = $3),
+        ARRAY(SELECT id FROM gone),
+        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+
+/// Ends the transaction of [`LOCK_LIST`].
+pub(super) const COMMIT: &str = "COMMIT";
+
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
 pub(super) const FIND_IDS: &str =
     "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";

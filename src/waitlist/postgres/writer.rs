@@ -259,6 +259,38 @@ impl Writer {
             .await
     }
 
+    /// Erases those of the sign-ups that were added before this time, and have neither been confirmed nor asked to since.
+    /// Returns their ids.
+    pub(super) async fn erase_unconfirmed(
+        &mut self,
+        keys: &[Vec<u8>],
+        ids: &[Uuid],
+        before: SystemTime,
+    ) -> Result<Vec<Uuid>, Failure> {
+        let slot = self.slot;
+        let erasing = async {
+            self.connection.execute(sql::BRIEF_LOCKS).await?;
+            self.connection.execute(sql::LOCK_LIST).await?;
+            let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
+            let row = self.connection.query_opt(sql::ERASE_UNCONFIRMED, &params);
+            let row = row.await?.ok_or(Failure::StaleSlot)?;
+            self.connection.execute(sql::COMMIT).await?;
+            self.connection.execute(sql::LONG_LOCKS).await?;
+            Ok(row)
+        };
+        let row: Row = match erasing.await {
+            Ok(row) => row,
+            Err(failure) => {
+                // Its transaction may still be open.
+                self.connection.mark_failed();
+                return Err(failure);
+            }
+        };
+        self.update_slot(&row)?;
+        self.read_list_keys().await?;
+        get(&row, 2)
+    }
+
     /// Gives the sign-up with this key and id another address. Returns whether there was one.
     ///
     /// # Errors

@@ -82,10 +82,10 @@ impl SledCommitter {
                     PendingReply::JoinAll(joined, reply)
                 }
                 Request::Erase(erasure, reply) => {
-                    self.erase(&erasure);
+                    let kept = self.erase(&erasure);
                     let keys = erasure.addresses.keys.iter();
-                    let was_listed = keys.map(|key| self.keys.remove(key));
-                    PendingReply::Erase(was_listed.collect(), reply)
+                    let was_erased = keys.map(|key| !kept.contains(key) && self.keys.remove(key));
+                    PendingReply::Erase(was_erased.collect(), reply)
                 }
                 Request::Correct(correction, reply) => {
                     let outcome = self.correct(&correction);

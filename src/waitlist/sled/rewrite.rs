@@ -1,18 +1,22 @@
 //! Changes to existing entries: facts about them, which are appended, and erasures and corrections, which rewrite
 //! records.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    time::SystemTime,
+};
 
 use ::sled::IVec;
 
 use super::{
     super::{
+        entry::{Fact, from_unix_millis},
         queue::{AddressSearch, Correction, EraseTask, NewFact},
         store::CorrectOutcome,
     },
     committer::SledCommitter,
     error::or_exit,
-    record::{self, Record, RecordItem, StoredEntry},
+    record::{self, Record, RecordItem, StoredEntry, StoredFact},
 };
 
 /// Maximum number of records rewritten by an erasure that share a sync. For each of them, sled may rewrite a leaf,
@@ -88,20 +92,60 @@ impl<'a> Rewrite<'a> {
 
 impl SledCommitter {
     /// Removes the entries of addresses, and all facts about them. Suppressions are durable before: so a crash leaves
-    /// nobody who is neither listed nor suppressed.
-    pub(super) fn erase(&mut self, erasure: &EraseTask) {
+    /// nobody who is neither listed nor suppressed. Returns the addresses whose entries stay, see
+    /// [`Erasure::Unconfirmed`](super::super::store::Erasure::Unconfirmed).
+    pub(super) fn erase(&mut self, erasure: &EraseTask) -> HashSet<String> {
         let EraseTask {
             addresses,
             suppress_with,
+            unconfirmed_before,
         } = erasure;
         if let Some(new_key) = suppress_with {
             self.suppress(&addresses.keys, *new_key);
         }
         let is_listed = |key: &&String| self.keys.contains(key);
-        let sought: HashSet<_> = addresses.keys.iter().filter(is_listed).collect();
+        let mut sought: HashSet<_> = addresses.keys.iter().filter(is_listed).collect();
+        let kept = unconfirmed_before.map_or_else(HashSet::new, |before| {
+            self.write_tail();
+            self.confirmed_or_since(&sought, before)
+        });
+        sought.retain(|key| !kept.contains(*key));
         if !sought.is_empty() {
             self.rewrite(addresses, Rewrite::new(sought, None));
         }
+        kept
+    }
+
+    /// Returns those of the addresses that were confirmed, or that were added or asked at this time or later. It reads
+    /// the whole list, because facts may follow their entry at any distance.
+    fn confirmed_or_since(&self, sought: &HashSet<&String>, time: SystemTime) -> HashSet<String> {
+        let (mut numbers, mut kept) = (HashMap::new(), HashSet::new());
+        for (key, bytes) in self.records.iter().map(or_exit) {
+            // Damaged records were rejected when the list was opened.
+            let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
+            for (number, item) in (first..).zip(items) {
+                match item {
+                    RecordItem::Entry(entry) => {
+                        let key = entry.address_key();
+                        if sought.contains(&key) {
+                            if from_unix_millis(entry.joined_at_millis) >= time {
+                                kept.insert(key.clone());
+                            }
+                            numbers.insert(number, key);
+                        }
+                    }
+                    RecordItem::Fact(StoredFact { entry, fact }) => {
+                        let keeps = match fact {
+                            Fact::AskedAt(asked_at) => asked_at >= time,
+                            Fact::ConfirmedAt(_) => true,
+                        };
+                        kept.extend(numbers.get(&entry).filter(|_| keeps).cloned());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        kept
     }
 
     /// Replaces an address in the record that has it.

@@ -194,3 +194,65 @@ fn links_that_the_server_quotes_are_hidden() {
     assert!(listed.contains("5.7.1 blocked: "), "{listed}");
     assert!(!listed.contains("/unsubscribe/"), "{listed}");
 }
+
+#[test]
+fn person_who_left_before_the_message_and_joins_again_gets_it() {
+    for cli in with_three_people() {
+        let refuses = SmtpServer::scripted(|step, _| match step {
+            Step::End => Action::Reply("550 5.7.1 not now"),
+            _ => Action::Continue,
+        });
+        send(&cli, &refuses, &["--all", "--connections", "1"]);
+        cli.run(&["erase", "cyd@example.com"]).success();
+        let server = SmtpServer::start();
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert_eq!(out, "2 accepted, 1 left\n");
+        cli.run_with_input(&["import"], "cyd@example.com\n")
+            .success();
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert_eq!(out, "1 accepted\n");
+        assert_eq!(
+            server.recipients().last().expect("a message"),
+            "cyd@example.com"
+        );
+        let (out, ..) = send(&cli, &server, &["--all"]);
+        assert!(out.starts_with("nobody to send to: "), "{out}");
+    }
+}
+
+#[test]
+fn source_of_a_message_is_examined() {
+    let cli = without_server();
+    let check = |source: &str| {
+        cli.write("message.eml", source);
+        let run = cli.run(&["mail-check", "--source", "message.eml"]);
+        String::from_utf8(run.get_output().stdout.clone()).expect("text")
+    };
+    let message = |unsubscribe: &str, post: &str, spf: &str| {
+        format!(
+            "Authentication-Results: mx.test; spf={spf}; dkim=pass\r\n\
+             DKIM-Signature: v=1; d=steward.test; h=From:List-Unsubscribe:List-Unsubscribe-Post\r\n\
+             List-Unsubscribe: {unsubscribe}\r\nList-Unsubscribe-Post: {post}\r\n\r\nHello\r\n"
+        )
+    };
+    let (https, one_click) = ("<https://steward.test/u/1>", "List-Unsubscribe=One-Click");
+    let good = message(https, one_click, "pass");
+    for source in [good.clone(), format!("\u{feff}{good}")] {
+        let report = check(&source);
+        assert_eq!(report.matches("ok ").count(), 5, "{report}");
+    }
+    for (unsubscribe, post) in [
+        ("<mailto:leave@steward.test>", one_click),
+        ("<http://steward.test/u/1>", one_click),
+        (https, "yes"),
+    ] {
+        let report = check(&message(unsubscribe, post, "pass"));
+        assert!(
+            report.contains("offers no one-click unsubscribing"),
+            "{report}"
+        );
+    }
+    let report = check(&message(https, one_click, "\u{1b}[31mx\u{202e}"));
+    assert!(report.contains("spf=?[31mx?"), "{report}");
+    assert!(!report.contains(['\u{1b}', '\u{202e}']), "{report}");
+}

@@ -29,6 +29,8 @@ pub(crate) enum Action {
     Reply(&'static str),
     /// At [`Step::End`]: a reply, followed by the subject and the links of the message, as filters of content quote them.
     Quote(&'static str),
+    /// At [`Step::End`]: a reply, followed by the lines of the message, as they were sent.
+    QuoteLines(&'static str),
     /// The usual reply.
     Continue,
     /// The connection is closed.
@@ -199,6 +201,11 @@ impl Conversation {
             let quoted: Vec<_> = text.lines().filter(is_quoted).take(2).collect();
             return self.reply(&format!("{reply} {}", quoted.join(" ")));
         }
+        if let Action::QuoteLines(reply) = action {
+            let (_, body) = message.split_once("\r\n\r\n").expect("a message");
+            let quoted: Vec<_> = body.lines().collect();
+            return self.reply(&format!("{reply} {:.1500}", quoted.join(" ")));
+        }
         if matches!(action, Action::Continue | Action::AcceptAndCut) {
             self.received.lock().expect("no panic").push(Received {
                 sender: self.sender.clone(),
@@ -213,7 +220,7 @@ impl Conversation {
     fn act(&mut self, action: Action, usual_reply: &str) -> Option<()> {
         match action {
             Action::Continue => self.reply(usual_reply),
-            Action::Reply(reply) | Action::Quote(reply) => {
+            Action::Reply(reply) | Action::Quote(reply) | Action::QuoteLines(reply) => {
                 self.reply(reply)?;
                 // 421 ends the connection.
                 (!reply.starts_with("421")).then_some(())

@@ -196,6 +196,10 @@ fn errors_name_the_line_and_the_remedy() {
             "line 5: the message has control characters",
         ),
         (
+            with_body("One\n\nTwo&#1;three"),
+            "line 6: the message has control characters",
+        ),
+        (
             with_body("[a]: https://x.example"),
             "line 4: the message is empty",
         ),

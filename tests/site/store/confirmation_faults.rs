@@ -1,7 +1,12 @@
 //! Confirming addresses when something goes wrong, over every store: mail servers that refuse, cut and quote, crashes,
 //! wrong clocks, and lists that were imported.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::future::join_all;
 
 use landing::{
     mail::{PersonTokens, TokenPurpose},
@@ -26,11 +31,15 @@ conformance_tests! {
     server_that_cuts_after_messages_gets_few,
     server_that_closes_connections_gets_few,
     replies_that_quote_the_message_are_hidden,
+    reply_that_quotes_the_lines_shows_no_part_of_the_link,
     interrupted_message_gets_a_time,
     times_in_the_future_stop_nothing,
     links_of_an_imported_list_work_at_once,
     person_who_was_imported_again_gets_no_message,
     nobody_who_joins_again_is_erased,
+    nobody_who_joined_again_elsewhere_is_erased,
+    many_confirm_at_the_same_time,
+    budget_survives_a_clock_that_is_set_back,
     person_who_has_left_and_returned_can_confirm_again,
 }
 
@@ -167,6 +176,36 @@ async fn replies_that_quote_the_message_are_hidden(fixture: impl StoreFixture) {
     assert!(!reply.text().contains("/confirm/"), "{}", reply.text());
 }
 
+async fn reply_that_quotes_the_lines_shows_no_part_of_the_link(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::End => Action::QuoteLines("554 5.7.1 blocked:"),
+        _ => Action::Continue,
+    });
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    let id = MessageId::confirmation(1);
+    let mut reply = None;
+    for _ in 0..400 {
+        let deliveries = list.deliveries(&id).await.expect("deliveries");
+        reply = deliveries.first().and_then(|it| it.status.reply.clone());
+        if reply.is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    let reply = reply.expect("a reply");
+    let text = reply.text();
+    assert!(text.contains("<hidden>"), "{text}");
+    let keys = list.keys().await.expect("keys");
+    let tokens = PersonTokens::new(&keys, TokenPurpose::Confirm);
+    let token = tokens.token(&email("ann@example.com")).expect("a token");
+    for part in token.as_bytes().windows(8) {
+        let part = str::from_utf8(part).expect("ASCII");
+        assert!(!text.contains(part), "{part} is in {text}");
+    }
+}
+
 async fn interrupted_message_gets_a_time(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     join_asked(&*list, "ann@example.com", DAY * 40).await;
@@ -264,6 +303,67 @@ async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
     let are_listed = list.are_listed(&listed.collect::<Vec<_>>()).await;
     assert!(are_listed.expect("a response").iter().all(|it| *it));
     assert_eq!(list.count(), rejoined);
+}
+
+/// Every store but a database has one instance, which restarts.
+async fn nobody_who_joined_again_elsewhere_is_erased(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    // Both have had all the messages that a person can get. So joining again sends none, which would be in the ledger.
+    let people = ["ann@example.com", "bob@example.com"];
+    for typed in people {
+        join_asked(&*list, typed, DAY * 40).await;
+    }
+    for message in 1..=5 {
+        add_message(&*list, message, &people.map(|typed| (typed, DAY * 31))).await;
+    }
+    let patient = site(&list, &server, &["--confirm-days=365"]).await;
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(patient.join("ann@example.com").await.status(), 409);
+    let other_list = match fixture.is_shared() {
+        true => open(&fixture),
+        false => Arc::clone(&list),
+    };
+    let _strict = site(&other_list, &server, &["--confirm-days=30"]).await;
+    until(|| list.count() == 1).await;
+    let listed = list.are_listed(&people.map(email)).await;
+    assert_eq!(listed, Ok(vec![true, false]));
+}
+
+async fn many_confirm_at_the_same_time(fixture: impl StoreFixture) {
+    const PEOPLE: usize = 32;
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    for number in 0..PEOPLE {
+        site.join(&format!("{number}@example.com")).await;
+    }
+    wait_for(&server, PEOPLE).await;
+    let received = server.received();
+    let confirmations = received.iter().map(async |message| {
+        let response = site.post(&link(message)).send().await;
+        response.expect("a response").status()
+    });
+    for status in join_all(confirmations).await {
+        assert_eq!(status, 200);
+    }
+}
+
+async fn budget_survives_a_clock_that_is_set_back(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    join_asked(&*list, "ann@example.com", DAY).await;
+    add_message(&*list, 1, &[("ann@example.com", Duration::ZERO)]).await;
+    let id = MessageId::confirmation(1);
+    let two_hours_ahead = DeliveryStatus {
+        since: Some(SystemTime::now() + Duration::from_secs(2 * 60 * 60)),
+        ..DeliveryStatus::new(DeliveryState::Accepted)
+    };
+    let finished = list
+        .finish_deliveries(&id, vec![(0, two_hours_ahead)])
+        .await;
+    assert_eq!(finished, Ok(()));
+    let site = site(&list, &server, &["--confirm-per-day=1"]).await;
+    site.join("bob@example.com").await;
+    sleep(Duration::from_millis(1500)).await;
+    assert_eq!(server.received().len(), 0, "the budget is used up");
 }
 
 /// The person leaves and joins again at another instance, of which this one learns nothing.

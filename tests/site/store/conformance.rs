@@ -1,9 +1,12 @@
 //! Tests that every store passes.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use landing::waitlist::{
-    AddressFilter, EmailDomain, Erasure, JoinOutcome, Selection, StoreError, Waitlist,
+    AddressFilter, EmailDomain, Erasure, Fact, JoinOutcome, Selection, StoreError, Waitlist,
     WaitlistEntry,
 };
 use tokio::task::JoinSet;
@@ -28,6 +31,8 @@ conformance_tests! {
     erased_people_can_join_again,
     erasing_an_unlisted_address_changes_nothing,
     erases_many_and_reports_each,
+    erases_only_the_unconfirmed,
+    confirmations_win_over_erasures,
     compacts_while_people_join_leave_and_read,
     entries_survive_reopening,
     long_list_stays_complete,
@@ -275,6 +280,91 @@ async fn erasing_an_unlisted_address_changes_nothing(fixture: impl StoreFixture)
     join(&*list, "ann@example.com").await;
     assert!(!erase(&*list, "bob@example.com").await);
     assert_eq!(addresses(&*list), ["ann@example.com"]);
+}
+
+async fn erases_only_the_unconfirmed(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let now = SystemTime::now();
+    let [long_ago, before] = [40, 30].map(|days| now - Duration::from_secs(days * 24 * 60 * 60));
+    let ask = |typed, joined_at, asked_at| WaitlistEntry {
+        asked_at,
+        ..WaitlistEntry::new(email(typed), joined_at)
+    };
+    let entries = [
+        ask("asked@example.com", long_ago, Some(long_ago)),
+        ask("never-asked@example.com", long_ago, None),
+        ask("asked-again@example.com", long_ago, Some(long_ago)),
+        ask("confirmed@example.com", long_ago, Some(long_ago)),
+        ask("new@example.com", now, Some(now)),
+    ];
+    for entry in &entries {
+        assert_eq!(list.join(entry.clone()).await, Ok(JoinOutcome::New));
+    }
+    let facts = vec![
+        (entries[2].email.clone(), Fact::AskedAt(now)),
+        (entries[3].email.clone(), Fact::ConfirmedAt(long_ago)),
+    ];
+    assert_eq!(list.add_facts(facts).await, Ok(vec![true, true]));
+    let mut emails: Vec<_> = entries.into_iter().map(|it| it.email).collect();
+    emails.push(email("unlisted@example.com"));
+    let erasure = Erasure::Unconfirmed { before };
+    let erased = list.erase(&emails, erasure).await;
+    assert_eq!(erased, Ok(vec![true, true, false, false, false, false]));
+    let kept = [
+        "asked-again@example.com",
+        "confirmed@example.com",
+        "new@example.com",
+    ];
+    assert_eq!(addresses(&*list), kept);
+    assert_eq!(list.count(), 3);
+    // Those who stay are still on the list, and can be erased.
+    assert_eq!(join(&*list, kept[0]).await, JoinOutcome::AlreadyListed);
+    assert!(erase(&*list, kept[1]).await);
+}
+
+async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
+    const PEOPLE: usize = 600;
+    let list: Arc<dyn Waitlist> = Arc::from(fixture.open());
+    let eraser: Arc<dyn Waitlist> = match fixture.is_shared() {
+        true => Arc::from(fixture.open()),
+        false => Arc::clone(&list),
+    };
+    let long_ago = SystemTime::now() - Duration::from_secs(40 * 24 * 60 * 60);
+    let emails: Vec<_> = (0..PEOPLE)
+        .map(|it| email(&format!("{it}@example.com")))
+        .collect();
+    let entries = emails.iter().map(|it| WaitlistEntry {
+        asked_at: Some(long_ago),
+        ..WaitlistEntry::new(it.clone(), long_ago)
+    });
+    list.join_all(entries.collect()).await.expect("a response");
+    let erasing = {
+        let emails = emails.clone();
+        tokio::spawn(async move {
+            let before = SystemTime::now();
+            for batch in emails.chunks(20) {
+                let erased = eraser.erase(batch, Erasure::Unconfirmed { before }).await;
+                erased.expect("a response");
+            }
+        })
+    };
+    // From both ends, so that some are confirmed before they are erased, and some while they are.
+    let mut confirmed = Vec::new();
+    for email in emails.iter().rev() {
+        let fact = Fact::ConfirmedAt(SystemTime::now());
+        if list.add_facts(vec![(email.clone(), fact)]).await == Ok(vec![true]) {
+            confirmed.push(email.clone());
+        }
+    }
+    erasing.await.expect("no panic");
+    assert!(
+        !confirmed.is_empty() && confirmed.len() < PEOPLE,
+        "{}",
+        confirmed.len()
+    );
+    let listed = list.are_listed(&confirmed).await.expect("a response");
+    assert!(listed.iter().all(|it| *it), "a confirmed person was erased");
+    assert_eq!(addresses(&*list).len(), confirmed.len());
 }
 
 async fn erases_many_and_reports_each(fixture: impl StoreFixture) {

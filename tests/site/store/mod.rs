@@ -4,21 +4,21 @@
 macro_rules! conformance_tests {
     ($($test:ident,)*) => {
         mod sled {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(crate::store::SledFixture::default()).await;
+            $(#[test]
+            fn $test() {
+                crate::store::run(crate::store::SledFixture::default(), super::$test);
             })*
         }
         mod postgres {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(crate::store::TestDatabase::default()).await;
+            $(#[test]
+            fn $test() {
+                crate::store::run(crate::store::TestDatabase::default(), super::$test);
             })*
         }
         mod memory {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $test() {
-                super::$test(crate::store::MemoryFixture::default()).await;
+            $(#[test]
+            fn $test() {
+                crate::store::run(crate::store::MemoryFixture::default(), super::$test);
             })*
         }
     };
@@ -75,6 +75,30 @@ trait StoreFixture {
     {
         None
     }
+}
+
+impl<F: StoreFixture> StoreFixture for Arc<F> {
+    fn open(&self) -> Box<dyn Waitlist> {
+        (**self).open()
+    }
+
+    fn is_shared(&self) -> bool {
+        (**self).is_shared()
+    }
+
+    fn after_kill(&self) -> Option<Self> {
+        (**self).after_kill().map(Self::new)
+    }
+}
+
+/// Runs a test with a store. The storage outlives the tasks of the test, which may still write to it when the test is
+/// done: a store whose files disappear ends the process.
+fn run<F: StoreFixture, T: Future>(fixture: F, test: impl FnOnce(Arc<F>) -> T) {
+    let fixture = Arc::new(fixture);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(test(Arc::clone(&fixture)));
+    drop(runtime);
+    drop(fixture);
 }
 
 /// A data directory.

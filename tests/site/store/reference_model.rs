@@ -218,11 +218,19 @@ impl Waitlist for ReferenceModel {
                 if erasure == Erasure::Suppress {
                     state.suppress(email);
                 }
-                let before = state.entries.len();
+                let is_kept = |entry: &WaitlistEntry| match erasure {
+                    Erasure::Unconfirmed { before } => {
+                        entry.confirmed_at.is_some()
+                            || entry.joined_at >= before
+                            || entry.asked_at.is_some_and(|asked_at| asked_at >= before)
+                    }
+                    Erasure::Complete | Erasure::Suppress => false,
+                };
+                let count_before = state.entries.len();
                 state
                     .entries
-                    .retain(|entry| entry.email.key() != email.key());
-                state.entries.len() < before
+                    .retain(|entry| entry.email.key() != email.key() || is_kept(entry));
+                state.entries.len() < count_before
             };
             emails.iter().map(&mut erase).collect()
         })
