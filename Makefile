@@ -141,7 +141,7 @@ test-package: package ## install, upgrade and remove the packages in a fresh Deb
 	packaging/test.sh
 
 audit: ## look up known vulnerabilities of the dependencies, over the internet
-	.ci/setup test
+	.ci/setup audit
 	cargo deny check --hide-inclusion-graph advisories
 	for directory in islands end2end end2end/lighthouse; do (cd $$directory && npm audit) || exit 1; done
 

@@ -18,11 +18,11 @@ ln -s ../lib/landing/landing "$STAGE/landing.link"
 cargo deb --quiet --no-build --no-strip --output "$OUT/landing_${VERSION}_amd64.deb"
 
 mkdir "$STAGE/archive"
-cp -r "$STAGE"/{landing,site,man,completions,landing.env,LICENSE,README.md,CHANGELOG.md} packaging/debian/landing.s* \
-  "$STAGE/archive/"
+cp -r "$STAGE"/{landing,site,man,completions,landing.env,LICENSE,README.md,CHANGELOG.md} docs \
+  packaging/debian/landing.s* "$STAGE/archive/"
 archive - "$STAGE/archive" --transform="s|^\.|$name|" . | zstd --quiet -19 -T1 -o "$OUT/$name.tar.zst"
 
-packaging/image.sh
+(IS_STAGED=yes && . packaging/image.sh)
 node packaging/sbom.mjs >"$OUT/landing-$VERSION.cdx.json"
 
 (cd "$OUT" && sha256sum landing[-_]* >SHA256SUMS)

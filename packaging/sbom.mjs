@@ -9,11 +9,14 @@ import { readFileSync, rmSync } from "node:fs";
 function crates() {
   const file = "landing.cdx.json";
   const args = ["cyclonedx", "--format", "json", "--all-features", "--no-build-deps"];
-  execFileSync("cargo", [...args, "--target", "all", "--override-filename", "landing.cdx"]);
-  const crates = JSON.parse(readFileSync(file, "utf8"));
-  rmSync(file);
-  rmSync(`fuzz/${file}`, { force: true });
-  return crates;
+  try {
+    execFileSync("cargo", [...args, "--target", "all", "--override-filename", "landing.cdx"]);
+    return JSON.parse(readFileSync(file, "utf8"));
+  } finally {
+    // It writes into the repository, whose version would be a changed one in the next build.
+    rmSync(file, { force: true });
+    rmSync(`fuzz/${file}`, { force: true });
+  }
 }
 
 /** The npm packages, from the lock file. `npm sbom --omit dev` left out react, react-dom and scheduler. */

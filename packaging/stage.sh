@@ -10,7 +10,7 @@ die() { echo "packaging: $*" >&2; exit 1; }
 
 # The one place that holds the version.
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) || die "packages are built in a clone of the repository: their times are those of the commit"
 export SOURCE_DATE_EPOCH
 readonly VERSION OUT=target/package STAGE=target/package/stage
 umask 022

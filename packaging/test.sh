@@ -15,11 +15,15 @@ readonly BASE
 passed=0
 work=$(mktemp -d)
 nspawn=
+server=
 trap 'finish' EXIT
 
 finish() {
   local status=$?
-  [ -z "$nspawn" ] || kill -KILL "$nspawn" 2>/dev/null || true
+  for process in $server $nspawn; do
+    kill -KILL "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
   umount --recursive "$work/image" 2>/dev/null || true
   if [ $status != 0 ]; then
     echo "FAILED: ${current:-start}" >&2
@@ -65,7 +69,7 @@ boot() {
     --link-journal=no --machine=landing-test >"$work/boot.log" 2>&1 </dev/null &
   nspawn=$!
   for _ in $(seq 300); do
-    leader=$(pgrep -P "$nspawn" | head -n 1 || true)
+    leader=$(pgrep -P "$nspawn" | head -n 1)
     if [ -n "$leader" ] && inside systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; then return; fi
     sleep 0.1
   done
@@ -77,6 +81,9 @@ boot() {
 make_previous() {
   dpkg-deb --raw-extract "$DEB" "$work/previous"
   sed -i "s/^Version: .*/Version: 0.0.1/" "$work/previous/DEBIAN/control"
+  # Its settings were others.
+  sed -i /LANDING_HSTS/d "$work/previous/usr/share/landing/landing.env"
+  (cd "$work/previous" && find usr lib -type f -exec md5sum {} + >DEBIAN/md5sums)
   dpkg-deb --build --root-owner-group "$work/previous" "$work/previous.deb" >/dev/null
 }
 
@@ -127,6 +134,38 @@ SCRIPT
   equals $(($(wc -l <"$work/statuses") + 1)) "$(count)"
 }
 
+# As docs/deployment.md says. No database is there.
+uses_a_database() {
+  inside cp -a /etc/landing.env /root/landing.env
+  inside sed -i 's/^LANDING_DATA=/#&/' /etc/landing.env
+  inside sh -c "echo DATABASE_URL=\'postgres://landing:secret@127.0.0.1:5/landing?connect_timeout=1\' >>/etc/landing.env"
+  inside systemctl restart --no-block landing.service
+  for _ in $(seq 100); do
+    if inside journalctl --unit landing.service --lines 3 | grep -q '127.0.0.1:5'; then break; fi
+    sleep 0.1
+  done
+  inside journalctl --unit landing.service --lines 3 | grep -q '127.0.0.1:5'
+  inside cp -a /root/landing.env /etc/landing.env
+  inside systemctl stop landing.service
+  inside systemctl reset-failed landing.service || true
+  inside systemctl start landing.socket landing.service
+}
+
+lost_list_is_not_replaced_by_an_empty_one() {
+  inside mv /var/lib/landing/waitlist /root/waitlist
+  sign_up lost@example.com >/dev/null || true
+  for _ in $(seq 100); do
+    if [ "$(inside systemctl is-active landing.service || true)" = failed ]; then break; fi
+    sleep 0.1
+  done
+  inside apt-get install -y -qq --reinstall "/root/${DEB##*/}" >"$work/apt.log" 2>&1
+  grep -q 'landing is not started' "$work/apt.log"
+  equals failed "$(inside systemctl is-active landing.service || true)"
+  inside test ! -e /var/lib/landing/waitlist
+  inside mv /root/waitlist /var/lib/landing/waitlist
+  inside systemctl start landing.socket landing.service
+}
+
 is_removed_without_the_list() {
   inside apt-get remove -y -qq landing >/dev/null 2>&1
   equals 000 "$(status http://127.0.0.1:3000/ || true)"
@@ -143,6 +182,8 @@ purge_keeps_the_list_by_default() {
 
 purge_deletes_the_list_if_asked() {
   install "/root/${DEB##*/}"
+  # The installation has registered the question. Without that, nobody would be asked.
+  inside debconf-show landing | grep -q purge_list
   inside sh -c 'echo "landing landing/purge_list boolean true" | debconf-set-selections'
   inside apt-get purge -y -qq landing >/dev/null 2>&1
   inside test ! -e /var/lib/landing
@@ -151,7 +192,7 @@ purge_deletes_the_list_if_asked() {
 # serve_until_ready COMMAND…: starts a server on port 3999, checks it, and stops it.
 serve_until_ready() {
   "$@" >"$work/serve.log" 2>&1 &
-  local server=$!
+  server=$!
   for _ in $(seq 100); do
     if [ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:3999/readyz)" = 200 ]; then break; fi
     sleep 0.1
@@ -160,6 +201,7 @@ serve_until_ready() {
   ${health:-true}
   kill -TERM "$server"
   wait "$server" || { cat "$work/serve.log" >&2; return 1; }
+  server=
 }
 
 archive_runs_where_it_is_unpacked() {
@@ -184,7 +226,9 @@ image_runs_read_only_as_a_user_without_rights() {
   mount -o remount,bind,ro "$work/image"
   local run=(chroot --userspec=65532:65532 "$work/image" /landing)
   health="${run[*]} health --addr 127.0.0.1:3999" \
-    serve_until_ready env -i PATH=/usr/sbin:/usr/bin "${run[@]}" serve --addr 127.0.0.1:3999 --store sled:/data
+    serve_until_ready env -i PATH=/usr/sbin:/usr/bin "${run[@]}" serve --addr 127.0.0.1:3999
+  # The list is in the volume.
+  test -e "$work/volume/waitlist"
   umount "$work/image/data"
   umount "$work/image"
   equals 65532:65532 "$(node -p "
@@ -226,13 +270,18 @@ it "the program names its version" sh -c "$(declare -f equals inside); leader=$l
 it "the service is hardened" is_hardened
 it "files are protected" protects_files
 it "settings are read" sh -c "$(declare -f inside); leader=$leader; inside sed -i s/#LANDING_SIGNUPS_PER_MINUTE=.*/LANDING_SIGNUPS_PER_MINUTE=0/ /etc/landing.env && inside systemctl restart landing"
-it "a visitor signs up" equals 201 "$(sign_up ann@example.com)"
+signs_up() { equals 201 "$(sign_up ann@example.com)"; }
+it "a visitor signs up" signs_up
 it "an upgrade loses no sign-up" upgrades_without_losing_a_sign_up
 it "an upgrade keeps changed settings" inside grep -q '^LANDING_SIGNUPS_PER_MINUTE=0' /etc/landing.env
+it "an upgrade brings the settings of the new version" inside grep -q LANDING_HSTS /usr/share/landing/landing.env
+it "a list in a database is used" uses_a_database
+it "a lost list is not replaced by an empty one" lost_list_is_not_replaced_by_an_empty_one
 listed=$(count)
 it "removing the package keeps the list" is_removed_without_the_list
 it "the package installs again" install "/root/${DEB##*/}"
-it "the list is as before" equals "$listed" "$(count)"
+is_as_before() { equals "$listed" "$(count)"; }
+it "the list is as before" is_as_before
 it "a purge keeps the list by default" purge_keeps_the_list_by_default
 it "a purge deletes the list if asked" purge_deletes_the_list_if_asked
 echo "$passed passed, 0 failed"

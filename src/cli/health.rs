@@ -1,6 +1,9 @@
 //! `landing health`: asks the running server whether visitors can sign up, for the health check of a container.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use axum::body::Body;
@@ -29,7 +32,14 @@ pub(super) fn run(HealthArgs { addr }: &HealthArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start")?;
-    let status = runtime.block_on(async { timeout(TIMEOUT, readiness(*addr)).await });
+    // A server that listens on all addresses is asked on one of this machine.
+    let host = match addr.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let addr = SocketAddr::new(host, addr.port());
+    let status = runtime.block_on(async { timeout(TIMEOUT, readiness(addr)).await });
     let status = status
         .map_err(|_| anyhow::anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
         .and_then(|status| status)

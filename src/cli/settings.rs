@@ -26,7 +26,9 @@ fn setting(arg: &Arg) -> String {
         text += &format!("# {line}\n");
     }
     let values = arg.get_possible_values();
-    if arg.get_action().takes_values() && !values.is_empty() {
+    if !arg.get_action().takes_values() {
+        text += "# One of: true, false\n";
+    } else if !values.is_empty() {
         let names: Vec<_> = values.iter().map(|value| value.get_name()).collect();
         text += &format!("# One of: {}\n", names.join(", "));
     }
