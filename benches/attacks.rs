@@ -1,7 +1,7 @@
-//! Attacks that no other tool provides. Each runs in a separate process until it is killed.
+//! Attacks that no other tool provides, and a crowd. Each runs in a separate process until it is killed.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     thread,
     time::Duration,
@@ -18,6 +18,12 @@ const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
 /// If there is no such attack.
 pub(crate) fn run(name: &str, addr: &str) {
     let addr: SocketAddr = addr.parse().expect("an address");
+    if name == "crowd" {
+        return crowd(addr, 0);
+    }
+    if name == "crowd-with-attacker" {
+        return crowd(addr, SLOW_HEADS);
+    }
     let bytes = match name {
         "streams" => streams(),
         "commas" => commas(),
@@ -49,6 +55,125 @@ fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
         // In HTTP/2 the bytes are sent once, and the connection stays open.
         if bytes.starts_with(b"PRI") {
             while stream.read(&mut response)? > 0 {}
+            return Ok(());
+        }
+    }
+}
+
+/// The browsers of a crowd behind one address, and the connections that each of them opens.
+const BROWSERS: usize = 300;
+const CONNECTIONS_PER_BROWSER: usize = 6;
+/// Heads that a member of the crowd leaves unfinished: as many as the server has places.
+const SLOW_HEADS: usize = 4096;
+
+/// A crowd behind one address: everybody opens the page, its files and the count over six connections, and signs up.
+/// Then the connections stay open. A moment after the server has closed them, everybody visits again.
+///
+/// # Panics
+/// If somebody of the crowd is not served.
+fn crowd(addr: SocketAddr, slow_heads: usize) {
+    thread::scope(|scope| {
+        if slow_heads > 0 {
+            scope.spawn(move || keep_slow_heads(addr, slow_heads));
+        }
+        for browser in 0..BROWSERS {
+            scope.spawn(move || {
+                for visit in 0.. {
+                    let email = format!("{browser}-{visit}@crowd.example.com");
+                    let connections = visit_page(addr, &email);
+                    let mut connections = connections.unwrap_or_else(|error| {
+                        // The process ends, which the siege notices.
+                        eprintln!("browser {browser} is not served: {error}");
+                        std::process::exit(1);
+                    });
+                    for stream in &mut connections {
+                        let _ = stream.read(&mut [0]);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Leaves heads unfinished, and replaces those that the server closes.
+fn keep_slow_heads(addr: SocketAddr, count: usize) {
+    let begin = || {
+        let mut stream = TcpStream::connect(addr).ok()?;
+        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+        stream.write_all(head).ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some(stream)
+    };
+    let mut open: Vec<_> = (0..count).map(|_| begin()).collect();
+    loop {
+        thread::sleep(RECONNECT_INTERVAL);
+        for slot in &mut open {
+            let is_open = slot.as_mut().is_some_and(|stream| {
+                let read = stream.read(&mut [0]);
+                read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+            });
+            if !is_open {
+                *slot = begin();
+            }
+        }
+    }
+}
+
+/// Visits the page, and signs up. Returns the connections, which are open.
+fn visit_page(addr: SocketAddr, email: &str) -> std::io::Result<Vec<TcpStream>> {
+    let mut connections = Vec::new();
+    for number in 0..CONNECTIONS_PER_BROWSER {
+        let path = match number {
+            0 => "/",
+            1 => "/api/waitlist/count",
+            _ => "/favicon.ico",
+        };
+        let mut stream = TcpStream::connect(addr)?;
+        request(
+            &mut stream,
+            &format!("GET {path} HTTP/1.1\r\nHost: site\r\n\r\n"),
+        )?;
+        connections.push(stream);
+    }
+    let body = format!(r#"{{"email":"{email}"}}"#);
+    let sign_up = format!(
+        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    // As a browser does if the server has closed the connection, which was idle.
+    if request(&mut connections[0], &sign_up).is_err() {
+        connections[0] = TcpStream::connect(addr)?;
+        request(&mut connections[0], &sign_up)?;
+    }
+    Ok(connections)
+}
+
+/// Sends a request and reads the response.
+fn request(stream: &mut TcpStream, request: &str) -> std::io::Result<()> {
+    use std::io::Error;
+    stream.write_all(request.as_bytes())?;
+    let mut response = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = stream.read(&mut buffer)?;
+        if count == 0 {
+            return Err(Error::other("the connection was closed"));
+        }
+        response.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&response).to_lowercase();
+        let Some((head, _)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let status = head.split(' ').nth(1).unwrap_or_default();
+        if !matches!(status, "200" | "201") {
+            return Err(Error::other(format!("the response is {status}")));
+        }
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.and_then(|it| it.parse().ok()).expect("a length");
+        if response.len() >= head.len() + 4 + length {
             return Ok(());
         }
     }

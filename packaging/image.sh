@@ -30,10 +30,28 @@ buildah() { command buildah --root "$storage/root" --runroot "$storage/run" --st
 # The format of Docker has health checks, and all engines read it.
 buildah build --quiet --isolation chroot --format docker --timestamp "$SOURCE_DATE_EPOCH" --tag built \
   --file packaging/Containerfile "$OUT" >/dev/null
-# Its configuration has a random host name, with which no two images would be the same.
-container=$(buildah from built)
-buildah config --hostname landing "$container"
-buildah commit --quiet --format docker --squash --timestamp "$SOURCE_DATE_EPOCH" "$container" "$TAG" >/dev/null
-image=$OUT/landing-$VERSION-image.tar
-rm -f "$image" "$OUT/SHA256SUMS"
-buildah push --quiet "$TAG" "docker-archive:$image:$TAG"
+mkdir "$storage/image"
+buildah push --quiet built "docker-archive:$storage/image.tar"
+tar -C "$storage/image" -xf "$storage/image.tar"
+# The configuration has the random id and host name of the container in which it was built. Without them, the same files
+# are the same image.
+node --input-type=module -e '
+  import { createHash } from "node:crypto";
+  import { readFileSync, rmSync, writeFileSync } from "node:fs";
+  const [directory, tag] = process.argv.slice(1);
+  process.chdir(directory);
+  const [{ Config, Layers }] = JSON.parse(readFileSync("manifest.json", "utf8"));
+  const config = JSON.parse(readFileSync(Config, "utf8"));
+  delete config.container;
+  delete config.container_config;
+  config.config.Hostname = "";
+  const text = JSON.stringify(config);
+  const name = `${createHash("sha256").update(text).digest("hex")}.json`;
+  writeFileSync(name, text);
+  const manifest = [{ Config: name, RepoTags: [tag], Layers }];
+  rmSync("manifest.json");
+  writeFileSync("manifest.json", JSON.stringify(manifest));
+  console.log(["manifest.json", name, ...Layers].join("\n"));
+' "$storage/image" "$TAG" >"$storage/names"
+rm -f "$OUT/SHA256SUMS"
+archive "$OUT/landing-$VERSION-image.tar" "$storage/image" --files-from="$storage/names"

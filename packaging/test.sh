@@ -69,7 +69,7 @@ boot() {
     --link-journal=no --machine=landing-test >"$work/boot.log" 2>&1 </dev/null &
   nspawn=$!
   for _ in $(seq 300); do
-    leader=$(pgrep -P "$nspawn" | head -n 1)
+    leader=$(pgrep -P "$nspawn" | head -n 1 || true)
     if [ -n "$leader" ] && inside systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; then return; fi
     sleep 0.1
   done

@@ -94,15 +94,15 @@ pub struct Config {
     #[arg(long, env = "LANDING_SUPPORT_URL", value_name = "URL")]
     pub support_url: Option<LinkUrl>,
 
-    /// Sign-up attempts per IPv4 address and minute, and the largest burst; a tenth of it per IPv6 /64; 0 removes the
+    /// Sign-up attempts per IPv4 address and minute, and the largest burst; a twelfth of it per IPv6 /64; 0 removes the
     /// limit
     #[arg(
         long,
         env = "LANDING_SIGNUPS_PER_MINUTE",
         value_name = "N",
-        // 300 people behind one address, such as a conference's, can sign up within two minutes: 100 at once, and 100
-        // in each minute.
-        default_value_t = 100,
+        // 300 people behind one address, such as a conference's, can sign up within two minutes, also if two thirds of
+        // them do in the first one: 120 at once, and 120 in each minute.
+        default_value_t = 120,
         value_parser = number::<u32>(0..=u32::MAX.into())
     )]
     pub signups_per_minute: u32,

@@ -22,10 +22,10 @@ use super::ClientKey;
 /// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
-/// How many tokens a sign-up from an IPv6 network takes: an IPv4 address has the limit of ten networks. A conference, an
+/// How many tokens a sign-up from an IPv6 network takes: an IPv4 address has the limit of twelve networks. A conference, an
 /// office or a mobile carrier puts thousands of people behind one IPv4 address. With IPv6, each phone or household has
 /// its own /64 (RFC 6177, RFC 7849), and an attacker gets many of them.
-const IPV6_TOKENS: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const IPV6_TOKENS: NonZeroU32 = NonZeroU32::new(12).unwrap();
 
 /// The limit of sign-ups for each client.
 pub(super) struct SignUpRateLimit(Option<Limit>);
@@ -37,7 +37,7 @@ struct Limit {
 }
 
 impl SignUpRateLimit {
-    /// Allows `sign_ups` per minute and IPv4 address, and as many in one burst. An IPv6 network may make a tenth of them,
+    /// Allows `sign_ups` per minute and IPv4 address, and as many in one burst. An IPv6 network may make a twelfth of them,
     /// but at least one. 0 means no limit.
     pub(super) fn per_minute(sign_ups: u32) -> Self {
         Self(NonZeroU32::new(sign_ups).map(|sign_ups| Limit {

@@ -221,6 +221,55 @@ fn nginx_recipe_works() {
     assert_recipe_works(nginx);
 }
 
+/// The people of a crowd, and how many of them sign up at the same time.
+const CROWD: usize = 300;
+const SIGN_UPS: usize = 120;
+
+/// A crowd behind one address opens the page through a proxy, each visitor with an own connection, and signs up. All of
+/// them are served.
+fn assert_crowd_is_served(proxy: impl FnOnce(&Sandbox, &str, u16) -> Command) {
+    let sandbox = Sandbox::new();
+    create_certificate(sandbox.path());
+    let port = free_port();
+    let mut command = sandbox.command();
+    command.args(["--trusted-proxies", "127.0.0.1"]);
+    command.args(["--origin", &format!("https://localhost:{port}")]);
+    let server = ServerProcess::start(command);
+    let mut command = proxy(&sandbox, &server.addr, port);
+    let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
+    let common = "insecure\ninterface = \"127.0.0.2\"\nmax-time = 60\noutput = \"/dev/null\"\n\
+                  write-out = \"%{http_code}\\n\"\n";
+    let origin = format!("https://localhost:{port}");
+    let page = format!("{common}url = \"{origin}/\"\nnext\n");
+    let sign_ups = (0..SIGN_UPS).map(|number| {
+        format!(
+            "{common}url = \"{origin}/api/waitlist\"\nheader = \"Content-Type: application/json\"\n\
+             data = \"{{\\\"email\\\":\\\"{number}@example.com\\\"}}\"\nnext\n"
+        )
+    });
+    let config = page.repeat(CROWD) + &sign_ups.collect::<String>();
+    fs::write(sandbox.path().join("crowd"), config).expect("writable");
+    let output = Command::new("curl")
+        .args(["--silent", "--parallel", "--parallel-immediate"])
+        .args(["--parallel-max", "300", "--config", "crowd"])
+        .current_dir(sandbox.path())
+        .output();
+    let statuses = String::from_utf8(output.expect("curl runs").stdout).expect("text");
+    let count = |status| statuses.lines().filter(|line| *line == status).count();
+    assert_eq!(
+        (count("200"), count("201")),
+        (CROWD, SIGN_UPS),
+        "{statuses}"
+    );
+}
+
+#[test]
+fn crowd_behind_one_address_is_served_through_each_proxy() {
+    assert_crowd_is_served(caddy);
+    assert_crowd_is_served(nginx);
+    assert_crowd_is_served(recipe_haproxy);
+}
+
 /// Requests the page fifty times a second through a proxy while the program restarts twice. `start` starts it at the
 /// same address each time. No request may fail.
 fn assert_no_request_fails(
@@ -276,16 +325,19 @@ fn restart_without_socket_activation_fails_no_request_behind_caddy() {
 
 #[test]
 fn haproxy_recipe_works() {
-    assert_recipe_works(|sandbox, addr, port| {
-        let file = |name: &str| fs::read_to_string(sandbox.path().join(name)).expect("readable");
-        let both = file("certificate.pem") + &file("key.pem");
-        fs::write(sandbox.path().join("both.pem"), both).expect("writable");
-        let recipe = recipe("haproxy")
-            .replace("bind :443 ", &format!("bind 127.0.0.1:{port} "))
-            .replace("/etc/haproxy/steward.example.pem", "both.pem")
-            .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
-        haproxy(sandbox.path(), &recipe, [addr; 3])
-    });
+    assert_recipe_works(recipe_haproxy);
+}
+
+/// Returns HAProxy with the recipe, in front of the program at `addr`.
+fn recipe_haproxy(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
+    let file = |name: &str| fs::read_to_string(sandbox.path().join(name)).expect("readable");
+    let both = file("certificate.pem") + &file("key.pem");
+    fs::write(sandbox.path().join("both.pem"), both).expect("writable");
+    let recipe = recipe("haproxy")
+        .replace("bind :443 ", &format!("bind 127.0.0.1:{port} "))
+        .replace("/etc/haproxy/steward.example.pem", "both.pem")
+        .replace("bind :80", &format!("bind 127.0.0.1:{}", free_port()));
+    haproxy(sandbox.path(), &recipe, [addr; 3])
 }
 
 /// Returns HAProxy with a recipe, whose three instances are at these addresses.
