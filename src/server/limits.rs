@@ -77,9 +77,10 @@ pub(super) const LISTEN_BACKLOG: u32 = 4096;
 /// browsers behind one address open 1,800.
 pub(super) const RESERVE_DIVISOR: usize = 8;
 
-/// The share of one client, as a part of `--max-connections`: a quarter. While places are scarce, a client has no more
-/// connections than this that wait for it. Trusted proxies are exempt.
-pub(super) const SHARE_DIVISOR: usize = 4;
+/// The share of one client, as a part of `--max-connections`: 64 of the default. While places are scarce and nobody is
+/// idle, the client with the most connections loses those that wait for it, down to this number. So an attacker needs
+/// more than fifty addresses to take all places. Trusted proxies are exempt.
+pub(super) const SHARE_DIVISOR: usize = 64;
 
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
 pub(super) const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(10);

@@ -240,27 +240,28 @@ fn assert_crowd_is_served(proxy: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     let common = "insecure\ninterface = \"127.0.0.2\"\nmax-time = 60\noutput = \"/dev/null\"\n\
                   write-out = \"%{http_code}\\n\"\n";
     let origin = format!("https://localhost:{port}");
-    let page = format!("{common}url = \"{origin}/\"\nnext\n");
+    let page = format!("{common}url = \"{origin}/\"\n");
     let sign_ups = (0..SIGN_UPS).map(|number| {
         format!(
             "{common}url = \"{origin}/api/waitlist\"\nheader = \"Content-Type: application/json\"\n\
-             data = \"{{\\\"email\\\":\\\"{number}@example.com\\\"}}\"\nnext\n"
+             data = \"{{\\\"email\\\":\\\"{number}@example.com\\\"}}\"\n"
         )
     });
-    let config = page.repeat(CROWD) + &sign_ups.collect::<String>();
-    fs::write(sandbox.path().join("crowd"), config).expect("writable");
-    let output = Command::new("curl")
-        .args(["--silent", "--parallel", "--parallel-immediate"])
-        .args(["--parallel-max", "300", "--config", "crowd"])
-        .current_dir(sandbox.path())
-        .output();
-    let statuses = String::from_utf8(output.expect("curl runs").stdout).expect("text");
-    let count = |status| statuses.lines().filter(|line| *line == status).count();
-    assert_eq!(
-        (count("200"), count("201")),
-        (CROWD, SIGN_UPS),
-        "{statuses}"
-    );
+    for (requests, status) in [(vec![page; CROWD], "200"), (sign_ups.collect(), "201")] {
+        let count = requests.len();
+        fs::write(sandbox.path().join("requests"), requests.join("next\n")).expect("writable");
+        let output = Command::new("curl")
+            .args(["--silent", "--show-error", "--parallel"])
+            .args(["--parallel-immediate", "--parallel-max", "300"])
+            .args(["--config", "requests"])
+            .current_dir(sandbox.path())
+            .output()
+            .expect("curl runs");
+        let statuses = String::from_utf8_lossy(&output.stdout);
+        let served = statuses.lines().filter(|line| *line == status).count();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(served, count, "{statuses}{errors}");
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn defaults_in_the_file_are_valid_for_the_shell_and_the_server() {
     let given: Vec<_> = given
         .filter(|line| !line.starts_with("LANDING_ADDR="))
         .collect();
-    assert!(given.contains(&"LANDING_SIGNUPS_PER_MINUTE=10"), "{file}");
+    assert!(given.contains(&"LANDING_SIGNUPS_PER_MINUTE=120"), "{file}");
     cli.write("landing.env", given.join("\n"));
     let mut shell = cli.command_for("sh");
     let program = env!("CARGO_BIN_EXE_landing");
