@@ -1,16 +1,17 @@
 /**
- * Prints the components of the release (CycloneDX, JSON): the Rust crates of the program and of the wasm host, and the
- * npm packages in the scripts of the page. Tests and build tools are left out.
+ * Prints the components of the release (CycloneDX, JSON): the Rust crates of the program and of the wasm host, the npm
+ * packages in the page, and the Debian packages in the image. Tests and build tools are left out.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, realpathSync, rmSync } from "node:fs";
 
-/** The crates, for all features: one compiles the program, the other one the wasm host. */
+/** The crates for Linux, with all features: one compiles the program, the other one the wasm host. */
 function crates() {
   const file = "landing.cdx.json";
   const args = ["cyclonedx", "--format", "json", "--all-features", "--no-build-deps"];
+  const target = "x86_64-unknown-linux-gnu";
   try {
-    execFileSync("cargo", [...args, "--target", "all", "--override-filename", "landing.cdx"]);
+    execFileSync("cargo", [...args, "--target", target, "--override-filename", "landing.cdx"]);
     return JSON.parse(readFileSync(file, "utf8"));
   } finally {
     // It writes into the repository, whose version would be a changed one in the next build.
@@ -19,18 +20,32 @@ function crates() {
   }
 }
 
-/** The npm packages, from the lock file. `npm sbom --omit dev` left out react, react-dom and scheduler. */
+/** The npm packages, with the typefaces, from the lock file. `npm sbom --omit dev` left out react, react-dom and scheduler. */
 function packages() {
   const lock = JSON.parse(readFileSync("islands/package-lock.json", "utf8"));
   const prefix = "node_modules/";
   return Object.entries(lock.packages)
-    .filter(([path, { dev }]) => path !== "" && !dev)
+    .filter(([path, { dev }]) => path !== "" && (!dev || path.includes("/@fontsource")))
     .map(([path, { version, license }]) => {
       const name = path.slice(path.lastIndexOf(prefix) + prefix.length);
       const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
       const licenses = [{ license: { id: license } }];
       return { type: "library", "bom-ref": purl, name, version, purl, licenses };
     });
+}
+
+/** The Debian packages whose files are in the image, as packaging/image.sh copies them. */
+function debianPackages() {
+  const run = (...command) => execFileSync(command[0], command.slice(1), { encoding: "utf8" });
+  const libraries = run("ldd", "target/release/landing")
+    .split("\n")
+    .flatMap((line) => /(\/\S+)/.exec(line)?.[1] ?? []);
+  const owners = libraries.map((path) => run("dpkg", "-S", realpathSync(path)).split(":")[0]);
+  return [...new Set([...owners, "ca-certificates"])].sort().map((name) => {
+    const version = run("dpkg-query", "-W", "-f", "${Version}", name);
+    const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}`;
+    return { type: "library", "bom-ref": purl, name, version, purl, description: "in the image" };
+  });
 }
 
 const rust = crates();
@@ -50,7 +65,7 @@ const json = JSON.stringify(
         version: root.version,
       },
     },
-    components: [...rust.components, ...packages()].map(
+    components: [...rust.components, ...packages(), ...debianPackages()].map(
       ({ properties, ...component }) => component,
     ),
     dependencies: rust.dependencies,

@@ -8,9 +8,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 die() { echo "packaging: $*" >&2; exit 1; }
 
+# The program must be that of the files beside it.
+commit=$(git describe --always --dirty --abbrev=12 --exclude='*') \
+  || die "packages are built in a clone of the repository: their times are those of the commit"
+target/release/landing --version | grep -qF "($commit)" \
+  || die "target/release/landing is not of commit $commit: run make package"
+
 # The one place that holds the version.
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) || die "packages are built in a clone of the repository: their times are those of the commit"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 readonly VERSION OUT=target/package STAGE=target/package/stage
 umask 022
@@ -25,6 +31,8 @@ cp -r target/release/site "$STAGE/site"
 # cargo-leptos writes the time into these files.
 find "$STAGE/site" -name "*.gz" | while read -r file; do gzip -9nc "${file%.gz}" >"$file"; done
 cp LICENSE README.md CHANGELOG.md "$STAGE/"
+# The licence of the typefaces asks for its text.
+cat islands/node_modules/@fontsource*/{newsreader,commit-mono}/LICENSE >"$STAGE/LICENSE.fonts"
 "$STAGE/landing" manual --output "$STAGE/man"
 "$STAGE/landing" completions bash >"$STAGE/completions/landing.bash"
 "$STAGE/landing" completions zsh >"$STAGE/completions/_landing"

@@ -151,6 +151,19 @@ uses_a_database() {
   inside systemctl start landing.socket landing.service
 }
 
+survives_many_restarts() {
+  for _ in 1 2 3 4 5 6 7; do inside systemctl restart landing.service; done
+  serves
+}
+
+stopped_site_stays_stopped() {
+  inside systemctl stop landing.socket landing.service
+  inside apt-get install -y -qq --reinstall "/root/${DEB##*/}" >"$work/apt.log" 2>&1
+  equals inactive "$(inside systemctl is-active landing.service || true)"
+  equals inactive "$(inside systemctl is-active landing.socket || true)"
+  inside systemctl start landing.socket landing.service
+}
+
 lost_list_is_not_replaced_by_an_empty_one() {
   inside mv /var/lib/landing/waitlist /root/waitlist
   sign_up lost@example.com >/dev/null || true
@@ -180,8 +193,14 @@ purge_keeps_the_list_by_default() {
   inside test ! -e /etc/landing.env
 }
 
-purge_deletes_the_list_if_asked() {
+# As after a restore on another machine.
+list_of_another_user_is_served() {
+  inside chown -R 998:998 /var/lib/landing
   install "/root/${DEB##*/}"
+  serves
+}
+
+purge_deletes_the_list_if_asked() {
   # The installation has registered the question. Without that, nobody would be asked.
   inside debconf-show landing | grep -q purge_list
   inside sh -c 'echo "landing landing/purge_list boolean true" | debconf-set-selections'
@@ -249,9 +268,9 @@ components_are_listed() {
   node -e "
     const { components } = JSON.parse(fs.readFileSync('$OUT/landing-$VERSION.cdx.json'));
     const names = components.map((it) => it.name);
-    for (const name of ['axum', 'sled', 'leptos', 'wasm-bindgen', 'react', 'react-dom'])
+    for (const name of ['axum', 'sled', 'leptos', 'wasm-bindgen', 'react', 'react-dom', '@fontsource/commit-mono', 'libc6'])
       if (!names.includes(name)) throw new Error(name + ' is missing');
-    for (const name of ['vitest', 'esbuild', 'proptest', 'typescript'])
+    for (const name of ['vitest', 'esbuild', 'proptest', 'typescript', 'windows-sys'])
       if (names.includes(name)) throw new Error(name + ' is not shipped');
     console.log(components.length + ' components');"
 }
@@ -276,6 +295,8 @@ it "an upgrade loses no sign-up" upgrades_without_losing_a_sign_up
 it "an upgrade keeps changed settings" inside grep -q '^LANDING_SIGNUPS_PER_MINUTE=0' /etc/landing.env
 it "an upgrade brings the settings of the new version" inside grep -q LANDING_HSTS /usr/share/landing/landing.env
 it "a list in a database is used" uses_a_database
+it "many restarts are no failure" survives_many_restarts
+it "an upgrade leaves a stopped site stopped" stopped_site_stays_stopped
 it "a lost list is not replaced by an empty one" lost_list_is_not_replaced_by_an_empty_one
 listed=$(count)
 it "removing the package keeps the list" is_removed_without_the_list
@@ -283,5 +304,6 @@ it "the package installs again" install "/root/${DEB##*/}"
 is_as_before() { equals "$listed" "$(count)"; }
 it "the list is as before" is_as_before
 it "a purge keeps the list by default" purge_keeps_the_list_by_default
+it "a list that belonged to another user is served" list_of_another_user_is_served
 it "a purge deletes the list if asked" purge_deletes_the_list_if_asked
 echo "$passed passed, 0 failed"

@@ -1,8 +1,10 @@
-//! Checks the relative links of the documentation: their files and their headings exist.
+//! Checks the relative links of the documentation: their files and their headings exist. Also checks that the shell reads
+//! its settings.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use regex::Regex;
@@ -44,6 +46,31 @@ fn relative_links_lead_somewhere() {
         }
     }
     assert!(links > 50, "{links} links");
+}
+
+/// The commands of the documentation load `/etc/landing.env` into a shell, and a line that it cannot read ends them.
+#[test]
+fn settings_can_be_loaded_into_a_shell() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let line = Regex::new("^[A-Z_]+=").expect("valid");
+    let mut blocks = 0;
+    for page in fs::read_dir(docs).expect("readable").flatten() {
+        let text = fs::read_to_string(page.path()).expect("readable");
+        let code = text.split("```").skip(1).step_by(2);
+        let code = code.filter_map(|block| block.split_once('\n').map(|(_, code)| code));
+        for settings in code.filter(|code| code.lines().all(|it| line.is_match(it))) {
+            let script = format!("set -eu\n{settings}");
+            let output = Command::new("sh").args(["-c", &script]).output();
+            let output = output.expect("sh runs");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && errors.is_empty(),
+                "{settings}{errors}"
+            );
+            blocks += 1;
+        }
+    }
+    assert!(blocks >= 3, "{blocks} blocks");
 }
 
 fn without_code_blocks(text: &str) -> String {
