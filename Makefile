@@ -82,9 +82,9 @@ bench-postgres: build ## compare instances over PostgreSQL with pgbench, and mov
 	.ci/setup postgres
 	cargo run --release --example bench-postgres
 
-siege: build ## attack the release for five minutes, and measure what other visitors notice
+siege: build ## attack the release for six minutes, and measure what other visitors notice: ATTACK=crowd
 	.ci/setup siege
-	cargo run --release --example siege
+	cargo run --release --example siege "$(ATTACK)"
 
 # Without sanitizers: they find errors of unsafe code, and this crate forbids it.
 FUZZ := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_TARGET_DIR=target/fuzz \

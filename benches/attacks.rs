@@ -63,6 +63,8 @@ fn send_repeatedly(addr: SocketAddr, bytes: &[u8]) -> std::io::Result<()> {
 /// The browsers of a crowd behind one address, and the connections that each of them opens.
 const BROWSERS: usize = 300;
 const CONNECTIONS_PER_BROWSER: usize = 6;
+/// The time within which everybody of the crowd has opened the page, as after "go to this address" in a talk.
+const ARRIVALS: Duration = Duration::from_secs(3);
 /// Heads that a member of the crowd leaves unfinished: as many as the server has places.
 const SLOW_HEADS: usize = 4096;
 
@@ -78,6 +80,7 @@ fn crowd(addr: SocketAddr, slow_heads: usize) {
         }
         for browser in 0..BROWSERS {
             scope.spawn(move || {
+                thread::sleep(ARRIVALS * browser as u32 / BROWSERS as u32);
                 for visit in 0.. {
                     let email = format!("{browser}-{visit}@crowd.example.com");
                     let connections = visit_page(addr, &email);

@@ -116,6 +116,7 @@ async fn main() {
     if let [name, addr] = &arguments[..] {
         return attacks::run(name, addr);
     }
+    let part = arguments.first().map_or("", |part| part);
     let siege = env::current_exe().expect("this program");
     println!(
         "a visitor requests the page, requests the count and signs up, in turn, every {REQUEST_INTERVAL:?}\n"
@@ -123,6 +124,9 @@ async fn main() {
     println!("| attack | source | p50 | p99 | maximum | failed | p99 after it | peak memory |");
     println!("|---|---|---|---|---|---|---|---|");
     for (name, source, command) in ATTACKS {
+        if !name.contains(part) {
+            continue;
+        }
         let mut options = vec!["--signups-per-minute=0"];
         if source == AttackSource::Everywhere {
             options.push("--trusted-proxies=127.0.0.1");

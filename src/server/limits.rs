@@ -97,8 +97,9 @@ pub(super) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 65_535;
 /// sending would reset the connection, and the client would lose the response.
 pub(super) const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The same for a connection that makes room for others, which are waiting for its place.
-pub(super) const EVICTED_LINGER_TIMEOUT: Duration = Duration::from_millis(500);
+/// The same for a connection that makes room for others, which are waiting for its place. With half a second, an attacker
+/// who replaced each closed connection at once made a visitor wait for 0.3 seconds.
+pub(super) const EVICTED_LINGER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Maximum number of bytes that the server then reads.
 pub(super) const LINGER_MAX_BYTES: u64 = 64 * 1024;
