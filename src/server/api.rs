@@ -16,8 +16,8 @@ use tokio::time::sleep;
 use super::{
     AppState, RequestError,
     call::FunctionCall,
-    connections::Evicted,
     error::with_no_store,
+    evicted::Evicted,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     sign_up::admit,
     source_parameter::SourceParameter,

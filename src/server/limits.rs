@@ -82,6 +82,10 @@ pub(super) const RESERVE_DIVISOR: usize = 8;
 /// more than fifty addresses to take all places. Trusted proxies are exempt.
 pub(super) const SHARE_DIVISOR: usize = 64;
 
+/// A connection that has been idle or waiting for its client for less than this is not closed: the client may be sending
+/// a request at this moment, and would lose it.
+pub(super) const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
+
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
 pub(super) const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(10);
 

@@ -52,6 +52,7 @@ mod confirm;
 mod confirmation;
 mod connections;
 mod error;
+mod evicted;
 mod form;
 mod functions;
 mod health;

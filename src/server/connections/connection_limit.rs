@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     super::{
         AppState, ClientKey, WarningThrottle,
-        limits::{MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR},
+        limits::{EVICTION_AGE_MIN, MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR},
     },
     progress::{Phase, Progress},
 };
@@ -145,8 +145,8 @@ impl ConnectionLimit {
             return;
         }
         clients.room_made = Instant::now();
-        let mut evicted =
-            evict_longest(clients.connections.values().flatten(), Phase::Idle, missing);
+        let all = clients.connections.values().flatten();
+        let mut evicted = evict_longest(all, Phase::Idle, missing);
         let open = |connections: &[Arc<Progress>]| {
             let open = connections.iter().filter(|it| !it.is_evicted());
             open.count()
@@ -154,7 +154,8 @@ impl ConnectionLimit {
         let largest = clients.connections.values().max_by_key(|it| open(it));
         if let Some(largest) = largest.filter(|it| open(it) > self.share) {
             let excess = open(largest) - self.share;
-            let slow = evict_longest(largest, Phase::Client, excess.min(missing - evicted));
+            let count = excess.min(missing - evicted);
+            let slow = evict_longest(largest, Phase::Client, count);
             evicted += slow;
             if slow > 0 && self.share_warning.try_acquire() {
                 tracing::warn!(
@@ -201,8 +202,8 @@ impl ConnectionLimit {
     }
 }
 
-/// Evicts at most `count` of the connections in this phase, those that have been in it for the longest time. Returns how
-/// many.
+/// Evicts at most `count` of the connections that have been in this phase for a while, those first that have been in it
+/// for the longest time. Returns how many.
 fn evict_longest<'a>(
     connections: impl IntoIterator<Item = &'a Arc<Progress>>,
     phase: Phase,
@@ -210,7 +211,8 @@ fn evict_longest<'a>(
 ) -> usize {
     let mut chosen: Vec<_> = connections
         .into_iter()
-        .filter(|it| it.phase() == phase && !it.is_evicted())
+        .filter(|it| it.phase() == phase && it.last_began().elapsed() >= EVICTION_AGE_MIN)
+        .filter(|it| !it.is_evicted())
         .collect();
     chosen.sort_by_cached_key(|it| it.last_began());
     chosen.truncate(count);

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::progress::{Evicted, Progress};
+use super::{super::evicted::Evicted, progress::Progress};
 
 /// A TCP stream whose reads and writes fail after a time without traffic in either direction, or when the connection
 /// must make room for others. When hyper drops it, it hands the TCP stream back.

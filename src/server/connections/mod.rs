@@ -44,7 +44,6 @@ use super::{
 };
 use connection_limit::{ConnectionLimit, ConnectionPermit};
 use idle_timeout::IdleTimeoutStream;
-pub(super) use progress::Evicted;
 use progress::Progress;
 
 pub use socket::{bind, listen};

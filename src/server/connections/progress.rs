@@ -1,8 +1,6 @@
 //! What a connection is waiting for, and whether it must close to make room for others.
 
 use std::{
-    error::Error,
-    fmt, io, iter,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -29,7 +27,7 @@ pub(super) struct Progress {
     has_unanswered_bytes: AtomicBool,
     /// The client does not read what the server writes.
     is_write_blocked: AtomicBool,
-    /// When the last head or the last response began, in milliseconds after `accepted`.
+    /// When the last head or the last response began, in microseconds after `accepted`.
     last_began: AtomicU64,
     is_evicted: AtomicBool,
     waker: AtomicWaker,
@@ -101,7 +99,7 @@ impl Progress {
     }
 
     fn begin(&self) {
-        let age = u64::try_from(self.accepted.elapsed().as_millis());
+        let age = u64::try_from(self.accepted.elapsed().as_micros());
         self.last_began.store(age.unwrap_or(u64::MAX), Relaxed);
     }
 
@@ -139,7 +137,7 @@ impl Progress {
 
     /// When the last head or the last response began, or else when the connection was accepted.
     pub(super) fn last_began(&self) -> Instant {
-        self.accepted + Duration::from_millis(self.last_began.load(Relaxed))
+        self.accepted + Duration::from_micros(self.last_began.load(Relaxed))
     }
 
     /// Tells the connection to close, as soon as it has no complete request.
@@ -170,27 +168,3 @@ impl Drop for BodyInProgress {
         self.0.bodies.fetch_sub(1, Relaxed);
     }
 }
-
-/// Why a read or a write fails: the connection was closed to make room for others.
-#[derive(Debug)]
-pub(in super::super) struct Evicted;
-
-impl Evicted {
-    /// Returns whether this error, or one that caused it, is an eviction.
-    pub(in super::super) fn caused(error: &(dyn Error + 'static)) -> bool {
-        iter::successors(Some(error), |&error| error.source()).any(|error| {
-            let inner = error
-                .downcast_ref::<io::Error>()
-                .and_then(io::Error::get_ref);
-            inner.is_some_and(|inner| inner.is::<Self>())
-        })
-    }
-}
-
-impl fmt::Display for Evicted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("closed to make room for other connections")
-    }
-}
-
-impl Error for Evicted {}

@@ -1,0 +1,27 @@
+//! Why a connection was closed to make room for others, as an error that reaches the reader of a body.
+
+use std::{error::Error, fmt, io, iter};
+
+/// Why a read or a write fails: the connection was closed to make room for others.
+#[derive(Debug)]
+pub(super) struct Evicted;
+
+impl Evicted {
+    /// Returns whether this error, or one that caused it, is an eviction.
+    pub(super) fn caused(error: &(dyn Error + 'static)) -> bool {
+        iter::successors(Some(error), |&error| error.source()).any(|error| {
+            let inner = error
+                .downcast_ref::<io::Error>()
+                .and_then(io::Error::get_ref);
+            inner.is_some_and(|inner| inner.is::<Self>())
+        })
+    }
+}
+
+impl fmt::Display for Evicted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("closed to make room for other connections")
+    }
+}
+
+impl Error for Evicted {}
