@@ -8,7 +8,7 @@ rm -f "$OUT"/landing[-_]* "$OUT/SHA256SUMS"
 
 # Debian reads its own format, and links to ours. The time is that of the commit.
 cat >"$STAGE/changelog.debian" <<CHANGELOG
-landing ($VERSION) stable; urgency=medium
+landing ($VERSION-1) stable; urgency=medium
 
   * See NEWS in /usr/share/doc/landing.
 

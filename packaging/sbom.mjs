@@ -3,7 +3,7 @@
  * packages in the page, and the Debian packages in the image. Tests and build tools are left out.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, realpathSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 
 /** The crates for Linux, with all features: one compiles the program, the other one the wasm host. */
 function crates() {
@@ -37,10 +37,9 @@ function packages() {
 /** The Debian packages whose files are in the image, as packaging/image.sh copies them. */
 function debianPackages() {
   const run = (...command) => execFileSync(command[0], command.slice(1), { encoding: "utf8" });
-  const libraries = run("ldd", "target/release/landing")
-    .split("\n")
-    .flatMap((line) => /(\/\S+)/.exec(line)?.[1] ?? []);
-  const owners = libraries.map((path) => run("dpkg", "-S", realpathSync(path)).split(":")[0]);
+  const names = run("ldd", "target/release/landing").matchAll(/\/(lib[^/ ]+|ld-[^/ ]+) \(/g);
+  // By name: dpkg knows some of them as /lib/…, although they are in /usr/lib.
+  const owners = [...names].map(([, name]) => run("dpkg", "-S", `*/${name}`).split(":")[0]);
   return [...new Set([...owners, "ca-certificates"])].sort().map((name) => {
     const version = run("dpkg-query", "-W", "-f", "${Version}", name);
     const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}`;
