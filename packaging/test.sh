@@ -15,12 +15,14 @@ readonly BASE
 passed=0
 work=$(mktemp -d)
 nspawn=
+leader=
 server=
 trap 'finish' EXIT
 
 finish() {
   local status=$?
-  for process in $server $nspawn; do
+  # The leader is the first process of the Debian, and ends all others there.
+  for process in $server $leader $nspawn; do
     kill -KILL "$process" 2>/dev/null || true
     wait "$process" 2>/dev/null || true
   done
