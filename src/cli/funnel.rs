@@ -1,5 +1,5 @@
 //! How far the people of each source have come, for `stats --by source`: from the sign-up over the confirmation to a
-//! message of the owner.
+//! message of the owner, and how many have left.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,7 +21,6 @@ pub(super) struct FunnelCounter {
     keys: Vec<ListKey>,
     /// The people who have had a message, except for those that ask to confirm the address.
     invited: HashSet<AddressHash>,
-    unsubscribed: u64,
     sources: HashMap<Source, Stages>,
     other: Stages,
     none: Stages,
@@ -33,6 +32,8 @@ struct Stages {
     sign_ups: u64,
     confirmed: u64,
     invited: u64,
+    /// People who have left. The other counts do not include them, because they are erased.
+    unsubscribed: u64,
 }
 
 /// The stages of each source.
@@ -44,8 +45,6 @@ pub(super) struct Funnel {
     other_sources: Stages,
     /// People without a source.
     no_source: Stages,
-    /// People who were invited and have unsubscribed. They are not on the list any more, and their source is erased.
-    unsubscribed: u64,
 }
 
 #[derive(Serialize)]
@@ -67,16 +66,17 @@ impl FunnelCounter {
             let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
             invited.extend(accepted.map(|it| it.recipient));
         }
-        let suppressions = list.suppressions()?;
-        let unsubscribed = invited.iter().filter(|it| suppressions.contains_hash(**it));
-        Ok(Self {
+        let mut counter = Self {
             keys: list.keys()?,
-            unsubscribed: unsubscribed.count() as u64,
             invited,
             sources: HashMap::new(),
             other: Stages::default(),
             none: Stages::default(),
-        })
+        };
+        for departure in list.suppressions()?.departures() {
+            counter.stages(departure.source.as_ref()).unsubscribed += 1;
+        }
+        Ok(counter)
     }
 
     /// Counts a person.
@@ -86,15 +86,20 @@ impl FunnelCounter {
             let mut hashes = self.keys.iter().map(|key| key.hash(&address));
             hashes.any(|hash| self.invited.contains(&hash))
         };
-        let is_full = self.sources.len() >= SOURCES_MAX;
-        let stages = match &entry.source {
-            None => &mut self.none,
-            Some(source) if is_full && !self.sources.contains_key(source) => &mut self.other,
-            Some(source) => self.sources.entry(source.clone()).or_default(),
-        };
+        let stages = self.stages(entry.source.as_ref());
         stages.sign_ups += 1;
         stages.confirmed += u64::from(entry.confirmed_at.is_some());
         stages.invited += u64::from(is_invited);
+    }
+
+    /// Returns the stages of a source.
+    fn stages(&mut self, source: Option<&Source>) -> &mut Stages {
+        let is_full = self.sources.len() >= SOURCES_MAX;
+        match source {
+            None => &mut self.none,
+            Some(source) if is_full && !self.sources.contains_key(source) => &mut self.other,
+            Some(source) => self.sources.entry(source.clone()).or_default(),
+        }
     }
 
     /// Returns the stages, or `None` if everybody has only signed up.
@@ -115,10 +120,9 @@ impl FunnelCounter {
             by_source,
             other_sources: self.other,
             no_source: self.none,
-            unsubscribed: self.unsubscribed,
         };
         let total = funnel.total();
-        (total.confirmed + total.invited + funnel.unsubscribed > 0).then_some(funnel)
+        (total.confirmed + total.invited + total.unsubscribed > 0).then_some(funnel)
     }
 }
 
@@ -137,38 +141,41 @@ impl Funnel {
             .iter()
             .map(|it| (it.source.as_str(), it.stages))
             .collect();
-        rows.extend((rest.sign_ups > 0).then_some(("other sources", rest)));
-        rows.extend((self.no_source.sign_ups > 0).then_some(("no source", self.no_source)));
+        let others = [("other sources", rest), ("no source", self.no_source)];
+        rows.extend(others.into_iter().filter(|(_, it)| !it.is_empty()));
         rows.push(("together", self.total()));
         let width = rows.iter().map(|(label, _)| label.chars().count()).max();
         let width = width.unwrap_or_default();
         writeln!(
             out,
-            "\n{:<width$}  {:>9}  {:>9}  {:>9}",
-            "", "sign-ups", "confirmed", "invited"
+            "\n{:<width$}  {:>9}  {:>9}  {:>9}  {:>12}",
+            "", "sign-ups", "confirmed", "invited", "unsubscribed"
         )?;
         for (label, stages) in rows {
             let Stages {
                 sign_ups,
                 confirmed,
                 invited,
+                unsubscribed,
             } = stages;
             writeln!(
                 out,
-                "{label:<width$}  {sign_ups:>9}  {confirmed:>9}  {invited:>9}"
+                "{label:<width$}  {sign_ups:>9}  {confirmed:>9}  {invited:>9}  {unsubscribed:>12}"
             )?;
         }
-        match self.unsubscribed {
-            0 => Ok(()),
-            1 => writeln!(
+        if self.total().unsubscribed > 0 {
+            writeln!(
                 out,
-                "1 person who was invited, from any source and at any time, has unsubscribed and is not counted above"
-            ),
-            count => writeln!(
-                out,
-                "{count} people who were invited, from any source and at any time, have unsubscribed and are not counted above"
-            ),
+                "unsubscribed: at any time, whoever is selected; they are erased, so the other columns do not count them"
+            )?;
         }
+        Ok(())
+    }
+}
+
+impl Stages {
+    fn is_empty(self) -> bool {
+        self.sign_ups + self.unsubscribed == 0
     }
 }
 
@@ -177,5 +184,6 @@ fn sum(stages: impl Iterator<Item = Stages>) -> Stages {
         sign_ups: sum.sign_ups + it.sign_ups,
         confirmed: sum.confirmed + it.confirmed,
         invited: sum.invited + it.invited,
+        unsubscribed: sum.unsubscribed + it.unsubscribed,
     })
 }

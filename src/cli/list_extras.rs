@@ -25,10 +25,10 @@ pub(super) fn read(list: &WaitlistHandle) -> Result<Vec<ListLine>, LocatedListEr
     let suppressions = list.suppressions()?;
     let messages = list.messages()?;
     // The key of a list without suppressions and messages is of no use.
-    if suppressions.is_empty() && messages.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut lines: Vec<_> = suppressions.items().map(ListLine::Suppression).collect();
+    let needs_key = !suppressions.is_empty() || !messages.is_empty();
+    let items = suppressions.items();
+    let items = items.filter(|item| needs_key || !matches!(item, SuppressionItem::Key(_)));
+    let mut lines: Vec<_> = items.map(ListLine::Suppression).collect();
     for message in messages {
         let id = message.id.clone();
         let deliveries = list.deliveries(&id)?;
@@ -89,7 +89,7 @@ fn add_suppressions(
     list: &WaitlistHandle,
     items: Vec<SuppressionItem>,
 ) -> Result<(), LocatedListError> {
-    let exported: Suppressions = items.iter().copied().collect();
+    let exported: Suppressions = items.iter().cloned().collect();
     if !items.is_empty() {
         list.add_suppressions(items)?;
     }

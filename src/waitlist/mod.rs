@@ -49,4 +49,4 @@ pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
 pub use source::{InvalidSource, Source};
 pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist};
 pub use store_panic::exit_on_store_panic;
-pub use suppression::{AddressHash, ListKey, SuppressionItem, Suppressions};
+pub use suppression::{AddressHash, Departure, ListKey, SuppressionItem, Suppressions};

@@ -1,14 +1,18 @@
 //! Suppressed addresses: those of people who have left. No import adds them again.
 //!
 //! Of such a person, a list keeps only a keyed hash of the address. Without the key, nobody can test whether an address
-//! is among them.
+//! is among them. How many people of each source have left is kept apart, see [`Departure`].
 
-use std::{collections::HashSet, fmt};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use uuid::Uuid;
 
-use super::{email::Email, error::StoreError};
+use super::{email::Email, error::StoreError, source::Source};
 
 /// Size of a key, in bytes.
 const KEY_BYTES: usize = 32;
@@ -25,7 +29,17 @@ pub struct ListKey([u8; KEY_BYTES]);
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct AddressHash([u8; HASH_BYTES]);
 
-/// The keys and the suppressed addresses of a list.
+/// That somebody has left the list, and from which source the sign-up came. The id is random, so exports do not link it
+/// to the person. By the id, a departure is counted once, however often an export that has it is imported.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Departure {
+    /// A UUID of version 4 (RFC 9562).
+    pub id: Uuid,
+    /// The source of the sign-up.
+    pub source: Option<Source>,
+}
+
+/// The keys and the suppressed addresses of a list, and its departures.
 ///
 /// A list that was imported into another one brings its key. So an address is suppressed if its hash under any of the
 /// keys is in the set. New suppressions use the first key.
@@ -33,15 +47,18 @@ pub struct AddressHash([u8; HASH_BYTES]);
 pub struct Suppressions {
     keys: Vec<ListKey>,
     hashes: HashSet<AddressHash>,
+    departures: HashMap<Uuid, Option<Source>>,
 }
 
 /// A part of the [`Suppressions`] of another list.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SuppressionItem {
     /// A key of that list.
     Key(ListKey),
     /// An address that is suppressed there.
     Address(AddressHash),
+    /// Somebody has left that list.
+    Departure(Departure),
 }
 
 impl ListKey {
@@ -90,6 +107,24 @@ impl AddressHash {
     }
 }
 
+impl Departure {
+    /// Records that somebody of this source has left.
+    pub fn new(source: Option<Source>) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            source,
+        }
+    }
+
+    /// Reads a departure from its id and its source. Returns `None` if one of them is malformed.
+    pub fn parse(id: &str, source: Option<&str>) -> Option<Self> {
+        Some(Self {
+            id: id.parse().ok()?,
+            source: source.map(Source::parse).transpose().ok()?,
+        })
+    }
+}
+
 impl Suppressions {
     /// Returns whether no address is suppressed.
     pub fn is_empty(&self) -> bool {
@@ -128,7 +163,18 @@ impl Suppressions {
         hashes.filter(|hash| self.hashes.contains(hash))
     }
 
-    /// Adds a key or an address. Returns whether it is new.
+    /// Returns the departures, in the order of their ids, which is random.
+    pub fn departures(&self) -> impl Iterator<Item = Departure> {
+        let mut departures: Vec<_> = self.departures.iter().collect();
+        departures.sort_unstable_by_key(|(id, _)| **id);
+        let departures = departures.into_iter();
+        departures.map(|(id, source)| Departure {
+            id: *id,
+            source: source.clone(),
+        })
+    }
+
+    /// Adds a key, an address or a departure. Returns whether it is new.
     pub fn add(&mut self, item: SuppressionItem) -> bool {
         match item {
             SuppressionItem::Key(key) if self.keys.contains(&key) => false,
@@ -137,6 +183,9 @@ impl Suppressions {
                 true
             }
             SuppressionItem::Address(hash) => self.hashes.insert(hash),
+            SuppressionItem::Departure(Departure { id, source }) => {
+                self.departures.insert(id, source).is_none()
+            }
         }
     }
 
@@ -145,12 +194,15 @@ impl Suppressions {
         self.hashes.remove(&hash);
     }
 
-    /// Returns the keys, and then the addresses in the order of their hashes, which tells nothing about the people.
+    /// Returns the keys, then the addresses in the order of their hashes, which tells nothing about the people, and then
+    /// the departures.
     pub fn items(&self) -> impl Iterator<Item = SuppressionItem> {
         let mut hashes: Vec<_> = self.hashes.iter().copied().collect();
         hashes.sort_unstable();
         let keys = self.keys.iter().copied().map(SuppressionItem::Key);
+        let departures = self.departures().map(SuppressionItem::Departure);
         keys.chain(hashes.into_iter().map(SuppressionItem::Address))
+            .chain(departures)
     }
 }
 

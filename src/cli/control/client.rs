@@ -100,7 +100,7 @@ impl ControlClient {
     /// See [`count`](Self::count). Some suppressions may have been added.
     pub(crate) fn add_suppressions(&self, items: &[SuppressionItem]) -> Result<(), ListError> {
         for some in items.chunks(SUPPRESSIONS_BATCH_SIZE) {
-            let some = some.iter().copied().map(WireSuppression::from).collect();
+            let some = some.iter().cloned().map(WireSuppression::from).collect();
             self.send_command(Command::AddSuppressions(some))?
                 .read::<()>()?;
         }

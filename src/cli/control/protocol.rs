@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger_protocol::LedgerCommand;
 use crate::waitlist::{
-    AddressFilter, AddressHash, Compaction, CorrectOutcome, Email, EmailDomain, Erasure,
+    AddressFilter, AddressHash, Compaction, CorrectOutcome, Departure, Email, EmailDomain, Erasure,
     InvalidEmail, JoinOutcome, ListKey, Selection, Source, SuppressionItem, WaitlistEntry,
     from_unix_millis, unix_millis,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 4;
+pub(super) const PROTOCOL_VERSION: u32 = 5;
 
 /// Entries per line, in both directions.
 pub(crate) const BATCH_SIZE: usize = 512;
-/// Parts of the suppressions per line, in both directions. Each takes at most 60 bytes.
-pub(super) const SUPPRESSIONS_BATCH_SIZE: usize = 8192;
+/// Parts of the suppressions per line, in both directions. Each takes at most 122 bytes.
+pub(super) const SUPPRESSIONS_BATCH_SIZE: usize = 4096;
 
 /// A request.
 #[derive(Debug, Deserialize, Serialize)]
@@ -98,11 +98,13 @@ pub(super) enum JoinOutcomeDef {
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct WireJoinOutcome(#[serde(with = "JoinOutcomeDef")] pub(super) JoinOutcome);
 
-/// A key or a suppressed address, in base64url.
+/// A key or a suppressed address, in base64url, or a departure.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) enum WireSuppression {
     Key(String),
     Address(String),
+    /// The id, and the source.
+    Departure(String, Option<String>),
 }
 
 impl From<SuppressionItem> for WireSuppression {
@@ -110,6 +112,9 @@ impl From<SuppressionItem> for WireSuppression {
         match item {
             SuppressionItem::Key(key) => Self::Key(BASE64.encode(key.as_bytes())),
             SuppressionItem::Address(hash) => Self::Address(BASE64.encode(hash.as_bytes())),
+            SuppressionItem::Departure(Departure { id, source }) => {
+                Self::Departure(id.to_string(), source.map(|it| it.to_string()))
+            }
         }
     }
 }
@@ -122,6 +127,9 @@ impl WireSuppression {
             Self::Key(text) => SuppressionItem::Key(ListKey::from_slice(&decode(&text)?)?),
             Self::Address(text) => {
                 SuppressionItem::Address(AddressHash::from_slice(&decode(&text)?)?)
+            }
+            Self::Departure(id, source) => {
+                SuppressionItem::Departure(Departure::parse(&id, source.as_deref())?)
             }
         })
     }

@@ -1,18 +1,19 @@
-//! What an export has besides the entries: the keys of the list, the suppressed addresses, and the ledger. These lines
-//! are between the entries and the trailer.
+//! What an export has besides the entries: the keys of the list, the suppressed addresses, the departures, and the
+//! ledger. These lines are between the entries and the trailer.
 //!
 //! In CSV they are comments in the first cell, so that no spreadsheet takes them for numbers or formulas:
 //!
 //! ```text
 //! # list key KEY
 //! # suppressed HASH
+//! # departure UUID SOURCE
 //! # message ID MILLISECONDS SUBJECT
 //! # delivery ID HASH STATE MILLISECONDS CODE REPLY
 //! ```
 //!
-//! Keys, hashes, subjects and replies are in base64url, times in milliseconds since 1970, and `-` is a missing
+//! Keys, hashes, sources, subjects and replies are in base64url, times in milliseconds since 1970, and `-` is a missing
 //! value. In JSON lines, each is an object with one field: `{"list_key":"KEY"}`, `{"suppressed":"HASH"}`,
-//! `{"message":{…}}` and `{"delivery":{…}}`.
+//! `{"departure":{…}}`, `{"message":{…}}` and `{"delivery":{…}}`. There, a source is not encoded.
 
 use std::{
     collections::HashSet,
@@ -28,8 +29,8 @@ use super::{
     line_reader::{Line, next_line},
 };
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, ServerReply,
-    SuppressionItem, from_unix_millis, unix_millis,
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, Departure, ListKey, Message, MessageId,
+    ServerReply, SuppressionItem, from_unix_millis, unix_millis,
 };
 
 /// A line of an export that is not an entry.
@@ -47,8 +48,17 @@ pub(crate) enum ListLine {
 enum JsonLine {
     ListKey(String),
     Suppressed(String),
+    Departure(JsonDeparture),
     Message(JsonMessage),
     Delivery(JsonDelivery),
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct JsonDeparture {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -74,15 +84,17 @@ struct JsonDelivery {
 }
 
 /// The beginnings of the lines, by which other lines are excluded without parsing them.
-const CSV_STARTS: [&[u8]; 4] = [
+const CSV_STARTS: [&[u8]; 5] = [
     b"# list key ",
     b"# suppressed ",
+    b"# departure ",
     b"# message ",
     b"# delivery ",
 ];
-const JSON_STARTS: [&[u8]; 4] = [
+const JSON_STARTS: [&[u8]; 5] = [
     b"{\"list_key\"",
     b"{\"suppressed\"",
+    b"{\"departure\"",
     b"{\"message\"",
     b"{\"delivery\"",
 ];
@@ -93,6 +105,10 @@ pub(crate) fn to_csv(line: &ListLine) -> String {
     match JsonLine::from(line) {
         JsonLine::ListKey(key) => format!("# list key {key}"),
         JsonLine::Suppressed(hash) => format!("# suppressed {hash}"),
+        JsonLine::Departure(JsonDeparture { id, source }) => {
+            let source = or_dash(source.map(|it| BASE64.encode(it)));
+            format!("# departure {id} {source}")
+        }
         JsonLine::Message(JsonMessage {
             id,
             begun_at,
@@ -150,10 +166,18 @@ fn unquote(line: &[u8]) -> &[u8] {
 fn parse_csv(text: &str) -> Option<JsonLine> {
     let some = |value: &str| (value != "-").then(|| value.to_owned());
     let decode = |value: &str| String::from_utf8(BASE64.decode(value).ok()?).ok();
+    let decode_some = |value: &str| match some(value) {
+        Some(value) => decode(&value).map(Some),
+        None => Some(None),
+    };
     let words: Vec<_> = text.split(' ').collect();
     Some(match words[..] {
         ["list", "key", key] => JsonLine::ListKey(key.to_owned()),
         ["suppressed", hash] => JsonLine::Suppressed(hash.to_owned()),
+        ["departure", id, source] => JsonLine::Departure(JsonDeparture {
+            id: id.to_owned(),
+            source: decode_some(source)?,
+        }),
         ["message", id, begun_at, subject] => JsonLine::Message(JsonMessage {
             id: id.to_owned(),
             begun_at: begun_at.parse().ok()?,
@@ -166,10 +190,7 @@ fn parse_csv(text: &str) -> Option<JsonLine> {
                 state: state.to_owned(),
                 since: some(since).map(|it| it.parse()).transpose().ok()?,
                 code: some(code).map(|it| it.parse()).transpose().ok()?,
-                reply: match some(reply) {
-                    Some(reply) => Some(decode(&reply)?),
-                    None => None,
-                },
+                reply: decode_some(reply)?,
             })
         }
         _ => return None,
@@ -184,6 +205,12 @@ impl From<&ListLine> for JsonLine {
             }
             ListLine::Suppression(SuppressionItem::Address(hash)) => {
                 Self::Suppressed(BASE64.encode(hash.as_bytes()))
+            }
+            ListLine::Suppression(SuppressionItem::Departure(Departure { id, source })) => {
+                Self::Departure(JsonDeparture {
+                    id: id.to_string(),
+                    source: source.as_ref().map(ToString::to_string),
+                })
             }
             ListLine::Message(message) => Self::Message(JsonMessage {
                 id: message.id.to_string(),
@@ -221,6 +248,10 @@ impl JsonLine {
             }
             Self::Suppressed(address) => {
                 ListLine::Suppression(SuppressionItem::Address(hash(&address)?))
+            }
+            Self::Departure(JsonDeparture { id, source }) => {
+                let departure = Departure::parse(&id, source.as_deref())?;
+                ListLine::Suppression(SuppressionItem::Departure(departure))
             }
             Self::Message(message) => {
                 let begun_at = from_unix_millis(message.begun_at);

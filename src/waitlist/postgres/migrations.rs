@@ -5,7 +5,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 4] = [
+pub(super) const MIGRATIONS: [&[&str]; 5] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -85,6 +85,13 @@ pub(super) const MIGRATIONS: [&[&str]; 4] = [
             begun_by uuid,
             leased_until timestamptz,
             PRIMARY KEY (message, number)
+        )",
+    ],
+    &[
+        // Somebody has left. id: a UUID of version 4. source: where the person came from, or NULL.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_departures (
+            id uuid PRIMARY KEY,
+            source text
         )",
     ],
 ];

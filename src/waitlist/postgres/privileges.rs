@@ -58,6 +58,8 @@ const MISSING_PRIVILEGES: &str = "
         ('SELECT', 'waitlist_suppressed'),
         ('INSERT', 'waitlist_suppressed'),
         ('DELETE', 'waitlist_suppressed'),
+        ('SELECT', 'waitlist_departures'),
+        ('INSERT', 'waitlist_departures'),
         ('SELECT', 'waitlist_messages'),
         ('INSERT', 'waitlist_messages'),
         ('SELECT', 'waitlist_deliveries'),
@@ -78,6 +80,7 @@ const MISSING_MIGRATION_PRIVILEGES: &str = "
     WHERE schemaname = $1
         AND tablename IN (
             'waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count',
-            'waitlist_keys', 'waitlist_suppressed', 'waitlist_messages', 'waitlist_deliveries'
+            'waitlist_keys', 'waitlist_suppressed', 'waitlist_departures', 'waitlist_messages',
+            'waitlist_deliveries'
         )
         AND NOT pg_has_role(tableowner, 'USAGE')";

@@ -192,24 +192,33 @@ pub(super) const CONFIRMED: &str = "confirmed";
 pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
+/// Builds [`ERASE`] with an additional condition for the entries.
+macro_rules! erase_statement {
+    ($condition:literal) => {
+        concat!(
+            "WITH gone AS (
+                DELETE FROM {schema}.waitlist_entries AS entry
+                WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])",
+            $condition,
+            "RETURNING id
+            ), counted AS (
+                UPDATE {schema}.waitlist_count SET
+                    epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+                    entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+                RETURNING slot, entries, epoch
+            )
+            SELECT
+                (SELECT entries FROM counted WHERE slot = $3),
+                (SELECT epoch FROM counted WHERE slot = $3),
+                ARRAY(SELECT id FROM gone),
+                1 / (SELECT count(*) FROM counted WHERE slot = $3)"
+        )
+    };
+}
+
 /// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person
 /// who has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
-pub(super) const ERASE: &str = "
-    WITH gone AS (
-        DELETE FROM {schema}.waitlist_entries
-        WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
-        RETURNING id
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $3),
-        (SELECT epoch FROM counted WHERE slot = $3),
-        ARRAY(SELECT id FROM gone),
-        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+pub(super) const ERASE: &str = erase_statement!(" ");
 
 /// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
 /// everything that they have changed. In one statement it could not: it would wait, and see the list as it was before.
@@ -219,25 +228,12 @@ pub(super) const LOCK_LIST: &str = "
 
 /// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
 /// since. It must run after [`LOCK_LIST`].
-pub(super) const ERASE_UNCONFIRMED: &str = "
-    WITH gone AS (
-        DELETE FROM {schema}.waitlist_entries AS entry
-        WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[]) AND joined_at < $4 AND NOT EXISTS (
-            SELECT FROM {schema}.waitlist_facts AS fact
-            WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
-        )
-        RETURNING id
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $3),
-        (SELECT epoch FROM counted WHERE slot = $3),
-        ARRAY(SELECT id FROM gone),
-        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+pub(super) const ERASE_UNCONFIRMED: &str = erase_statement!(
+    " AND joined_at < $4 AND NOT EXISTS (
+        SELECT FROM {schema}.waitlist_facts AS fact
+        WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
+    ) "
+);
 
 /// Ends the transaction of [`LOCK_LIST`].
 pub(super) const COMMIT: &str = "COMMIT";

@@ -1,7 +1,7 @@
 //! The statements about suppressed addresses. Those for sign-ups are in `sql`, because they add entries too.
 
-/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. It takes effect only in the
-/// epoch $4. Late: it divides by zero, so it does not suppress a person who has signed up again. Twice: the second
+/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. Whoever has one of the keys $1
+/// and is erased leaves a departure, with the id at the same place of $7. It takes effect only in the epoch $4. Late: it divides by zero, so it does not suppress a person who has signed up again. Twice: the second
 /// time it has another epoch.
 ///
 /// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no
@@ -10,7 +10,7 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
     WITH gone AS (
         DELETE FROM {schema}.waitlist_entries
         WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
-        RETURNING id
+        RETURNING id, key, source
     ), counted AS (
         UPDATE {schema}.waitlist_count SET
             epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
@@ -25,12 +25,27 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
         INSERT INTO {schema}.waitlist_suppressed (hash)
         SELECT hash FROM unnest($6::bytea[]) AS new (hash) WHERE (SELECT count(*) FROM counted) > 0
         ON CONFLICT (hash) DO NOTHING
+    ), departed AS (
+        INSERT INTO {schema}.waitlist_departures (id, source)
+        SELECT new.id, gone.source
+        FROM unnest($1::bytea[], $7::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
+        WHERE (SELECT count(*) FROM counted) > 0
+        ON CONFLICT (id) DO NOTHING
     )
     SELECT
         (SELECT entries FROM counted WHERE slot = $3),
         (SELECT epoch FROM counted WHERE slot = $3),
         ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+
+/// Adds the departures with the ids $1 and the sources $2. Late, or twice: it does nothing, or what it should.
+pub(super) const ADD_DEPARTURES: &str = "
+    INSERT INTO {schema}.waitlist_departures (id, source)
+    SELECT id, source FROM unnest($1::uuid[], $2::text[]) AS new (id, source)
+    ON CONFLICT (id) DO NOTHING";
+
+/// Returns all departures.
+pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";
 
 /// Lifts the suppressions with the hashes $2 of those keys $1 that are listed. Late, after a person was suppressed:
 /// slot $3 no longer has the epoch $4, so it divides by zero like [`JOIN`](super::sql::JOIN).

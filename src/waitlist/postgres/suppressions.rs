@@ -9,7 +9,8 @@ use super::{
     super::{
         error::StoreError,
         queue::Request,
-        suppression::{AddressHash, ListKey, SuppressionItem, Suppressions},
+        source::Source,
+        suppression::{AddressHash, Departure, ListKey, SuppressionItem, Suppressions},
     },
     batch::Batch,
     connector::Connector,
@@ -27,14 +28,16 @@ impl Batch {
             Request::AddSuppressions(items, _) => Some(items),
             _ => None,
         });
-        let (mut keys, mut hashes) = (Vec::new(), Vec::new());
+        let (mut keys, mut hashes, mut departures) = (Vec::new(), Vec::new(), Vec::new());
         for item in items.flatten() {
             match item {
                 SuppressionItem::Key(key) if keys.contains(key) => {}
                 SuppressionItem::Key(key) => keys.push(*key),
                 SuppressionItem::Address(hash) => hashes.push(*hash),
+                SuppressionItem::Departure(departure) => departures.push(departure),
             }
         }
+        writer.add_departures(&departures).await?;
         if keys.is_empty() && hashes.is_empty() {
             return Ok(());
         }
@@ -104,6 +107,22 @@ impl Writer {
             .await
     }
 
+    /// Adds the departures of other lists.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    async fn add_departures(&mut self, departures: &[&Departure]) -> Result<(), Failure> {
+        if departures.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = departures.iter().map(|it| it.id).collect();
+        let sources = departures.iter().map(|it| it.source.as_ref());
+        let sources: Vec<_> = sources.map(|it| it.map(Source::as_str)).collect();
+        self.query(suppression_sql::ADD_DEPARTURES, &[&ids, &sources])
+            .await
+            .map(drop)
+    }
+
     /// Adds keys and suppressions.
     ///
     /// # Errors
@@ -130,7 +149,9 @@ impl Writer {
         hashes.sort_unstable();
         let (slot, epoch) = (self.slot(), self.epoch());
         let added: Vec<_> = new_keys.iter().map(ListKey::as_bytes).collect();
-        let params: [&(dyn ToSql + Sync); 6] = [&keys, &ids, &slot, &epoch, &added, &hashes];
+        let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
+        let params: [&(dyn ToSql + Sync); 7] =
+            [&keys, &ids, &slot, &epoch, &added, &hashes, &departures];
         let erased = self.change_and_raise_epochs(suppression_sql::ERASE_AND_SUPPRESS, &params);
         let erased = erased.await?;
         self.list_keys.extend(new_keys);
@@ -154,5 +175,16 @@ pub(super) async fn read(connector: &Connector) -> Result<Suppressions, StoreErr
     let hashes = hashes
         .iter()
         .filter_map(|hash| AddressHash::from_slice(hash));
-    Ok(keys.chain(hashes.map(SuppressionItem::Address)).collect())
+    let departures = connection.query_within(SORT_TIMEOUT, suppression_sql::READ_DEPARTURES, &[]);
+    let departures = departures.await?;
+    let ids: Vec<Uuid> = column(&departures, 0)?;
+    let sources: Vec<Option<String>> = column(&departures, 1)?;
+    let departures = ids.into_iter().zip(sources).map(|(id, source)| Departure {
+        id,
+        source: source.as_deref().map(Source::from_stored),
+    });
+    Ok(keys
+        .chain(hashes.map(SuppressionItem::Address))
+        .chain(departures.map(SuppressionItem::Departure))
+        .collect())
 }

@@ -1,7 +1,7 @@
 //! Reads a list from end to end when it is opened.
 
 use super::{
-    super::suppression::Suppressions,
+    super::suppression::{SuppressionItem, Suppressions},
     error::{UnusableReason, describe},
     high_water_mark::Progress,
     key_set::KeySet,
@@ -95,8 +95,10 @@ impl Contents {
                 self.counts.entries += 1;
             }
             RecordItem::Fact(_) => {}
-            RecordItem::Suppression(item) => drop(self.suppressions.add(*item)),
-            RecordItem::Lifted(hash) => self.suppressions.lift(*hash),
+            RecordItem::ListKey(_)
+            | RecordItem::Suppressed(_)
+            | RecordItem::Lifted(_)
+            | RecordItem::Departure(_) => change_suppressions(&mut self.suppressions, *item),
             RecordItem::ErasedEntry => self.counts.erased_entries += 1,
             RecordItem::ErasedFact => self.counts.erased_facts += 1,
             RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
@@ -105,4 +107,16 @@ impl Contents {
         }
         Some(())
     }
+}
+
+/// Takes an item of the suppressions into account. Other items change nothing.
+pub(super) fn change_suppressions(suppressions: &mut Suppressions, item: RecordItem<'_>) {
+    let added = match item {
+        RecordItem::ListKey(key) => SuppressionItem::Key(key),
+        RecordItem::Suppressed(hash) => SuppressionItem::Address(hash),
+        RecordItem::Departure(departure) => SuppressionItem::Departure(departure.into()),
+        RecordItem::Lifted(hash) => return suppressions.lift(hash),
+        _ => return,
+    };
+    suppressions.add(added);
 }

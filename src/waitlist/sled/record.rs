@@ -13,14 +13,16 @@
 
 use std::time::SystemTime;
 
+use uuid::Uuid;
+
 use super::{
     super::{
         email::Email,
         entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis},
         source::Source,
-        suppression::{AddressHash, ListKey, SuppressionItem},
+        suppression::{AddressHash, Departure, ListKey},
     },
-    bytes::{parse_array, parse_hash, parse_u8, parse_u64},
+    bytes::{parse_array, parse_hash, parse_text, parse_u8, parse_u64},
     ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
 };
 
@@ -62,6 +64,8 @@ const RECIPIENT: u8 = 6;
 const STATUS: u8 = 7;
 /// Kind of a fact: the person is asked to confirm the address.
 const ASKED: u8 = 8;
+/// Kind of a departure.
+const DEPARTURE: u8 = 9;
 
 /// An item of a record.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +74,11 @@ pub(super) enum RecordItem<'a> {
     Fact(StoredFact),
     ErasedEntry,
     ErasedFact,
-    Suppression(SuppressionItem),
+    ListKey(ListKey),
+    Suppressed(AddressHash),
     /// A suppression before this item is void.
     Lifted(AddressHash),
+    Departure(StoredDeparture<'a>),
     Message(StoredMessage<'a>),
     Recipient(StoredRecipient),
     Status(StoredStatus<'a>),
@@ -97,6 +103,32 @@ pub(super) struct StoredFact {
     pub(super) fact: Fact,
 }
 
+/// A departure as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredDeparture<'a> {
+    id: Uuid,
+    /// Empty if there is none.
+    source: &'a str,
+}
+
+impl<'a> From<&'a Departure> for StoredDeparture<'a> {
+    fn from(departure: &'a Departure) -> Self {
+        Self {
+            id: departure.id,
+            source: departure.source.as_ref().map_or("", Source::as_str),
+        }
+    }
+}
+
+impl From<StoredDeparture<'_>> for Departure {
+    fn from(stored: StoredDeparture<'_>) -> Self {
+        Self {
+            id: stored.id,
+            source: parse_source(stored.source),
+        }
+    }
+}
+
 impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
     fn from(entry: &'a WaitlistEntry) -> Self {
         Self {
@@ -109,9 +141,8 @@ impl<'a> From<&'a WaitlistEntry> for StoredEntry<'a> {
 
 impl From<StoredEntry<'_>> for WaitlistEntry {
     fn from(stored: StoredEntry<'_>) -> Self {
-        let source = Some(stored.source).filter(|source| !source.is_empty());
         Self {
-            source: source.map(Source::from_stored),
+            source: parse_source(stored.source),
             ..Self::new(
                 Email::from_stored(stored.address),
                 from_unix_millis(stored.joined_at_millis),
@@ -120,7 +151,17 @@ impl From<StoredEntry<'_>> for WaitlistEntry {
     }
 }
 
+/// Returns a source as it is stored.
+fn parse_source(stored: &str) -> Option<Source> {
+    (!stored.is_empty()).then(|| Source::from_stored(stored))
+}
+
 impl StoredEntry<'_> {
+    /// Returns the source.
+    pub(super) fn source(&self) -> Option<Source> {
+        parse_source(self.source)
+    }
+
     /// Returns the form that all spellings of the address share.
     pub(super) fn address_key(&self) -> String {
         Email::from_stored(self.address).key()
@@ -143,8 +184,9 @@ impl<'a> RecordItem<'a> {
             Self::Fact(_) => FACT_BYTES,
             Self::ErasedEntry => 1,
             Self::ErasedFact => 2,
-            Self::Suppression(SuppressionItem::Key(_)) => KEY_BYTES,
-            Self::Suppression(SuppressionItem::Address(_)) | Self::Lifted(_) => SUPPRESSION_BYTES,
+            Self::ListKey(_) => KEY_BYTES,
+            Self::Suppressed(_) | Self::Lifted(_) => SUPPRESSION_BYTES,
+            Self::Departure(departure) => 2 + size_of::<Uuid>() + 1 + departure.source.len(),
             Self::Message(message) => 2 + message.len(),
             Self::Recipient(_) => 2 + StoredRecipient::BYTES,
             Self::Status(status) => 2 + status.len(),
@@ -204,6 +246,7 @@ impl Record {
     /// - A fact: the byte 255, its kind (one byte), the number of the entry (big-endian) and the time (big-endian).
     /// - An erased entry: the byte 0. An erased fact: the bytes 255 and 0.
     /// - A part of the suppressions: the byte 255, its kind (one byte), and the key, or the hash of the address.
+    /// - A departure: the bytes 255 and 9, its id, the length of the source (one byte), and the source.
     /// - An item of the ledger: the byte 255, its kind (one byte), and its content, see `ledger_items`.
     pub(super) fn push(&mut self, item: RecordItem<'_>) {
         self.item_count += 1;
@@ -232,13 +275,15 @@ impl Record {
             }
             RecordItem::ErasedEntry => self.bytes.push(ERASED_ENTRY),
             RecordItem::ErasedFact => self.bytes.extend([OTHER, ERASED_FACT]),
-            RecordItem::Suppression(SuppressionItem::Key(key)) => {
-                self.push_other(LIST_KEY, key.as_bytes());
-            }
-            RecordItem::Suppression(SuppressionItem::Address(hash)) => {
-                self.push_other(SUPPRESSION, hash.as_bytes());
-            }
+            RecordItem::ListKey(key) => self.push_other(LIST_KEY, key.as_bytes()),
+            RecordItem::Suppressed(hash) => self.push_other(SUPPRESSION, hash.as_bytes()),
             RecordItem::Lifted(hash) => self.push_other(LIFTED, hash.as_bytes()),
+            RecordItem::Departure(StoredDeparture { id, source }) => {
+                self.push_other(DEPARTURE, id.as_bytes());
+                // A `Source` has at most 64 bytes.
+                self.bytes.push(source.len() as u8);
+                self.bytes.extend_from_slice(source.as_bytes());
+            }
             RecordItem::Message(message) => {
                 self.bytes.extend([OTHER, MESSAGE]);
                 message.write(&mut self.bytes);
@@ -317,10 +362,14 @@ fn parse_other<'a>(bytes: &mut &'a [u8]) -> Option<RecordItem<'a>> {
         CONFIRMED => RecordItem::Fact(parse_fact(Fact::ConfirmedAt, bytes)?),
         LIST_KEY => {
             let key: [u8; size_of::<ListKey>()] = parse_array(bytes)?;
-            RecordItem::Suppression(SuppressionItem::Key(ListKey::from_slice(&key)?))
+            RecordItem::ListKey(ListKey::from_slice(&key)?)
         }
-        SUPPRESSION => RecordItem::Suppression(SuppressionItem::Address(parse_hash(bytes)?)),
+        SUPPRESSION => RecordItem::Suppressed(parse_hash(bytes)?),
         LIFTED => RecordItem::Lifted(parse_hash(bytes)?),
+        DEPARTURE => RecordItem::Departure(StoredDeparture {
+            id: Uuid::from_bytes(parse_array(bytes)?),
+            source: parse_text(bytes)?,
+        }),
         MESSAGE => RecordItem::Message(StoredMessage::parse(bytes)?),
         RECIPIENT => RecordItem::Recipient(StoredRecipient::parse(bytes)?),
         STATUS => RecordItem::Status(StoredStatus::parse(bytes)?),

@@ -12,7 +12,9 @@ use super::{
     super::{
         entry::{Fact, from_unix_millis},
         queue::{AddressSearch, Correction, EraseTask, NewFact},
+        source::Source,
         store::CorrectOutcome,
+        suppression::{Departure, SuppressionItem},
     },
     committer::SledCommitter,
     error::or_exit,
@@ -30,8 +32,8 @@ struct Rewrite<'a> {
     replacement: Option<&'a str>,
     /// The numbers of the entries that were erased, so that their facts are found.
     erased: HashSet<u64>,
-    /// The number of entries that were changed.
-    entry_count: usize,
+    /// The sources of the entries that were changed.
+    sources: Vec<Option<Source>>,
     /// The number of entries and facts that were changed.
     item_count: u64,
 }
@@ -42,7 +44,7 @@ impl<'a> Rewrite<'a> {
             sought,
             replacement,
             erased: HashSet::new(),
-            entry_count: 0,
+            sources: Vec::new(),
             item_count: 0,
         }
     }
@@ -54,7 +56,7 @@ impl<'a> Rewrite<'a> {
     {
         let changed = match item {
             RecordItem::Entry(entry) if self.sought.contains(&entry.address_key()) => {
-                self.entry_count += 1;
+                self.sources.push(entry.source());
                 match self.replacement {
                     Some(address) => RecordItem::Entry(StoredEntry { address, ..entry }),
                     None => {
@@ -111,7 +113,12 @@ impl SledCommitter {
         });
         sought.retain(|key| !kept.contains(*key));
         if !sought.is_empty() {
-            self.rewrite(addresses, Rewrite::new(sought, None));
+            let sources = self.rewrite(addresses, Rewrite::new(sought, None));
+            // A crash before the next sync may lose these, and then a statistic is too low.
+            let departures = sources.into_iter().filter(|_| suppress_with.is_some());
+            for departure in departures.map(Departure::new) {
+                self.add_suppression(SuppressionItem::Departure(departure));
+            }
         }
         kept
     }
@@ -202,8 +209,9 @@ impl SledCommitter {
         })
     }
 
-    /// Changes the entries of addresses. Entries that were added after the search are searched here.
-    fn rewrite(&mut self, search: &AddressSearch, mut rewrite: Rewrite<'_>) {
+    /// Changes the entries of addresses, and returns their sources. Entries that were added after the search are
+    /// searched here.
+    fn rewrite(&mut self, search: &AddressSearch, mut rewrite: Rewrite<'_>) -> Vec<Option<Source>> {
         self.write_tail();
         let first_unsearched = or_exit(self.records.get_lt(record::key(search.searched_up_to + 1)));
         let first_unsearched = first_unsearched.map_or(IVec::from(&record::key(0)), |(key, _)| key);
@@ -215,7 +223,7 @@ impl SledCommitter {
         let later = self.records.range(first_unsearched..).map(or_exit);
         let mut changed = rewrite.change_records(earlier.into_iter().chain(later));
         let is_erasure = rewrite.replacement.is_none();
-        if rewrite.entry_count < rewrite.sought.len()
+        if rewrite.sources.len() < rewrite.sought.len()
             || is_erasure && rewrite.item_count < search.item_count
         {
             // A correction has divided a record since it was searched.
@@ -224,11 +232,12 @@ impl SledCommitter {
         }
         self.write_records(changed);
         if is_erasure {
-            let entries = rewrite.entry_count as u64;
+            let entries = rewrite.sources.len() as u64;
             self.counts.entries -= entries;
             self.counts.erased_entries += entries;
             self.counts.erased_facts += rewrite.item_count - entries;
         }
+        rewrite.sources
     }
 
     /// Replaces records, the last one first: facts before their entry. So a crash in between leaves no fact without its

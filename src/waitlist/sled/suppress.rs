@@ -3,7 +3,7 @@
 use super::{
     super::suppression::{AddressHash, ListKey, SuppressionItem},
     committer::SledCommitter,
-    record::RecordItem,
+    record::{RecordItem, StoredDeparture},
 };
 
 /// Maximum number of suppressions in an erasure that share a sync. Together they are as long as the entries of a batch.
@@ -28,12 +28,14 @@ impl SledCommitter {
         }
     }
 
-    /// Adds a key or a suppression, unless the list has it.
+    /// Adds a key, a suppression or a departure, unless the list has it.
     pub(super) fn add_suppression(&mut self, item: SuppressionItem) {
-        if self.suppressions.add(item) {
-            let item = RecordItem::Suppression(item);
-            self.make_room(item.len());
-            self.tail.push(item);
+        if self.suppressions.add(item.clone()) {
+            self.push_suppression(match &item {
+                SuppressionItem::Key(key) => RecordItem::ListKey(*key),
+                SuppressionItem::Address(hash) => RecordItem::Suppressed(*hash),
+                SuppressionItem::Departure(it) => RecordItem::Departure(StoredDeparture::from(it)),
+            });
         }
     }
 
@@ -41,10 +43,13 @@ impl SledCommitter {
     pub(super) fn lift(&mut self, suppressions: Vec<AddressHash>) {
         for hash in suppressions {
             self.suppressions.lift(hash);
-            let item = RecordItem::Lifted(hash);
-            self.make_room(item.len());
-            self.tail.push(item);
+            self.push_suppression(RecordItem::Lifted(hash));
         }
+    }
+
+    fn push_suppression(&mut self, item: RecordItem<'_>) {
+        self.make_room(item.len());
+        self.tail.push(item);
     }
 
     /// Lifts the suppressions of an address if it is on the list. Returns whether it is.

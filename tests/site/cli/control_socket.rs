@@ -198,8 +198,8 @@ fn version_mismatch_asks_to_restart_the_server() {
     let cli = with_server();
     for request in [
         "{\"protocol\":1,\"ask\":\"Count\"}\n",
-        "{\"protocol\":5,\"ask\":\"Count\"}\n",
-        "{\"protocol\":4,\"ask\":\"Fly\"}\n",
+        "{\"protocol\":6,\"ask\":\"Count\"}\n",
+        "{\"protocol\":5,\"ask\":\"Fly\"}\n",
         "\n",
         "",
     ] {
@@ -224,7 +224,7 @@ fn version_mismatch_asks_to_restart_the_server() {
 fn rejects_invalid_addresses_on_the_socket() {
     let cli = with_server();
     let mut stream = UnixStream::connect(cli.file("data/control")).expect("the server listens");
-    let request = "{\"protocol\":4,\"ask\":{\"Join\":[[0,\"ann@example.com\",null,null,null],[0,\"no\\nmail\",null,null,null]]}}\n";
+    let request = "{\"protocol\":5,\"ask\":{\"Join\":[[0,\"ann@example.com\",null,null,null],[0,\"no\\nmail\",null,null,null]]}}\n";
     stream
         .write_all(request.as_bytes())
         .expect("the server reads");

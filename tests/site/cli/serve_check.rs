@@ -172,6 +172,7 @@ fn reports_missing_privileges_in_a_database() {
                    INSERT on waitlist_facts, SELECT on waitlist_keys, \
                    INSERT on waitlist_keys, SELECT on waitlist_suppressed, \
                    INSERT on waitlist_suppressed, DELETE on waitlist_suppressed, \
+                   SELECT on waitlist_departures, INSERT on waitlist_departures, \
                    SELECT on waitlist_messages, INSERT on waitlist_messages, \
                    SELECT on waitlist_deliveries, INSERT on waitlist_deliveries, \
                    UPDATE on waitlist_deliveries, \

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Email, EntryStream,
-    Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection, StoreError,
-    StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+    Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Departure, Email,
+    EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection,
+    StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -226,11 +226,17 @@ impl Waitlist for ReferenceModel {
                     }
                     Erasure::Complete | Erasure::Suppress => false,
                 };
-                let count_before = state.entries.len();
-                state
-                    .entries
-                    .retain(|entry| entry.email.key() != email.key() || is_kept(entry));
-                state.entries.len() < count_before
+                let is_gone =
+                    |entry: &mut WaitlistEntry| entry.email.key() == email.key() && !is_kept(entry);
+                let gone: Vec<_> = state.entries.extract_if(.., is_gone).collect();
+                if erasure == Erasure::Suppress {
+                    for entry in &gone {
+                        let departure = Departure::new(entry.source.clone());
+                        let departure = SuppressionItem::Departure(departure);
+                        state.suppressions.add(departure);
+                    }
+                }
+                !gone.is_empty()
             };
             emails.iter().map(&mut erase).collect()
         })

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    CorrectOutcome, Email, Erasure, JoinOutcome, ListKey, SuppressionItem, Suppressions, Waitlist,
+    CorrectOutcome, Departure, Email, Erasure, JoinOutcome, ListKey, Source, SuppressionItem,
+    Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::task::JoinSet;
 
@@ -20,6 +21,8 @@ conformance_tests! {
     suppressions_of_other_lists_apply,
     adding_suppressions_erases_nobody,
     compaction_keeps_suppressions,
+    departures_have_the_source_of_the_sign_up,
+    departures_of_other_lists_are_added_once,
 }
 
 async fn suppress(list: &dyn Waitlist, typed: &[&str]) -> Vec<bool> {
@@ -62,8 +65,9 @@ fn debug_output_shows_neither_keys_nor_hashes() {
         SuppressionItem::Key(key),
         SuppressionItem::Address(key.hash("ann@example.com")),
     ];
+    let shown = format!("{items:?}");
     let suppressions: Suppressions = items.into_iter().collect();
-    let shown = format!("{items:?} {suppressions:?}");
+    let shown = format!("{shown} {suppressions:?}");
     assert_eq!(
         shown,
         "[Key(ListKey(…)), Address(AddressHash(…))] Suppressions(1)"
@@ -321,4 +325,73 @@ async fn compaction_keeps_suppressions(fixture: impl StoreFixture) {
         import(&*list, "398@example.com").await,
         JoinOutcome::Suppressed
     );
+}
+
+fn source(text: &str) -> Source {
+    Source::parse(text).expect("a source")
+}
+
+/// Returns the sources of the people who have left, sorted.
+async fn departures(list: &dyn Waitlist) -> Vec<Option<Source>> {
+    let suppressions = list.suppressions().await.expect("a response");
+    let mut sources: Vec<_> = suppressions.departures().map(|it| it.source).collect();
+    sources.sort();
+    sources
+}
+
+async fn departures_have_the_source_of_the_sign_up(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    for (typed, text) in [("ann", "hn"), ("bob", "hn"), ("cyd", "ads"), ("dan", "ads")] {
+        let joined = list.join(WaitlistEntry {
+            source: Some(source(text)),
+            ..entry(&format!("{typed}@example.com"), 7)
+        });
+        assert_eq!(joined.await, Ok(JoinOutcome::New));
+    }
+    join(&*list, "eve@example.com").await;
+    assert!(erase(&*list, "dan@example.com").await);
+    assert_eq!(departures(&*list).await, []);
+    // Fay was not on the list.
+    suppress(
+        &*list,
+        &["ANN@example.com", "eve@example.com", "fay@example.com"],
+    )
+    .await;
+    suppress(&*list, &["ann@example.com", "cyd@example.com"]).await;
+    let expected = [None, Some(source("ads")), Some(source("hn"))];
+    assert_eq!(departures(&*list).await, expected);
+    // Ann has left all the same.
+    join(&*list, "ann@example.com").await;
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(departures(&*list).await, expected);
+    suppress(&*list, &["ann@example.com"]).await;
+    assert_eq!(departures(&*list).await[..2], [None, None]);
+}
+
+async fn departures_of_other_lists_are_added_once(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "ann@example.com").await;
+    suppress(&*list, &["ann@example.com"]).await;
+    let texts = [None, Some("hn"), Some("hn"), Some("ads")];
+    let others: Vec<_> = texts
+        .iter()
+        .map(|text| SuppressionItem::Departure(Departure::new(text.map(source))))
+        .collect();
+    for _ in 0..2 {
+        assert_eq!(list.add_suppressions(others.clone()).await, Ok(()));
+    }
+    drop(list);
+    let list = fixture.open();
+    let suppressions = list.suppressions().await.expect("a response");
+    let added = |it: &&SuppressionItem| suppressions.items().any(|added| added == **it);
+    assert_eq!(others.iter().filter(added).count(), 4);
+    let expected = [None, None, Some("ads"), Some("hn"), Some("hn")];
+    assert_eq!(
+        departures(&*list).await,
+        expected.map(|text| text.map(source))
+    );
+    let exported: Vec<_> = suppressions.items().collect();
+    assert_eq!(list.add_suppressions(exported).await, Ok(()));
+    assert_eq!(departures(&*list).await.len(), 5);
 }

@@ -68,7 +68,7 @@ fn rejects_a_newer_format_by_its_number() {
     database.sql("INSERT INTO waitlist_migrations (version) VALUES (7)");
     let message = open_error(&database.url);
     assert!(
-        message.contains("format 7") && message.contains("reads format 4"),
+        message.contains("format 7") && message.contains("reads format 5"),
         "{message}"
     );
 }
@@ -91,7 +91,8 @@ async fn serves_an_existing_list_without_create_rights() {
          GRANT SELECT, INSERT ON waitlist_facts TO {user};
          GRANT SELECT, UPDATE ON waitlist_count TO {user};
          GRANT SELECT, INSERT ON waitlist_keys TO {user};
-         GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user}"
+         GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user};
+         GRANT SELECT, INSERT ON waitlist_departures TO {user}"
     ));
     let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);

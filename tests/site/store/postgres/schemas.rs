@@ -65,7 +65,8 @@ async fn older_instances_keep_working_on_a_migrated_list() {
     let database = SharedDatabase::create();
     database.open();
     database.sql(
-        "DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_keys, waitlist_deliveries, waitlist_messages;
+        "DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_departures, waitlist_keys, waitlist_deliveries,
+            waitlist_messages;
          ALTER TABLE waitlist_entries DROP COLUMN source;
          DELETE FROM waitlist_migrations WHERE version >= 3",
     );
@@ -125,7 +126,8 @@ async fn migrates_a_list_of_the_first_format() {
     database.sql(
         "ALTER TABLE waitlist_count DROP COLUMN epoch;
          ALTER TABLE waitlist_entries DROP COLUMN source;
-         DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_keys, waitlist_deliveries, waitlist_messages;
+         DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_departures, waitlist_keys, waitlist_deliveries,
+            waitlist_messages;
          DELETE FROM waitlist_migrations WHERE version >= 2",
     );
     let list = database.open();
