@@ -39,7 +39,7 @@ pub(super) fn start(cli: &TestCli, args: &[&str]) -> Child {
     let mut command = cli.landing();
     command
         .args(args)
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null());
     command.spawn().expect("the program starts")
 }

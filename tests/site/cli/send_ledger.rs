@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    process::Child,
     thread,
     time::{Duration, SystemTime},
 };
@@ -11,12 +12,15 @@ use landing::waitlist::{
 };
 
 use super::{
-    all_stores,
+    TestCli, all_stores,
     send::{MESSAGE, args, args_with_rate, messages, send, start},
     stderr, with_server, with_three_people, without_server,
 };
-use crate::durability::env_number;
-use crate::mail::smtp_server::{Action, SmtpServer, Step};
+use crate::{
+    durability::env_number,
+    mail::smtp_server::{Action, SmtpServer, Step},
+    postgres_server::{PostgresServer, SHARED_SERVER},
+};
 
 #[test]
 fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
@@ -186,12 +190,7 @@ fn server_that_restarts_during_a_send_loses_no_result() {
     let mut cli = with_server();
     cli.import_people(PEOPLE);
     let server = SmtpServer::start();
-    let url = server.url();
-    let arguments = args_with_rate(&url, "200", &["--all"]);
-    let mut sending = start(&cli, &arguments);
-    while server.received().len() < 60 {
-        thread::sleep(Duration::from_millis(1));
-    }
+    let mut sending = start_and_wait(&cli, &server);
     let mut site = cli.server.take().expect("a server");
     site.signal("-TERM");
     assert_eq!(site.wait_for_exit(), Some(0));
@@ -205,4 +204,78 @@ fn server_that_restarts_during_a_send_loses_no_result() {
     assert_eq!(count("accepted"), server.received().len(), "{counts}");
     assert_eq!(count("accepted") + count("unknown"), PEOPLE, "{counts}");
     assert!(count("unknown") <= 4 * 64, "{counts}");
+}
+
+/// Starts a send at 200 messages a second, and waits for some messages.
+fn start_and_wait(cli: &TestCli, server: &SmtpServer) -> Child {
+    let sending = start(cli, &args_with_rate(&server.url(), "200", &["--all"]));
+    while server.received().len() < 60 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    sending
+}
+
+/// As when the owner updates the database.
+#[test]
+fn database_that_restarts_during_a_send_loses_no_result() {
+    const PEOPLE: usize = 300;
+    let database = PostgresServer::start();
+    let cli = TestCli {
+        database: Some(database.create_database()),
+        ..without_server()
+    };
+    cli.import_people(PEOPLE);
+    let server = SmtpServer::start();
+    let sending = start_and_wait(&cli, &server);
+    database.down("fast");
+    thread::sleep(Duration::from_secs(1));
+    database.up();
+    // It stops if it begins deliveries while there is no database.
+    sending.wait_with_output().expect("the program ends");
+    send(&cli, &server, &["--all"]);
+    let counts = &messages(&cli)[0];
+    let count = |state: &str| counts[state].as_u64().expect("a number") as usize;
+    assert_eq!(count("accepted"), server.received().len(), "{counts}");
+    // Of deliveries that begin at the moment of the stop, the command gets no reply, and sends nothing.
+    let in_doubt = count("unknown") + count("sending");
+    assert_eq!(count("accepted") + in_doubt, PEOPLE, "{counts}");
+    assert!(in_doubt <= 4 * 64, "{counts}");
+}
+
+#[test]
+fn totals_include_messages_whose_results_cannot_be_recorded() {
+    const PEOPLE: usize = 300;
+    let url = SHARED_SERVER.create_database();
+    let name = url.rsplit('/').next().expect("a name").to_owned();
+    let cli = TestCli {
+        database: Some(url),
+        ..without_server()
+    };
+    cli.import_people(PEOPLE);
+    let server = SmtpServer::start();
+    let sending = start_and_wait(&cli, &server);
+    let rename = |from: &str, to: &str| {
+        SHARED_SERVER.sql(&name, &format!("ALTER TABLE {from} RENAME TO {to}"));
+    };
+    rename("waitlist_deliveries", "away");
+    let output = sending.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.code(), Some(1));
+    let totals = String::from_utf8(output.stdout).expect("UTF-8");
+    let count = |state: &str| {
+        let part = totals
+            .trim()
+            .split(", ")
+            .find_map(|it| it.strip_suffix(state));
+        part.map_or(0, |it| it.trim().parse::<usize>().expect("a number"))
+    };
+    let sent = server.received().len();
+    let (accepted, sending) = (count("accepted"), count("sending"));
+    assert_eq!(accepted + sending + count("waiting"), PEOPLE, "{totals}");
+    assert!(
+        accepted <= sent && sent <= accepted + sending,
+        "{sent}: {totals}"
+    );
+    rename("away", "waitlist_deliveries");
+    let counts = &messages(&cli)[0];
+    assert_eq!(counts["accepted"], accepted, "{totals} {counts}");
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use landing::{
     config::SmtpUrl,
-    mail::{ConnectError, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpTimeouts},
+    mail::{ConnectError, ConnectStep, Mailer, NotSent, SendOutcome, SmtpClient, SmtpTimeouts},
+    waitlist::Email,
 };
 
 use tokio::time::sleep;
@@ -317,4 +318,22 @@ async fn message_under_way_is_given_up_until_its_end_is_written() {
         };
         assert_eq!(outcome, expected, "{at:?}");
     }
+}
+
+/// Some servers repeat the login in their logs, and in later replies.
+#[tokio::test(flavor = "multi_thread")]
+async fn later_replies_show_no_secret_of_the_login() {
+    // AGFubgBsZXQtbWUtaW4= is the login in base64: NUL, ann, NUL, let-me-in.
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::Recipient => {
+            Action::Reply("550 5.7.1 AGFubgBsZXQtbWUtaW4= with let-me-in may not send")
+        }
+        _ => Action::Continue,
+    });
+    let client = client(&server, "ann:let-me-in@");
+    let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
+    let recipient = Email::parse("bob@example.com").expect("an address");
+    let sent = mailer.send(&recipient, MESSAGE, &[]).await;
+    let reply = sent.expect("a result").status.reply.expect("a reply");
+    assert_eq!(reply.text(), "5.7.1 <hidden> with <hidden> may not send");
 }

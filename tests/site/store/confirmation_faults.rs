@@ -150,60 +150,41 @@ async fn assert_one_attempt(
 
 async fn replies_that_quote_the_message_are_hidden(fixture: impl StoreFixture) {
     let list = open(&fixture);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::End => Action::Quote("554 5.7.1 blocked:"),
-        _ => Action::Continue,
-    });
-    let site = site(&list, &server, &[]).await;
-    site.join("ann@example.com").await;
-    let id = MessageId::confirmation(1);
-    let mut reply = None;
-    for _ in 0..400 {
-        let deliveries = list.deliveries(&id).await.expect("deliveries");
-        reply = deliveries.first().and_then(|it| it.status.reply.clone());
-        if reply.is_some() {
-            break;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    let reply = reply.expect("a reply");
-    assert_eq!(
-        reply.text().matches("<hidden>").count(),
-        2,
-        "{}",
-        reply.text()
-    );
-    assert!(!reply.text().contains("/confirm/"), "{}", reply.text());
+    let reply = reply_to_a_message(&list, Action::Quote("554 5.7.1 blocked:")).await;
+    assert_eq!(reply.matches("<hidden>").count(), 2, "{reply}");
+    assert!(!reply.contains("/confirm/"), "{reply}");
 }
 
 async fn reply_that_quotes_the_lines_shows_no_part_of_the_link(fixture: impl StoreFixture) {
     let list = open(&fixture);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::End => Action::QuoteLines("554 5.7.1 blocked:"),
-        _ => Action::Continue,
-    });
-    let site = site(&list, &server, &[]).await;
-    site.join("ann@example.com").await;
-    let id = MessageId::confirmation(1);
-    let mut reply = None;
-    for _ in 0..400 {
-        let deliveries = list.deliveries(&id).await.expect("deliveries");
-        reply = deliveries.first().and_then(|it| it.status.reply.clone());
-        if reply.is_some() {
-            break;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    let reply = reply.expect("a reply");
-    let text = reply.text();
-    assert!(text.contains("<hidden>"), "{text}");
+    let reply = reply_to_a_message(&list, Action::QuoteLines("554 5.7.1 blocked:")).await;
+    assert!(reply.contains("<hidden>"), "{reply}");
     let keys = list.keys().await.expect("keys");
     let tokens = PersonTokens::new(&keys, TokenPurpose::Confirm);
     let token = tokens.token(&email("ann@example.com")).expect("a token");
     for part in token.as_bytes().windows(8) {
         let part = str::from_utf8(part).expect("ASCII");
-        assert!(!text.contains(part), "{part} is in {text}");
+        assert!(!reply.contains(part), "{part} is in {reply}");
     }
+}
+
+/// Asks ann@example.com to confirm, and returns what the ledger keeps of the mail server's reply to the message.
+async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String {
+    let server = SmtpServer::scripted(move |step, _| match step {
+        Step::End => action.clone(),
+        _ => Action::Continue,
+    });
+    let site = site(list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    for _ in 0..400 {
+        let deliveries = list.deliveries(&MessageId::confirmation(1)).await;
+        let first = deliveries.expect("deliveries").into_iter().next();
+        if let Some(reply) = first.and_then(|it| it.status.reply) {
+            return reply.text().to_owned();
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    panic!("no reply");
 }
 
 async fn interrupted_message_gets_a_time(fixture: impl StoreFixture) {

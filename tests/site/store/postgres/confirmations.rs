@@ -1,0 +1,31 @@
+//! Confirmations that the database does not record.
+
+use std::sync::Arc;
+
+use landing::waitlist::Waitlist;
+
+use super::SharedDatabase;
+use crate::{
+    mail::smtp_server::SmtpServer,
+    store::confirmation::{code, confirm, is_confirmed, site, wait_for},
+};
+
+/// A person has five tries. A right code that could not be recorded is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn code_that_could_not_be_recorded_stays_valid() {
+    let database = SharedDatabase::create();
+    let (list, server) = (
+        Arc::new(database.open()) as Arc<dyn Waitlist>,
+        SmtpServer::start(),
+    );
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    let code = code(&wait_for(&server, 1).await);
+    database.sql("ALTER TABLE waitlist_facts ADD CONSTRAINT none CHECK (kind <> 'confirmed')");
+    for _ in 0..6 {
+        assert_eq!(confirm(&site, "ann@example.com", &code).await, 503);
+    }
+    database.sql("ALTER TABLE waitlist_facts DROP CONSTRAINT none");
+    assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
+    assert!(is_confirmed(&*list, "ann@example.com"));
+}
