@@ -119,21 +119,13 @@ test(
 );
 
 test("§2 links scroll smoothly @motion", async ({ visitor }) => {
-  await visitor.open();
-  // Before that, WebKit jumps: it does not focus a clicked link, which is the sign of a click.
-  await eventually(() => visitor.attributes("html", "data-loaded")).not.toEqual([null]);
-  await recordScrollPositions(visitor);
-  await visitor.follow("Contact");
-  await expectToBeAt(visitor, "contact");
-  expect(await positionsOnTheWay(visitor)).toBeGreaterThan(0);
+  // Again on a busy machine, which may not draw a position in between.
+  const positions = eventually(() => scrollToContact(visitor), { timeout: 40_000 });
+  await positions.toBeGreaterThan(0);
 });
 
 test("§2 with reduced motion links jump @reduced-motion", async ({ visitor }) => {
-  await visitor.open();
-  await recordScrollPositions(visitor);
-  await visitor.follow("Contact");
-  await expectToBeAt(visitor, "contact");
-  expect(await positionsOnTheWay(visitor)).toBe(0);
+  expect(await scrollToContact(visitor)).toBe(0);
 });
 
 test(
@@ -173,7 +165,14 @@ test(
   },
 );
 
-async function recordScrollPositions(visitor: Visitor): Promise<void> {
+/**
+ * Opens the page and follows the link to the last section. Returns how many positions the page showed between the start
+ * and the end of the scroll.
+ */
+async function scrollToContact(visitor: Visitor): Promise<number> {
+  await visitor.open();
+  // Before that, WebKit jumps: it does not focus a clicked link, which is the sign of a click.
+  await eventually(() => visitor.attributes("html", "data-loaded")).not.toEqual([null]);
   await visitor.evaluate(() => {
     const positions: number[] = [];
     addEventListener("scroll", () => {
@@ -181,10 +180,8 @@ async function recordScrollPositions(visitor: Visitor): Promise<void> {
       document.documentElement.dataset["positions"] = JSON.stringify(positions);
     });
   });
-}
-
-/** Counts the positions that the page showed between the start and the end of a scroll from the top. */
-function positionsOnTheWay(visitor: Visitor): Promise<number> {
+  await visitor.follow("Contact");
+  await expectToBeAt(visitor, "contact");
   return visitor.evaluate(() => {
     const positions: number[] = JSON.parse(document.documentElement.dataset["positions"] ?? "[]");
     const end = positions.at(-1) ?? 0;

@@ -1,58 +1,25 @@
 /** The pages that messages lead to: confirming an address, and leaving the list. */
-import { startSite } from "../support/fixtures.ts";
-import { MailServer } from "../support/mail-server.ts";
+import {
+  CODE,
+  CONFIRM_LINK,
+  confirmingSite,
+  type MailServer,
+  mailServer,
+  UNSUBSCRIBE_LINK,
+} from "../support/mail-server.ts";
 import { misplacedText } from "../support/text-layout.ts";
 import { expect, test as base, uniqueEmail } from "./fixtures.ts";
 import { eventually } from "./visitor.ts";
 
-interface WorkerFixtures {
-  mail: MailServer;
-}
-
-const testWithMail = base.extend<object, WorkerFixtures>({
-  mail: [
-    async ({}, use) => {
-      const mail = await MailServer.start();
-      await use(mail);
-      mail.stop();
-    },
-    { scope: "worker" },
-  ],
-});
-
-/** A site that asks people to confirm their address. */
-const test = testWithMail.extend({
-  site: [
-    async ({ mail }, use) => {
-      const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
-      const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
-      await use(site);
-      await site.stop();
-    },
-    { scope: "worker" },
-  ],
-});
-
-/** Waits for a message to this person, and returns what the expression finds in it. */
-async function receive(mail: MailServer, email: string, expression: RegExp): Promise<string> {
-  const find = () => {
-    const messages = mail.messages.filter((message) => message.includes(`To: ${email}`));
-    return expression.exec(messages.join("\n").replaceAll(/=\n/g, ""))?.[1];
-  };
-  await expect.poll(find).toBeDefined();
-  return find() ?? "";
-}
-
-const CODE = /^Subject: (\d{6}) /m;
-const CONFIRM_LINK = /http:\/\/site\.test(\/confirm\/[\w-]+)/;
-const UNSUBSCRIBE_LINK = /^List-Unsubscribe: <http:\/\/[^/]+(\/unsubscribe\/[\w-]+)>$/m;
+const testWithMail = base.extend<object, { mail: MailServer }>({ mail: mailServer });
+const test = testWithMail.extend({ site: confirmingSite });
 
 test("the code confirms the address", { tag: "@everywhere" }, async ({ mail, visitor }) => {
   const email = uniqueEmail();
   await visitor.open();
   await visitor.signUp(email);
   await eventually(() => visitor.message()).toContain("You've been added to the waitlist");
-  const code = await receive(mail, email, CODE);
+  const code = await mail.receive(email, CODE);
   await visitor.typeCode(code === "123456" ? "654321" : "123456");
   await eventually(() => visitor.text("main")).toContain("That code is not right");
   await visitor.typeCode(code);
@@ -65,7 +32,7 @@ test(
   async ({ mail, site, visitor }) => {
     const email = uniqueEmail();
     await site.signUp(email);
-    await visitor.open(await receive(mail, email, CONFIRM_LINK));
+    await visitor.open(await mail.receive(email, CONFIRM_LINK));
     expect(await visitor.text("h1")).toBe("Confirm your address");
     await visitor.push("Confirm");
     await eventually(() => visitor.text("h1")).toBe("Your address is confirmed");
@@ -76,7 +43,7 @@ test(
 test("a key on the link's page confirms the address", async ({ mail, site, visitor }) => {
   const email = uniqueEmail();
   await site.signUp(email);
-  await visitor.open(await receive(mail, email, CONFIRM_LINK));
+  await visitor.open(await mail.receive(email, CONFIRM_LINK));
   // Again until the page's script is loaded.
   const pressKey = async () => {
     await visitor.press("x");
@@ -92,7 +59,7 @@ testWithMail(
     const email = uniqueEmail();
     await site.signUp(email);
     await site.sendMessage(email, "Hello", mail.url);
-    await visitor.open(await receive(mail, email, UNSUBSCRIBE_LINK));
+    await visitor.open(await mail.receive(email, UNSUBSCRIBE_LINK));
     expect(await visitor.text("h1")).toBe("Leave the waitlist?");
     expect(await visitor.evaluate(misplacedText)).toEqual([]);
     await visitor.push("Unsubscribe");

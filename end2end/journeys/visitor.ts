@@ -18,7 +18,7 @@ export function eventually<T>(
   return expect.poll(readOrError, { ...options, intervals: [50, 50, 100, 200] });
 }
 
-/** Keys that are no characters. */
+/** Keys that type nothing. */
 export const KEYS = { enter: Key.ENTER, escape: Key.ESCAPE, f8: Key.F8, tab: Key.TAB };
 
 /** The name that a visitor reads, as WebDriver's XPath needs it. */

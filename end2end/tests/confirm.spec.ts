@@ -1,45 +1,17 @@
 /** Confirming an address: the field for the code, and the page of the link. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { expect, startSite, test as base, uniqueEmail } from "../support/fixtures.ts";
+import { expect, test as base, uniqueEmail } from "../support/fixtures.ts";
 import { htmlErrors } from "../support/html.ts";
-import { MailServer } from "../support/mail-server.ts";
+import {
+  CODE,
+  CONFIRM_LINK,
+  confirmingSite,
+  type MailServer,
+  mailServer,
+} from "../support/mail-server.ts";
 
-interface Fixtures {
-  /** Waits for the message to this person, and returns its code and the path of its link. */
-  receive: (email: string) => Promise<{ code: string; path: string }>;
-}
-
-/** A site that asks people to confirm their address. */
-const test = base.extend<Fixtures, { mail: MailServer }>({
-  mail: [
-    async ({}, use) => {
-      const mail = await MailServer.start();
-      await use(mail);
-      mail.stop();
-    },
-    { scope: "worker" },
-  ],
-  site: [
-    async ({ mail }, use) => {
-      const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
-      const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
-      await use(site);
-      await site.stop();
-    },
-    { scope: "worker" },
-  ],
-  receive: async ({ mail }, use) => {
-    await use(async (email) => {
-      const find = () => mail.messages.find((message) => message.includes(`To: ${email}`));
-      await expect.poll(find).toBeDefined();
-      const message = (find() ?? "").replace(/=\n/g, "");
-      const code = /^Subject: (\d{6}) /m.exec(message)?.[1] ?? "no code";
-      const path = /http:\/\/site\.test(\/confirm\/[\w-]+)/.exec(message)?.[1] ?? "no link";
-      return { code, path };
-    });
-  },
-});
+const test = base.extend<object, { mail: MailServer }>({ mail: mailServer, site: confirmingSite });
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
 const codeField = (page: Page) => page.getByLabel("Got a code by email? Enter it here");
@@ -48,33 +20,29 @@ const confirmed = (page: Page) => page.getByText("Your address is confirmed").fi
 // A wrong code is a 400, and a wrong link a 404.
 test.use({ expectedConsole: /Failed to load resource/ });
 
-test(
-  "the code confirms the address",
-  { tag: "@everywhere" },
-  async ({ landing, page, receive }) => {
-    await landing.open();
-    await expect(codeField(page)).toHaveCount(0);
-    const email = uniqueEmail();
-    await landing.signUp(email);
-    await expect(landing.message).toContainText("You've been added to the waitlist");
-    const { code } = await receive(email);
-    const wrong = code === "123456" ? "654321" : "123456";
-    await codeField(page).fill(wrong);
-    await codeField(page).press("Enter");
-    await expect(page.getByText("That code is not right")).toBeVisible();
-    await codeField(page).fill(code);
-    await page.getByRole("button", { name: "Confirm" }).click();
-    await expect(confirmed(page)).toBeVisible();
-  },
-);
+test("the code confirms the address", { tag: "@everywhere" }, async ({ landing, page, mail }) => {
+  await landing.open();
+  await expect(codeField(page)).toHaveCount(0);
+  const email = uniqueEmail();
+  await landing.signUp(email);
+  await expect(landing.message).toContainText("You've been added to the waitlist");
+  const code = await mail.receive(email, CODE);
+  const wrong = code === "123456" ? "654321" : "123456";
+  await codeField(page).fill(wrong);
+  await codeField(page).press("Enter");
+  await expect(page.getByText("That code is not right")).toBeVisible();
+  await codeField(page).fill(code);
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await expect(confirmed(page)).toBeVisible();
+});
 
 test(
   "joining again offers the field again",
   { tag: "@everywhere" },
-  async ({ landing, page, site, receive }) => {
+  async ({ landing, page, site, mail }) => {
     const email = uniqueEmail();
     expect(await site.signUp(email)).toBe(201);
-    const { code } = await receive(email);
+    const code = await mail.receive(email, CODE);
     await landing.open();
     await landing.signUp(email);
     await expect(landing.message).toHaveText("Email already on waitlist");
@@ -87,10 +55,10 @@ test(
 test(
   "the button of the link's page confirms",
   { tag: "@no-javascript" },
-  async ({ page, site, receive }) => {
+  async ({ page, site, mail }) => {
     const email = uniqueEmail();
     await site.signUp(email);
-    const { path } = await receive(email);
+    const path = await mail.receive(email, CONFIRM_LINK);
     await page.goto(path);
     await expect(heading(page)).toHaveText("Confirm your address");
     await page.reload();
@@ -102,10 +70,10 @@ test(
 );
 
 test.describe("the link's page", { tag: "@once" }, () => {
-  test("confirms nobody who only opens it", async ({ page, site, receive }) => {
+  test("confirms nobody who only opens it", async ({ page, site, mail }) => {
     const email = uniqueEmail();
     await site.signUp(email);
-    const { path } = await receive(email);
+    const path = await mail.receive(email, CONFIRM_LINK);
     await page.goto(path, { waitUntil: "networkidle" });
     // As a scanner may do.
     await page.setViewportSize({ width: 320, height: 200 });
@@ -122,20 +90,20 @@ test.describe("the link's page", { tag: "@once" }, () => {
     ["a key", (page: Page) => page.keyboard.press("ArrowDown")],
     ["the wheel", (page: Page) => page.mouse.wheel(0, 10)],
   ] as const) {
-    test(`confirms at ${sign}`, async ({ page, site, receive }) => {
+    test(`confirms at ${sign}`, async ({ page, site, mail }) => {
       const email = uniqueEmail();
       await site.signUp(email);
-      const { path } = await receive(email);
+      const path = await mail.receive(email, CONFIRM_LINK);
       await page.goto(path, { waitUntil: "networkidle" });
       await act(page);
       await expect(heading(page)).toHaveText("Your address is confirmed");
     });
   }
 
-  test("and the others are valid HTML", async ({ request, site, receive }) => {
+  test("and the others are valid HTML", async ({ request, site, mail }) => {
     const email = uniqueEmail();
     await site.signUp(email);
-    const { path } = await receive(email);
+    const path = await mail.receive(email, CONFIRM_LINK);
     const form = { form: { email: '"><b>@x', code: "1" } };
     for (const response of [
       await request.get(path),
@@ -153,11 +121,11 @@ test.describe("the link's page", { tag: "@once" }, () => {
       landing,
       page,
       site,
-      receive,
+      mail,
     }) => {
       const email = uniqueEmail();
       await site.signUp(email);
-      const { path } = await receive(email);
+      const path = await mail.receive(email, CONFIRM_LINK);
       await page.emulateMedia({ colorScheme });
       for (const width of [320, 1280]) {
         await page.setViewportSize({ width, height: 800 });

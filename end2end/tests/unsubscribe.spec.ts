@@ -2,7 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { htmlErrors } from "../support/html.ts";
-import { MailServer, decodeQuotedPrintable } from "../support/mail-server.ts";
+import { decodeQuotedPrintable, MailServer, UNSUBSCRIBE_LINK } from "../support/mail-server.ts";
 import type { Site } from "../support/site.mjs";
 
 const MESSAGE = `# Come in
@@ -32,7 +32,7 @@ async function receiveMessage(site: Site): Promise<{ path: string; html: string 
   await site.sendMessage(email, MESSAGE, mail.url);
   mail.stop();
   const message = mail.messages[0] ?? "";
-  const path = /^List-Unsubscribe: <http:\/\/[^/]+(\/unsubscribe\/[\w-]+)>$/m.exec(message)?.[1];
+  const path = UNSUBSCRIBE_LINK.exec(message)?.[1];
   const [, encoded = ""] = message.split(/Content-Type: text\/html[^\n]*\n[^\n]*\n\n/);
   const html = decodeQuotedPrintable(encoded.split("\n--")[0] ?? "");
   return { path: path ?? "no link", html };
