@@ -297,7 +297,7 @@ it "an upgrade loses no sign-up" upgrades_without_losing_a_sign_up
 it "an upgrade keeps changed settings" inside grep -q '^LANDING_SIGNUPS_PER_MINUTE=0' /etc/landing.env
 it "an upgrade brings the settings of the new version" inside grep -q LANDING_HSTS /usr/share/landing/landing.env
 it "a list in a database is used" uses_a_database
-it "many restarts are no failure" survives_many_restarts
+it "many restarts do not stop the site" survives_many_restarts
 it "an upgrade leaves a stopped site stopped" stopped_site_stays_stopped
 it "a lost list is not replaced by an empty one" lost_list_is_not_replaced_by_an_empty_one
 listed=$(count)

@@ -1,4 +1,4 @@
-//! How far the people of each source have come, for `stats --by source`: from the sign-up over the confirmation to a
+//! How far the people of each source have come, for `stats --by source`: from the sign-up to the confirmation and to a
 //! message of the owner, and how many have left.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::waitlist_handle::WaitlistHandle;
-use crate::waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry};
+use crate::waitlist::{AddressHash, DeliveryState, Departure, ListKey, Source, WaitlistEntry};
 
 /// Maximum number of sources that are counted apart. A flood of made-up sources needs no more memory than these.
 const SOURCES_MAX: usize = 10_000;
@@ -21,6 +21,7 @@ pub(super) struct FunnelCounter {
     keys: Vec<ListKey>,
     /// The people who have had a message, except for those that ask to confirm the address.
     invited: HashSet<AddressHash>,
+    departures: Vec<Departure>,
     sources: HashMap<Source, Stages>,
     other: Stages,
     none: Stages,
@@ -66,17 +67,14 @@ impl FunnelCounter {
             let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
             invited.extend(accepted.map(|it| it.recipient));
         }
-        let mut counter = Self {
+        Ok(Self {
             keys: list.keys()?,
             invited,
+            departures: list.suppressions()?.departures().collect(),
             sources: HashMap::new(),
             other: Stages::default(),
             none: Stages::default(),
-        };
-        for departure in list.suppressions()?.departures() {
-            counter.stages(departure.source.as_ref()).unsubscribed += 1;
-        }
-        Ok(counter)
+        })
     }
 
     /// Counts a person.
@@ -103,7 +101,11 @@ impl FunnelCounter {
     }
 
     /// Returns the stages, or `None` if everybody has only signed up.
-    pub(super) fn finish(self) -> Option<Funnel> {
+    pub(super) fn finish(mut self) -> Option<Funnel> {
+        // Last, so that the sources of people on the list are counted apart first.
+        for departure in std::mem::take(&mut self.departures) {
+            self.stages(departure.source.as_ref()).unsubscribed += 1;
+        }
         let sources = self
             .sources
             .into_iter()
@@ -143,7 +145,7 @@ impl Funnel {
             .collect();
         let others = [("other sources", rest), ("no source", self.no_source)];
         rows.extend(others.into_iter().filter(|(_, it)| !it.is_empty()));
-        rows.push(("together", self.total()));
+        rows.push(("total", self.total()));
         let width = rows.iter().map(|(label, _)| label.chars().count()).max();
         let width = width.unwrap_or_default();
         writeln!(
@@ -166,7 +168,7 @@ impl Funnel {
         if self.total().unsubscribed > 0 {
             writeln!(
                 out,
-                "unsubscribed: at any time, whoever is selected; they are erased, so the other columns do not count them"
+                "people who have unsubscribed are erased; the other columns do not count them, and no option selects among them"
             )?;
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! What a list has besides its entries, and how an import adds it: unsubscribed people, and the suppressed addresses
-//! and the ledger of an export.
+//! What a list has besides its entries, and how an import adds it: unsubscribed people, and the suppressed addresses,
+//! the departures and the ledger of an export.
 //!
 //! People who are on the list stay on it and are not suppressed, because they have joined it by themselves. The
 //! suppressions are added first, and then lifted for these people. So nobody who joins at the same time is missed.

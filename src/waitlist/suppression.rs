@@ -39,7 +39,8 @@ pub struct Departure {
     pub source: Option<Source>,
 }
 
-/// The keys and the suppressed addresses of a list, and its departures.
+/// The keys and the suppressed addresses of a list. Its departures are here too, because the same actions add both; they
+/// suppress nobody.
 ///
 /// A list that was imported into another one brings its key. So an address is suppressed if its hash under any of the
 /// keys is in the set. New suppressions use the first key.
@@ -184,7 +185,9 @@ impl Suppressions {
             }
             SuppressionItem::Address(hash) => self.hashes.insert(hash),
             SuppressionItem::Departure(Departure { id, source }) => {
-                self.departures.insert(id, source).is_none()
+                let is_new = !self.departures.contains_key(&id);
+                self.departures.entry(id).or_insert(source);
+                is_new
             }
         }
     }

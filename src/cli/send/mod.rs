@@ -256,7 +256,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     report(args, &outbox, &template)
 }
 
-/// Returns whom to leave out. People are asked to confirm their address if the option says so, or if a server has asked
+/// Returns the people to leave out. People are asked to confirm their address if the option says so, or if a server has asked
 /// somebody. So a command without the server's settings does not write to those who have not confirmed.
 fn unconfirmed(args: &SendArgs, list: &WaitlistHandle) -> anyhow::Result<Unconfirmed> {
     if args.include_unconfirmed {

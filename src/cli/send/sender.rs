@@ -257,7 +257,7 @@ impl Sender<'_> {
         for (recipient, attempt) in attempts {
             let attempt = match recorded {
                 Ok(()) => attempt,
-                // The list does not know what became of it.
+                // The list does not know the result.
                 Err(_) => Attempt::Done(DeliveryState::Sending),
             };
             if self.outbox.finish(recipient, attempt) {

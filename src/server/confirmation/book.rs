@@ -113,8 +113,8 @@ impl Book {
         self.known[usize::from(message) - 1]
     }
 
-    /// Returns a person by the hashes of the address under all keys of the list. A person whom several lists have asked,
-    /// which were imported into one, is the one with the most messages.
+    /// Returns a person by the hashes of the address under all keys of the list. If several lists have asked
+    /// the person and were imported into one, this is the entry with the most messages.
     pub(super) fn find(&self, hashes: &[AddressHash]) -> Option<&Person> {
         self.people.get(self.find_hash(hashes)?)
     }
@@ -312,7 +312,7 @@ impl Book {
         is_expiring
     }
 
-    /// Notes that a person is being erased. Returns false if the person has come back or confirmed meanwhile.
+    /// Notes that a person is being erased. Returns false if the person has come back or confirmed before.
     pub(super) fn begin_erasure(&mut self, hashes: &[AddressHash]) -> bool {
         let person = self.find_mut(hashes);
         let Some(person) = person.filter(|person| person.expiry == Expiry::Due) else {

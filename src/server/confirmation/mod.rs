@@ -281,8 +281,8 @@ impl Confirmation {
         Ok(hash.and_then(|hash| book.try_code_from_elsewhere(*hash)))
     }
 
-    /// Confirms an address. The time of the first confirmation stays. [`Proof::Code`] counts only for people whom the
-    /// site has asked: the others have no code, so a right one is a guess.
+    /// Confirms an address. The time of the first confirmation stays. [`Proof::Code`] counts only for people who were asked by
+    /// the site: the others have no code, so a right one is a guess.
     async fn confirm(&self, email: Email, proof: Proof) -> Result<ConfirmOutcome, StoreError> {
         let hashes = hashes(&self.keys().await?, &email);
         // Without reading the list again, however often a link is opened.

@@ -44,7 +44,7 @@ pub(super) struct ConnectionLimit {
 struct Clients {
     /// Clients without any are removed, so the map is bounded.
     connections: HashMap<ClientKey, Vec<Arc<Progress>>>,
-    /// The number of connections that were told to close and are still open.
+    /// The number of evicted connections that are still open.
     closing: usize,
     room_made: Instant,
 }
@@ -110,7 +110,7 @@ impl ConnectionLimit {
         (stream, peer, permit)
     }
 
-    /// Waits for a place, and meanwhile makes room whenever a connection can be closed.
+    /// Waits for a place. While it waits, it makes room whenever a connection can be closed.
     async fn acquire_place(&self, state: &AppState) -> OwnedSemaphorePermit {
         loop {
             if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {

@@ -140,7 +140,7 @@ impl Progress {
         self.accepted + Duration::from_micros(self.last_began.load(Relaxed))
     }
 
-    /// Tells the connection to close, as soon as it has no complete request.
+    /// Makes the connection close, as soon as it has no complete request.
     pub(super) fn evict(&self) {
         self.is_evicted.store(true, Relaxed);
         self.waker.wake();

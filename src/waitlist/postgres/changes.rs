@@ -43,7 +43,7 @@ impl Batch {
             Request::Erase(erasure, _) => erasure.unconfirmed_before,
             _ => None,
         });
-        // Whoever stays, or signs up again meanwhile, is not to be erased.
+        // A person who stays, or signs up again in between, is not to be erased.
         let rounds = match unconfirmed_before {
             Some(_) => 1,
             None => ERASE_ROUNDS_MAX,

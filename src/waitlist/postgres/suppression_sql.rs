@@ -1,8 +1,8 @@
 //! The statements about suppressed addresses. Those for sign-ups are in `sql`, because they add entries too.
 
-/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. Whoever has one of the keys $1
-/// and is erased leaves a departure, with the id at the same place of $7. It takes effect only in the epoch $4. Late: it divides by zero, so it does not suppress a person who has signed up again. Twice: the second
-/// time it has another epoch.
+/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. It adds a departure for each
+/// person whom it erases: $7 has a new id for each key of $1. It takes effect only in the epoch $4. Late: it divides by
+/// zero, so it does not suppress a person who has signed up again. Twice: the second time it has another epoch.
 ///
 /// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no
 /// suppression that one of them lifts is mistaken for an existing one.
@@ -38,7 +38,7 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
         ARRAY(SELECT id FROM gone),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Adds the departures with the ids $1 and the sources $2. Late, or twice: it does nothing, or what it should.
+/// Adds the departures with the ids $1 and the sources $2. Late or twice: it adds those that are still missing.
 pub(super) const ADD_DEPARTURES: &str = "
     INSERT INTO {schema}.waitlist_departures (id, source)
     SELECT id, source FROM unnest($1::uuid[], $2::text[]) AS new (id, source)

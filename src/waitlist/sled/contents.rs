@@ -98,7 +98,7 @@ impl Contents {
             RecordItem::ListKey(_)
             | RecordItem::Suppressed(_)
             | RecordItem::Lifted(_)
-            | RecordItem::Departure(_) => change_suppressions(&mut self.suppressions, *item),
+            | RecordItem::Departure(_) => apply_to_suppressions(&mut self.suppressions, *item),
             RecordItem::ErasedEntry => self.counts.erased_entries += 1,
             RecordItem::ErasedFact => self.counts.erased_facts += 1,
             RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
@@ -109,8 +109,8 @@ impl Contents {
     }
 }
 
-/// Takes an item of the suppressions into account. Other items change nothing.
-pub(super) fn change_suppressions(suppressions: &mut Suppressions, item: RecordItem<'_>) {
+/// Applies an item to the suppressions. Other kinds of items change nothing.
+pub(super) fn apply_to_suppressions(suppressions: &mut Suppressions, item: RecordItem<'_>) {
     let added = match item {
         RecordItem::ListKey(key) => SuppressionItem::Key(key),
         RecordItem::Suppressed(hash) => SuppressionItem::Address(hash),

@@ -8,7 +8,7 @@ use super::{
         queue::{AddressSearch, NewFact},
         suppression::Suppressions,
     },
-    contents::change_suppressions,
+    contents::apply_to_suppressions,
     record::{self, RecordItem},
 };
 
@@ -96,7 +96,7 @@ pub(super) fn read_suppressions(
         let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
         // If a correction has just divided a record, its second part is read twice. That changes nothing.
         for (_, item) in (first..end).zip(items) {
-            change_suppressions(&mut suppressions, item);
+            apply_to_suppressions(&mut suppressions, item);
         }
     }
     Ok(suppressions)

@@ -44,7 +44,7 @@ fn exports_carry_the_ledger_to_another_list() {
     }
 }
 
-/// Exports a list of three people, of whom nobody has the message yet: the server has deferred it.
+/// Exports a list of three people. Nobody has the message yet: the server has deferred it.
 fn export_of_deferred(format: &str) -> (TestCli, String) {
     let cli = without_server().with_three_people();
     let server = SmtpServer::scripted(|step, _| match step {

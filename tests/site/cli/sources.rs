@@ -299,8 +299,8 @@ fn stats_by_source_show_how_far_people_have_come() {
              hn                 2          1          1             1\n\
              ads                1          0          0             0\n\
              no source          1          1          1             0\n\
-             together           4          2          2             1\n\
-             unsubscribed: at any time, whoever is selected; they are erased, so the other columns do not count them\n"
+             total              4          2          2             1\n\
+             people who have unsubscribed are erased; the other columns do not count them, and no option selects among them\n"
         );
         let stats = cli.json(&["stats", "--by", "source"]);
         assert_eq!(

@@ -10,7 +10,7 @@ use crate::{
     store::confirmation::{code, confirm, is_confirmed, site, wait_for},
 };
 
-/// A person has five tries. A right code that could not be recorded is none.
+/// A person has five tries. A right code that could not be recorded does not count as one.
 #[tokio::test(flavor = "multi_thread")]
 async fn code_that_could_not_be_recorded_stays_valid() {
     let database = SharedDatabase::create();
