@@ -69,7 +69,7 @@ const ARRIVALS: Duration = Duration::from_secs(3);
 const SLOW_HEADS: usize = 4096;
 
 /// A crowd behind one address: everybody opens the page, its files and the count over six connections, and signs up.
-/// Then the connections stay open. A moment after the server has closed them, everybody visits again.
+/// Then the connections stay open. A browser whose connections the server has closed visits again.
 ///
 /// # Panics
 /// If somebody of the crowd is not served.

@@ -19,19 +19,45 @@ use super::{
     error::with_no_store,
     evicted::Evicted,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
+    rate_limit::Attempt,
     sign_up::admit,
     source_parameter::SourceParameter,
 };
 
-/// Calls the server function at the request's path.
-pub(super) async fn call_server_function(
+/// `POST /api/waitlist`
+pub(super) async fn sign_up(
     State(state): State<AppState>,
+    request: Request,
+) -> Result<Response, RequestError> {
+    call_server_function(state, Some(Attempt::SignUp), request).await
+}
+
+/// `POST /api/waitlist/confirm`
+pub(super) async fn confirm(
+    State(state): State<AppState>,
+    request: Request,
+) -> Result<Response, RequestError> {
+    call_server_function(state, Some(Attempt::Code), request).await
+}
+
+/// `GET /api/waitlist/count`
+pub(super) async fn count(
+    State(state): State<AppState>,
+    request: Request,
+) -> Result<Response, RequestError> {
+    call_server_function(state, None, request).await
+}
+
+/// Calls the server function at the request's path.
+async fn call_server_function(
+    state: AppState,
+    attempt: Option<Attempt>,
     request: Request,
 ) -> Result<Response, RequestError> {
     let (mut parts, mut body) = request.into_parts();
     let mut source = None;
-    if parts.method == Method::POST {
-        admit(&state, &parts)?;
+    if let Some(attempt) = attempt {
+        admit(&state, attempt, &parts)?;
         if !has_json_content_type(&parts.headers) {
             return Err(RequestError::NotJson);
         }

@@ -17,6 +17,7 @@ use super::{
     api::read_body,
     confirmation::ConfirmOutcome,
     error::with_no_store,
+    rate_limit::Attempt,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
     sign_up::admit,
     unsubscribe::respond_privately,
@@ -111,7 +112,7 @@ struct CodeForm {
 pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let headers = parts.headers.clone();
-    let admitted = admit(&state, &parts);
+    let admitted = admit(&state, Attempt::Code, &parts);
     // Read before a client over its limit is rejected: the form needs the address again.
     let CodeForm { email, code } = match read_form(&state, parts, body).await {
         Ok(form) => form,

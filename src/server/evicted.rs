@@ -1,8 +1,8 @@
-//! Why a connection was closed to make room for others, as an error that reaches the reader of a body.
+//! The error of a connection that was closed to make room for others. It reaches the reader of a body.
 
 use std::{error::Error, fmt, io, iter};
 
-/// Why a read or a write fails: the connection was closed to make room for others.
+/// A read or a write fails, because the connection must make room for others.
 #[derive(Debug)]
 pub(super) struct Evicted;
 

@@ -12,6 +12,7 @@ use super::{
     api::read_body,
     error::with_no_store,
     page_cache::{JOINED_PARAMETER, render_with_reply},
+    rate_limit::Attempt,
     sign_up::{admit, sign_up},
     source_parameter::SourceParameter,
 };
@@ -110,7 +111,7 @@ async fn read_form(
     request: Request,
 ) -> Result<(Option<SourceParameter>, SignUpForm), RequestError> {
     let (parts, body) = request.into_parts();
-    admit(state, &parts)?;
+    admit(state, Attempt::SignUp, &parts)?;
     let parameter = SourceParameter::from_referer(state, &parts);
     let request = Request::from_parts(parts, read_body(state, body).await?.into());
     let form = axum::Form::<SignUpForm>::from_request(request, &()).await;

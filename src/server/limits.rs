@@ -72,18 +72,17 @@ pub(super) const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// next SYN.
 pub(super) const LISTEN_BACKLOG: u32 = 4096;
 
-/// Places become scarce when less than this part of `--max-connections` is free, an eighth. Then idle connections are
-/// closed, and slow ones of a client that has more than its share. With the default of 4,096, that is at 3,584: 300
-/// browsers behind one address open 1,800.
+/// The server makes room when less than an eighth of `--max-connections` is free. With the default of 4,096, that is
+/// beyond 3,584 connections: 300 browsers behind one address open 1,800.
 pub(super) const RESERVE_DIVISOR: usize = 8;
 
-/// The share of one client, as a part of `--max-connections`: 64 of the default. While places are scarce and nobody is
-/// idle, the client with the most connections loses those that wait for it, down to this number. So an attacker needs
-/// more than fifty addresses to take all places. Trusted proxies are exempt.
+/// The share of a client is a 64th of `--max-connections`: 64 of the default. While room is made, each client keeps as many
+/// connections, whatever they wait for. So an attacker needs 64 clients (IPv4 addresses, or IPv6 networks) to take all
+/// places. Trusted proxies are exempt.
 pub(super) const SHARE_DIVISOR: usize = 64;
 
-/// A connection that has been idle or waiting for its client for less than this is not closed: the client may be sending
-/// a request at this moment, and would lose it.
+/// A connection that has been idle or slow for less than this is not evicted: the client may be sending a request at this
+/// moment, and would lose it.
 pub(super) const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
 
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
@@ -101,11 +100,11 @@ pub(super) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 65_535;
 /// sending would reset the connection, and the client would lose the response.
 pub(super) const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The same for a connection that makes room for others, which are waiting for its place. With half a second, an attacker
-/// who replaced each closed connection at once made a visitor wait for 0.3 seconds.
+/// How long the server still reads from a connection that makes room: others may be waiting for its place. With half a
+/// second, an attacker who replaced each closed connection at once made a visitor wait for 0.3 seconds.
 pub(super) const EVICTED_LINGER_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Maximum number of bytes that the server then reads.
+/// Maximum number of bytes that the server still reads from a connection that it closes.
 pub(super) const LINGER_MAX_BYTES: u64 = 64 * 1024;
 
 /// Timeout of the store in `/readyz`. Load balancers do not wait much longer.

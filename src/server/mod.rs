@@ -29,7 +29,7 @@
 //! | `confirmation` | asking people to confirm their address |
 //! | `shown_count` | the number of people that the page shows |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
-//! | `rate_limit` | the number of sign-ups per client |
+//! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
 //! | `call` | what a server function shares with its caller |
@@ -113,7 +113,7 @@ pub struct AppStateInner {
     untrusted_proxy_warning: WarningThrottle,
     http2_warning: WarningThrottle,
     readiness: health::ReadinessCheck,
-    sign_up_rate_limit: rate_limit::SignUpRateLimit,
+    rate_limits: rate_limit::RateLimits,
     max_connections: usize,
     shutdown: shutdown::Shutdown,
     shutdown_grace: Duration,
@@ -157,7 +157,7 @@ impl AppState {
             untrusted_proxy_warning: WarningThrottle::default(),
             http2_warning: WarningThrottle::default(),
             readiness: health::ReadinessCheck::default(),
-            sign_up_rate_limit: rate_limit::SignUpRateLimit::per_minute(config.signups_per_minute),
+            rate_limits: rate_limit::RateLimits::per_minute(config.signups_per_minute),
             max_connections: config.max_connections as usize,
             shutdown: shutdown::Shutdown::default(),
             shutdown_grace: Duration::from_secs(config.shutdown_grace),

@@ -1,4 +1,4 @@
-//! The rate limit of sign-ups: one token bucket per client.
+//! The rate limits of sign-ups and of codes: one token bucket each per client.
 
 use std::{
     fmt,
@@ -22,31 +22,41 @@ use super::ClientKey;
 /// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
-/// How many tokens a sign-up from an IPv6 network takes: an IPv4 address has the limit of twelve networks. A conference, an
-/// office or a mobile carrier puts thousands of people behind one IPv4 address. With IPv6, each phone or household has
-/// its own /64 (RFC 6177, RFC 7849), and an attacker gets many of them.
+/// How many tokens a sign-up from an IPv6 network takes. One from an IPv4 address takes one: a conference, an office or a
+/// mobile carrier puts thousands of people behind it. With IPv6, each phone or household has its own /64 (RFC 6177,
+/// RFC 7849), and an attacker gets many of them.
 const IPV6_TOKENS: NonZeroU32 = NonZeroU32::new(12).unwrap();
 
-/// The limit of sign-ups for each client.
-pub(super) struct SignUpRateLimit(Option<Limit>);
+/// What a client attempts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Attempt {
+    /// To sign up.
+    SignUp,
+    /// To confirm an address by a code. A crowd that has just signed up must be able to.
+    Code,
+}
 
-struct Limit {
-    limiter: RateLimiter<ClientKey, TokenBuckets, MonotonicClock>,
+/// The limits of attempts for each client.
+pub(super) struct RateLimits(Option<Limits>);
+
+struct Limits {
+    sign_ups: TokenLimiter,
+    codes: TokenLimiter,
     /// [`IPV6_TOKENS`], or fewer if a bucket has fewer.
     ipv6_tokens: NonZeroU32,
 }
 
-impl SignUpRateLimit {
-    /// Allows `sign_ups` per minute and IPv4 address, and as many in one burst. An IPv6 network may make a twelfth of them,
-    /// but at least one. 0 means no limit.
-    pub(super) fn per_minute(sign_ups: u32) -> Self {
-        Self(NonZeroU32::new(sign_ups).map(|sign_ups| Limit {
-            limiter: RateLimiter::new(
-                Quota::per_minute(sign_ups),
-                TokenBuckets::default(),
-                MonotonicClock,
-            ),
-            ipv6_tokens: IPV6_TOKENS.min(sign_ups),
+type TokenLimiter = RateLimiter<ClientKey, TokenBuckets, MonotonicClock>;
+
+impl RateLimits {
+    /// Allows this number of attempts of each kind per minute and IPv4 address, and as many in one burst. An IPv6 network
+    /// may make a twelfth of them, but at least one. 0 means no limit.
+    pub(super) fn per_minute(attempts: u32) -> Self {
+        let limiter = |quota| RateLimiter::new(quota, TokenBuckets::default(), MonotonicClock);
+        Self(NonZeroU32::new(attempts).map(|attempts| Limits {
+            sign_ups: limiter(Quota::per_minute(attempts)),
+            codes: limiter(Quota::per_minute(attempts)),
+            ipv6_tokens: IPV6_TOKENS.min(attempts),
         }))
     }
 
@@ -54,16 +64,16 @@ impl SignUpRateLimit {
     ///
     /// # Errors
     /// The time until the next attempt can succeed, if the bucket has too few.
-    pub(super) fn take_token(&self, client: ClientKey) -> Result<(), Duration> {
-        let Some(Limit {
-            limiter,
-            ipv6_tokens,
-        }) = &self.0
-        else {
+    pub(super) fn take_token(&self, attempt: Attempt, client: ClientKey) -> Result<(), Duration> {
+        let Some(limits) = &self.0 else {
             return Ok(());
         };
+        let limiter = match attempt {
+            Attempt::SignUp => &limits.sign_ups,
+            Attempt::Code => &limits.codes,
+        };
         let tokens = if client.is_ipv6() {
-            *ipv6_tokens
+            limits.ipv6_tokens
         } else {
             NonZeroU32::MIN
         };
@@ -76,9 +86,9 @@ impl SignUpRateLimit {
     }
 }
 
-impl fmt::Debug for SignUpRateLimit {
+impl fmt::Debug for RateLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SignUpRateLimit")
+        f.write_str("RateLimits")
     }
 }
 

@@ -7,14 +7,18 @@ use axum::{
     http::{header, request::Parts},
 };
 
-use super::{AppState, RequestError};
+use super::{AppState, RequestError, rate_limit::Attempt};
 use crate::waitlist::{Email, JoinOutcome, Source, StoreError, WaitlistEntry};
 
-/// Checks whether a client may sign up. Runs before the body is read.
+/// Checks whether a client may attempt something. Runs before the body is read.
 ///
 /// # Errors
 /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
-pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), RequestError> {
+pub(super) fn admit(
+    state: &AppState,
+    attempt: Attempt,
+    request: &Parts,
+) -> Result<(), RequestError> {
     if is_cross_site(state, request) {
         return Err(RequestError::CrossSite);
     }
@@ -34,8 +38,8 @@ pub(super) fn admit(state: &AppState, request: &Parts) -> Result<(), RequestErro
     }
     let address = state.proxies.client_address(peer.ip(), &request.headers);
     state
-        .sign_up_rate_limit
-        .take_token(address.into())
+        .rate_limits
+        .take_token(attempt, address.into())
         .map_err(RequestError::RateLimited)
 }
 

@@ -1,6 +1,7 @@
 //! Limits the number of connections, and makes room for new ones when places become scarce.
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     io,
     net::SocketAddr,
@@ -26,13 +27,13 @@ use super::{
 
 /// Limits the open connections, and closes some of them when places become scarce.
 ///
-/// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit: what counts
-/// is what its connections do.
+/// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit. Which
+/// connections close depends on what they wait for.
 pub(super) struct ConnectionLimit {
     permits: Arc<Semaphore>,
     /// Places that are kept free for new connections, as far as others can be closed.
     reserve: usize,
-    /// The number of connections that one client keeps while places are scarce, even if they wait for the client.
+    /// The number of connections that one client keeps while places are scarce, whatever they wait for.
     share: usize,
     clients: Arc<Mutex<Clients>>,
     full_warning: WarningThrottle,
@@ -40,10 +41,12 @@ pub(super) struct ConnectionLimit {
     accept_error_warning: WarningThrottle,
 }
 
+/// Clients without a connection are removed, so the map is bounded.
+type ConnectionsOfClients = HashMap<ClientKey, Vec<Arc<Progress>>>;
+
 /// The open connections of the clients that are not trusted proxies.
 struct Clients {
-    /// Clients without any are removed, so the map is bounded.
-    connections: HashMap<ClientKey, Vec<Arc<Progress>>>,
+    connections: ConnectionsOfClients,
     /// The number of evicted connections that are still open.
     closing: usize,
     room_made: Instant,
@@ -116,23 +119,23 @@ impl ConnectionLimit {
             if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
                 return permit;
             }
+            self.make_room(self.reserve.max(1));
+            let place = Arc::clone(&self.permits).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_INTERVAL, place).await {
+                return permit;
+            }
             if self.full_warning.try_acquire() {
                 tracing::warn!(
                     "all {} connections are in use, so new clients wait; raise --max-connections",
                     state.max_connections
                 );
             }
-            self.make_room(self.reserve.max(1));
-            let place = Arc::clone(&self.permits).acquire_owned();
-            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_INTERVAL, place).await {
-                return permit;
-            }
         }
     }
 
-    /// Closes connections until this number of places is free, or none can be closed: the longest idle first. Then the
-    /// slowest of the client that has the most, as long as it has more than its share. Those that the server is working
-    /// for stay open.
+    /// Evicts connections until this number of places is free: first those that have been idle for the longest time. Then
+    /// it takes slow ones of clients beyond their share, and if that is not enough, closes other ones of these clients
+    /// after their next response.
     fn make_room(&self, wanted: usize) {
         let free = self.permits.available_permits();
         if free >= wanted {
@@ -145,31 +148,70 @@ impl ConnectionLimit {
             return;
         }
         clients.room_made = Instant::now();
-        let all = clients.connections.values().flatten();
-        let mut evicted = evict_longest(all, Phase::Idle, missing);
-        let open = |connections: &[Arc<Progress>]| {
-            let open = connections.iter().filter(|it| !it.is_evicted());
-            open.count()
-        };
-        let largest = clients.connections.values().max_by_key(|it| open(it));
-        if let Some(largest) = largest.filter(|it| open(it) > self.share) {
-            let excess = open(largest) - self.share;
-            let count = excess.min(missing - evicted);
-            let slow = evict_longest(largest, Phase::Client, count);
-            evicted += slow;
-            if slow > 0 && self.share_warning.try_acquire() {
-                tracing::warn!(
-                    "closed slow connections of a client that has {}, because most of the places are taken; if it is \
-                     a proxy, add it to --trusted-proxies",
-                    largest.len()
-                );
-            }
-        }
+        let mut idle = evictable(clients.connections.values().flatten(), Phase::Idle);
+        idle.truncate(missing);
+        idle.iter().for_each(|it| it.evict());
+        let mut evicted = idle.len();
+        evicted += self.evict_slow(&clients.connections, missing - evicted);
+        self.close_after_response(&clients.connections, missing - evicted);
         clients.closing += evicted;
     }
 
-    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty. At the total limit,
-    /// waits until a connection is closed.
+    /// Evicts at most `count` slow connections of clients beyond their share. The client with the most is first, so that
+    /// an attacker does not hide behind a crowd. Returns how many.
+    fn evict_slow(&self, clients: &ConnectionsOfClients, count: usize) -> usize {
+        let mut slow: Vec<_> = self
+            .beyond_share(clients)
+            .map(|(excess, connections)| (excess, evictable(connections, Phase::Client)))
+            .filter(|(_, slow)| !slow.is_empty())
+            .collect();
+        slow.sort_by_key(|(_, slow)| Reverse(slow.len()));
+        let mut evicted = 0;
+        for (excess, mut slow) in slow {
+            slow.truncate(excess.min(count - evicted));
+            slow.iter().for_each(|it| it.evict());
+            evicted += slow.len();
+        }
+        if evicted > 0 && self.share_warning.try_acquire() {
+            tracing::warn!(
+                "sent 503 to slow connections of a client that has more than {}, because most of the places are \
+                 taken; if it is a proxy, add it to --trusted-proxies",
+                self.share
+            );
+        }
+        evicted
+    }
+
+    /// Makes at most `count` connections of clients beyond their share close after their next response. So a client whose
+    /// connections are all busy does not keep the places, and loses no request.
+    fn close_after_response(&self, clients: &ConnectionsOfClients, count: usize) {
+        let is_closing = |it: &&Arc<Progress>| it.closes_after_response();
+        let closing = clients.values().flatten().filter(is_closing).count();
+        let mut missing = count.saturating_sub(closing);
+        for (excess, connections) in self.beyond_share(clients) {
+            let open = connections.iter().filter(|it| !is_closing(it));
+            for progress in open.take(excess.min(missing)) {
+                progress.close_after_response();
+                missing -= 1;
+            }
+        }
+    }
+
+    /// Returns the connections of each client that has more than its share, and how many more.
+    fn beyond_share<'a>(
+        &self,
+        clients: &'a ConnectionsOfClients,
+    ) -> impl Iterator<Item = (usize, &'a Vec<Arc<Progress>>)> {
+        let share = self.share;
+        clients.values().filter_map(move |connections| {
+            let open = connections.iter().filter(|it| !it.is_evicted()).count();
+            let excess = open.saturating_sub(share);
+            (excess > 0).then_some((excess, connections))
+        })
+    }
+
+    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty, or accepting fails. At the
+    /// total limit, waits until a connection is closed.
     pub(super) async fn accept_queued(
         &self,
         listener: &TcpListener,
@@ -202,24 +244,19 @@ impl ConnectionLimit {
     }
 }
 
-/// Evicts at most `count` of the connections that have been in this phase for a while, those first that have been in it
-/// for the longest time. Returns how many.
-fn evict_longest<'a>(
+/// Returns the connections that have been in this phase for a while, those first that have been in it for the longest
+/// time.
+fn evictable<'a>(
     connections: impl IntoIterator<Item = &'a Arc<Progress>>,
     phase: Phase,
-    count: usize,
-) -> usize {
-    let mut chosen: Vec<_> = connections
+) -> Vec<&'a Arc<Progress>> {
+    let mut found: Vec<_> = connections
         .into_iter()
         .filter(|it| it.phase() == phase && it.last_began().elapsed() >= EVICTION_AGE_MIN)
         .filter(|it| !it.is_evicted())
         .collect();
-    chosen.sort_by_cached_key(|it| it.last_began());
-    chosen.truncate(count);
-    for progress in &chosen {
-        progress.evict();
-    }
-    chosen.len()
+    found.sort_by_cached_key(|it| it.last_began());
+    found
 }
 
 impl Drop for ConnectionPermit {

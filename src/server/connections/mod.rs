@@ -18,7 +18,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, extract::ConnectInfo};
+use axum::{
+    Router,
+    extract::ConnectInfo,
+    http::{HeaderValue, header},
+};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -163,7 +167,7 @@ impl Connection {
         if let Some(request_error) = request_error {
             send_error(&state, request_error, &mut leftover).await;
         }
-        let time = if progress.is_evicted() {
+        let time = if progress.makes_room() {
             EVICTED_LINGER_TIMEOUT
         } else {
             LINGER_TIMEOUT
@@ -200,9 +204,15 @@ impl Connection {
             let mut request = request.map(|body| self.progress.start_body(body));
             request.extensions_mut().insert(ConnectInfo(self.peer));
             let response = self.router.clone().call(request);
+            let progress = Arc::clone(&self.progress);
             async move {
                 let _in_progress = in_progress;
-                response.await
+                let mut response = response.await?;
+                if progress.closes_after_response() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(header::CONNECTION, close);
+                }
+                Ok::<_, Infallible>(response)
             }
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));

@@ -30,6 +30,7 @@ pub(super) struct Progress {
     /// When the last head or the last response began, in microseconds after `accepted`.
     last_began: AtomicU64,
     is_evicted: AtomicBool,
+    closes_after_response: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Progress {
 pub(super) enum Phase {
     /// The next request, of which nothing has arrived.
     Idle,
-    /// The client, which has not sent its first request, the rest of a request, or read a response.
+    /// The client: it has not sent its first request, or the rest of one, or does not read a response.
     Client,
     /// The server, which has a complete request.
     Server,
@@ -62,6 +63,7 @@ impl Progress {
             is_write_blocked: AtomicBool::default(),
             last_began: AtomicU64::default(),
             is_evicted: AtomicBool::default(),
+            closes_after_response: AtomicBool::default(),
             waker: AtomicWaker::default(),
         }
     }
@@ -148,6 +150,20 @@ impl Progress {
 
     pub(super) fn is_evicted(&self) -> bool {
         self.is_evicted.load(Relaxed)
+    }
+
+    /// Makes the connection close after its next response.
+    pub(super) fn close_after_response(&self) {
+        self.closes_after_response.store(true, Relaxed);
+    }
+
+    pub(super) fn closes_after_response(&self) -> bool {
+        self.closes_after_response.load(Relaxed)
+    }
+
+    /// Returns whether the connection was chosen to close, because others wait for its place.
+    pub(super) fn makes_room(&self) -> bool {
+        self.is_evicted() || self.closes_after_response()
     }
 
     /// Returns whether the connection must close now. If not, `waker` is called when that may have changed.

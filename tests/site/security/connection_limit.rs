@@ -1,0 +1,281 @@
+//! The limit on connections: a crowd behind one address is served, and slow or busy connections of one client leave room
+//! for others.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+
+use super::{
+    connections::TEST_TIMEOUT,
+    overload::{CapturedLog, hanging_store},
+};
+use crate::test_site::TestSite;
+
+/// Sends a request and returns whether the response is 200. Keeps the connection open.
+pub(super) async fn get_succeeds(stream: &mut TcpStream) -> bool {
+    let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
+    let mut status_line = [0; 12];
+    let is_sent = stream.write_all(request).await.is_ok();
+    let is_served = is_sent && stream.read_exact(&mut status_line).await.is_ok();
+    let mut rest = Vec::new();
+    while is_served && !rest.ends_with(b"\r\n\r\nOK") {
+        rest.push(stream.read_u8().await.expect("the rest"));
+    }
+    is_served && &status_line == b"HTTP/1.1 200"
+}
+
+/// The connections that one browser opens.
+const CONNECTIONS_PER_BROWSER: usize = 6;
+
+#[tokio::test]
+async fn three_hundred_browsers_behind_one_address_are_served() {
+    let site = TestSite::start().await;
+    let browsers = (0..300).map(async |number: usize| {
+        let mut connections = Vec::new();
+        for _ in 0..CONNECTIONS_PER_BROWSER {
+            let mut stream = site.connect().await;
+            assert!(get_succeeds(&mut stream).await, "browser {number}");
+            connections.push(stream);
+        }
+        // Another request on each, as for the files of the page.
+        for stream in &mut connections {
+            assert!(get_succeeds(stream).await, "browser {number}");
+        }
+        connections
+    });
+    let open = join_all(browsers).await;
+    let mut first = open.into_iter().next().expect("a browser");
+    assert!(get_succeeds(&mut first[0]).await, "it stays open");
+}
+
+#[tokio::test]
+async fn crowd_larger_than_the_limit_is_served_while_idle_connections_close() {
+    // 240 connections for 64 places.
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let mut open = Vec::new();
+    for _ in 0..240 {
+        let mut stream = site.connect().await;
+        assert!(get_succeeds(&mut stream).await);
+        open.push(stream);
+    }
+    let mut kept = 0;
+    let mut is_oldest = true;
+    for mut stream in open {
+        let mut response = [0; 1];
+        let read = timeout(Duration::from_millis(1), stream.read(&mut response)).await;
+        match read {
+            // Closed, without a reset.
+            Ok(read) => {
+                assert_eq!(read.expect("no reset"), 0);
+                assert!(is_oldest, "the oldest idle connections are closed first");
+            }
+            Err(_) => {
+                is_oldest = false;
+                kept += 1;
+            }
+        }
+    }
+    // An eighth is kept free, and up to as many may be closing.
+    assert!((48..=64).contains(&kept), "{kept} of 64 places are used");
+}
+
+#[tokio::test]
+async fn slow_connections_of_the_largest_client_make_room() {
+    let (captured, _log) = CapturedLog::start();
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let head = "GET /ann@example.com HTTP/1.1\r\nHost: site\r\nX-Slow: ".to_owned();
+    let body = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+                Content-Length: 100\r\n\r\n{"
+        .to_owned();
+    let mut slow = Vec::new();
+    for number in 0..56 {
+        let mut stream = site.connect().await;
+        let part = if number % 2 == 0 { &head } else { &body };
+        stream.write_all(part.as_bytes()).await.expect("it is read");
+        slow.push(stream);
+    }
+    // Everybody else is served, although others are slow too.
+    let mut others = Vec::new();
+    for number in 0..40 {
+        let mut stream = site.connect_from([127, 0, 1, number]).await;
+        stream.write_all(head.as_bytes()).await.expect("it is read");
+        let mut served = site.connect_from([127, 0, 0, 3]).await;
+        let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut served)).await;
+        assert!(is_served.expect("in time"));
+        others.push(stream);
+    }
+    let mut statuses = Vec::new();
+    for mut stream in slow {
+        let mut response = Vec::new();
+        // The others needed no more places.
+        if timeout(Duration::from_millis(1), stream.read_to_end(&mut response))
+            .await
+            .is_ok()
+        {
+            let response = String::from_utf8(response).expect("text");
+            assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+            assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
+            statuses.push(503);
+        }
+    }
+    // Only as many as the others needed.
+    assert!(
+        (30..=48).contains(&statuses.len()),
+        "{} closed",
+        statuses.len()
+    );
+    let log = captured.text();
+    assert_eq!(log.matches(" status=503 ").count(), statuses.len(), "{log}");
+    assert!(
+        log.contains("sent 503 to slow connections of a client"),
+        "{log}"
+    );
+    assert!(!log.contains("ann@example.com"), "{log}");
+}
+
+/// Requests again and again, at most 20 times a second, and connects again when the server has closed the connection.
+async fn stay_busy(site: &TestSite, address: [u8; 4]) {
+    loop {
+        let mut stream = site.connect_from(address).await;
+        while get_succeeds(&mut stream).await {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// As with `wrk -c 4500`: no connection is ever idle or slow for a second.
+#[tokio::test]
+async fn busy_connections_of_one_address_leave_room_for_others() {
+    let site = TestSite::with_options(&["--max-connections=32"]).await;
+    let attackers = join_all((0..48).map(|_| stay_busy(&site, [127, 0, 0, 1])));
+    let visits = async {
+        sleep(Duration::from_secs(1)).await;
+        for _ in 0..20 {
+            let mut stream = site.connect_from([127, 0, 0, 2]).await;
+            let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut stream)).await;
+            assert!(is_served.expect("in time"));
+        }
+    };
+    tokio::select! {
+        _ = attackers => unreachable!("they never end"),
+        () = visits => {}
+    }
+}
+
+#[tokio::test]
+async fn slow_client_does_not_hide_behind_a_larger_one() {
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+    let mut slow = Vec::new();
+    for _ in 0..24 {
+        let mut stream = site.connect_from([127, 0, 0, 3]).await;
+        stream.write_all(head).await.expect("it is read");
+        slow.push(stream);
+    }
+    let crowd = join_all((0..32).map(|_| stay_busy(&site, [127, 0, 0, 1])));
+    let visits = async {
+        // Until the slow ones are slow.
+        sleep(Duration::from_millis(1500)).await;
+        let mut open = Vec::new();
+        for number in 0..12 {
+            let mut stream = site.connect_from([127, 0, 1, number]).await;
+            assert!(get_succeeds(&mut stream).await);
+            open.push(stream);
+        }
+    };
+    tokio::select! {
+        _ = crowd => unreachable!("they never end"),
+        () = visits => {}
+    }
+    let mut closed = 0;
+    for stream in &mut slow {
+        let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
+        closed += usize::from(read.is_ok());
+    }
+    assert!(closed >= 8, "{closed} slow connections were closed");
+}
+
+/// A sign-up, as bytes.
+fn sign_up(email: &str) -> String {
+    let body = format!(r#"{{"email":"{email}"}}"#);
+    format!(
+        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[tokio::test]
+async fn request_that_waits_for_the_server_is_never_evicted() {
+    let (list, mut calls) = hanging_store();
+    let site = TestSite::with_store_and_options(list, &["--max-connections=16"]).await;
+    let mut waiting = Vec::new();
+    for number in 0..14 {
+        let mut stream = site.connect().await;
+        let request = sign_up(&format!("{number}@example.com"));
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is read");
+        calls.recv().await.expect("the site calls the store");
+        waiting.push(stream);
+    }
+    for _ in 0..30 {
+        let mut stream = site.connect_from([127, 0, 0, 2]).await;
+        assert!(get_succeeds(&mut stream).await);
+    }
+    for mut stream in waiting {
+        let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
+        assert!(read.is_err(), "it is open and waits");
+    }
+}
+
+#[tokio::test]
+async fn trusted_proxies_keep_their_idle_connections() {
+    let site =
+        TestSite::with_options(&["--max-connections=64", "--trusted-proxies=127.0.0.1"]).await;
+    let mut open = Vec::new();
+    for _ in 0..60 {
+        let mut stream = site.connect().await;
+        assert!(get_succeeds(&mut stream).await);
+        open.push(stream);
+    }
+    for _ in 0..20 {
+        let mut stream = site.connect_from([127, 0, 0, 2]).await;
+        assert!(get_succeeds(&mut stream).await);
+    }
+    for mut stream in open {
+        assert!(get_succeeds(&mut stream).await, "it is still open");
+    }
+}
+
+#[tokio::test]
+async fn connections_above_the_maximum_wait() {
+    let (list, mut calls) = hanging_store();
+    let site = TestSite::with_store_and_options(list, &["--max-connections=2"]).await;
+    let ready = "GET /readyz HTTP/1.1\r\nHost: site\r\n\r\n".to_owned();
+    let mut busy = Vec::new();
+    for request in [sign_up("ann@example.com"), ready] {
+        let mut stream = site.connect().await;
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is read");
+        calls.recv().await.expect("the site calls the store");
+        busy.push(stream);
+    }
+    let mut third = site.connect().await;
+    let mut waiting = tokio::spawn(async move { get_succeeds(&mut third).await });
+    let too_early = timeout(Duration::from_secs(1), &mut waiting).await;
+    assert!(too_early.is_err(), "both places are taken");
+    // The store does not respond, so readiness is 503 after two seconds. Then its connection is idle and closes.
+    let is_served = timeout(TEST_TIMEOUT, &mut waiting)
+        .await
+        .expect("the server accepts the third connection");
+    assert!(is_served.expect("no panic"));
+}
