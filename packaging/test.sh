@@ -39,9 +39,10 @@ finish() {
 it() {
   current=$1
   shift
+  local started=${EPOCHREALTIME/[.,]/}
   "$@"
   passed=$((passed + 1))
-  echo "ok $current"
+  echo "ok $current ($(((${EPOCHREALTIME/[.,]/} - started) / 1000)) ms)"
 }
 
 # equals EXPECTED ACTUAL

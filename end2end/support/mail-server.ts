@@ -14,7 +14,10 @@ export const CODE = /^Subject: (\d{6}) /m;
 export const CONFIRM_LINK = /http:\/\/site\.test(\/confirm\/[\w-]+)/;
 export const UNSUBSCRIBE_LINK = /^List-Unsubscribe: <http:\/\/[^/]+(\/unsubscribe\/[\w-]+)>$/m;
 
-type OncePerWorker<T, Others extends object = object> = [WorkerFixture<T, Others>, { scope: "worker" }];
+type OncePerWorker<T, Others extends object = object> = [
+  WorkerFixture<T, Others>,
+  { scope: "worker" },
+];
 
 /** A fixture. */
 export const mailServer: OncePerWorker<MailServer> = [

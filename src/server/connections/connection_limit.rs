@@ -197,14 +197,15 @@ impl ConnectionLimit {
         }
     }
 
-    /// Returns the connections of each client that has more than its share, and how many more.
+    /// Returns the connections of each client that has more than its share, and how many more. Those that already make
+    /// room do not count.
     fn beyond_share<'a>(
         &self,
         clients: &'a ConnectionsOfClients,
     ) -> impl Iterator<Item = (usize, &'a Vec<Arc<Progress>>)> {
         let share = self.share;
         clients.values().filter_map(move |connections| {
-            let open = connections.iter().filter(|it| !it.is_evicted()).count();
+            let open = connections.iter().filter(|it| !it.makes_room()).count();
             let excess = open.saturating_sub(share);
             (excess > 0).then_some((excess, connections))
         })
