@@ -1,7 +1,7 @@
 //! The statements about suppressed addresses. Those for sign-ups are in `sql`, because they add entries too.
 
 /// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6, with the new keys $5. It adds a departure for each
-/// person whom it erases: $7 has a new id for each key of $1. It takes effect only in the epoch $4. Late: it divides by
+/// person that it erases: $7 has a new id for each key of $1. It takes effect only in the epoch $4. Late: it divides by
 /// zero, so it does not suppress a person who has signed up again. Twice: the second time it has another epoch.
 ///
 /// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no

@@ -228,19 +228,24 @@ async fn remembers_65536_clients_and_drops_the_least_recent() {
     assert_eq!(status(&router, first).await, 429);
 }
 
-#[tokio::test]
-async fn rejected_code_without_javascript_keeps_the_form() {
-    let server = SmtpServer::start();
+/// Starts a site that asks people to confirm, and whose store always fails.
+async fn site_whose_store_fails(server: &SmtpServer, limit: &str) -> TestSite {
     let smtp = format!("--smtp={}", server.url());
     let options = [
-        "--signups-per-minute=1",
+        limit,
         "--confirm-signups",
         "--mail-from=hello@steward.test",
         "--origin=https://steward.test",
         &smtp,
     ];
     let store = failing_store(StoreError::Unreachable);
-    let site = TestSite::with_store_and_options(store, &options).await;
+    TestSite::with_store_and_options(store, &options).await
+}
+
+#[tokio::test]
+async fn rejected_code_without_javascript_keeps_the_form() {
+    let server = SmtpServer::start();
+    let site = site_whose_store_fails(&server, "--signups-per-minute=1").await;
     // The store fails, then the limit is reached.
     for status in [503, 429] {
         let form = site
@@ -263,16 +268,7 @@ async fn rejected_code_without_javascript_keeps_the_form() {
 #[tokio::test]
 async fn codes_and_sign_ups_are_limited_apart() {
     let server = SmtpServer::start();
-    let smtp = format!("--smtp={}", server.url());
-    let options = [
-        "--signups-per-minute=2",
-        "--confirm-signups",
-        "--mail-from=hello@steward.test",
-        "--origin=https://steward.test",
-        &smtp,
-    ];
-    let store = failing_store(StoreError::Unreachable);
-    let site = TestSite::with_store_and_options(store, &options).await;
+    let site = site_whose_store_fails(&server, "--signups-per-minute=2").await;
     for status in [503, 503, 429] {
         assert_eq!(site.join("ann@example.com").await.status(), status);
     }
