@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use mail_send::{Credentials, Error};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
-use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_SMTP_UTF8, EXT_START_TLS, EhloResponse};
+use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 
@@ -113,8 +113,7 @@ impl SmtpClient {
             log_in(&mut client, (user, password), &hello, self.timeouts.step).await?;
             report(ConnectProgress::LoggedIn);
         }
-        let has_smtputf8 = hello.has_capability(EXT_SMTP_UTF8);
-        Ok(SmtpConnection::new(client, has_smtputf8, self.timeouts))
+        Ok(SmtpConnection::new(client, &hello, self.timeouts))
     }
 
     async fn connect_tcp(&self) -> Result<TcpStream, ConnectError> {
@@ -124,7 +123,7 @@ impl SmtpClient {
         let step = ConnectStep::Connect;
         let connected = connected.map_err(|_| ConnectError::Timeout { step, limit })?;
         let stream = connected.map_err(ConnectError::Connect)?;
-        // Each command waits for its response.
+        // Commands wait for responses.
         stream.set_nodelay(true).map_err(ConnectError::Connect)?;
         Ok(stream)
     }

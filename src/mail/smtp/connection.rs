@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use mail_send::{Error, smtp::message::Parameters};
+use mail_send::smtp::message::Parameters;
+use smtp_proto::{EXT_PIPELINING, EXT_SMTP_UTF8, EhloResponse};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts};
+use super::{
+    announcement::Announcement, raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts,
+};
 
 /// Maximum time to say goodbye.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -15,6 +18,7 @@ const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct SmtpConnection {
     client: RawClient,
     has_smtputf8: bool,
+    has_pipelining: bool,
     timeouts: SmtpTimeouts,
     is_usable: bool,
 }
@@ -77,10 +81,15 @@ pub enum NotSent {
 }
 
 impl SmtpConnection {
-    pub(super) fn new(client: RawClient, has_smtputf8: bool, timeouts: SmtpTimeouts) -> Self {
+    pub(super) fn new(
+        client: RawClient,
+        hello: &EhloResponse<String>,
+        timeouts: SmtpTimeouts,
+    ) -> Self {
         Self {
             client,
-            has_smtputf8,
+            has_smtputf8: hello.has_capability(EXT_SMTP_UTF8),
+            has_pipelining: hello.has_capability(EXT_PIPELINING),
             timeouts,
             is_usable: true,
         }
@@ -121,14 +130,12 @@ impl SmtpConnection {
             Ok(()) => self.read_outcome().await,
             Err(outcome) => outcome,
         };
-        match &outcome {
-            SendOutcome::Accepted(_) => self.is_usable = true,
-            SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply)
-                if !reply.is_closing() =>
-            {
-                self.is_usable = self.client.rset().await.is_ok();
-            }
-            _ => {}
+        let is_rejected = matches!(
+            outcome,
+            SendOutcome::Rejected(_) | SendOutcome::SenderRejected(_)
+        );
+        if is_rejected && self.is_usable {
+            self.is_usable = self.client.rset().await.is_ok();
         }
         outcome.without_address(recipient)
     }
@@ -149,10 +156,11 @@ impl SmtpConnection {
         recipient: &str,
         message: &[u8],
     ) -> Result<(), SendOutcome> {
-        let named = self.client.mail_from(sender, parameters).await;
-        named.map_err(|error| not_accepted(error, SendOutcome::SenderRejected))?;
-        let prepared = self.prepare(recipient).await;
-        prepared.map_err(|error| not_accepted(error, SendOutcome::Rejected))?;
+        let (client, is_pipelined) = (&mut self.client, self.has_pipelining);
+        let announcement =
+            Announcement::send(client, is_pipelined, sender, parameters, recipient).await;
+        self.is_usable = announcement.is_ended();
+        announcement.into_result()?;
         match timeout(self.timeouts.step, self.client.write_message(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(SendOutcome::NotSent(NotSent::Broken)),
@@ -160,36 +168,17 @@ impl SmtpConnection {
         }
     }
 
-    async fn prepare(&mut self, recipient: &str) -> Result<(), Error> {
-        self.client.rcpt_to(recipient, &Parameters::new()).await?;
-        let reply = self.client.cmd(b"DATA\r\n").await?;
-        match reply.code() {
-            354 => Ok(()),
-            _ => Err(Error::UnexpectedReply(reply)),
-        }
-    }
-
     /// Waits for the response to the message.
     async fn read_outcome(&mut self) -> SendOutcome {
-        match timeout(self.timeouts.accept, self.client.read()).await {
-            Ok(Ok(reply)) => match reply.code() {
-                200..300 => SendOutcome::Accepted(SmtpReply::new(&reply)),
-                400..600 => SendOutcome::Rejected(SmtpReply::new(&reply)),
-                _ => SendOutcome::Unknown,
-            },
-            Ok(Err(_)) | Err(_) => SendOutcome::Unknown,
+        let Ok(Ok(reply)) = timeout(self.timeouts.accept, self.client.read()).await else {
+            return SendOutcome::Unknown;
+        };
+        let reply = SmtpReply::new(&reply);
+        self.is_usable = matches!(reply.code, 200..300 | 400..600) && !reply.is_closing();
+        match reply.code {
+            200..300 => SendOutcome::Accepted(reply),
+            400..600 => SendOutcome::Rejected(reply),
+            _ => SendOutcome::Unknown,
         }
-    }
-}
-
-/// Returns the outcome of an error that occurs before the content of a message is written.
-fn not_accepted(error: Error, rejected: impl Fn(SmtpReply) -> SendOutcome) -> SendOutcome {
-    match error {
-        Error::UnexpectedReply(reply) if (400..600).contains(&reply.code()) => {
-            rejected(SmtpReply::new(&reply))
-        }
-        Error::Timeout => SendOutcome::NotSent(NotSent::Timeout),
-        Error::Io(_) => SendOutcome::NotSent(NotSent::Broken),
-        _ => SendOutcome::NotSent(NotSent::Protocol),
     }
 }

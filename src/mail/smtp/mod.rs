@@ -1,10 +1,11 @@
 //! The connection to the mail server, with mail-send.
 //!
 //! - `client`: connects step by step. `timeouts`: the time limit of each step. `raw_client`: the client of mail-send.
-//! - `connection`: sends messages over a connection.
+//! - `connection`: sends messages over a connection. `announcement`: the commands before the content of a message.
 //! - `reply`: the replies of the server.
 //! - `error`: why a connection fails.
 
+mod announcement;
 mod client;
 mod connection;
 mod error;

@@ -1,6 +1,10 @@
 //! A client of mail-send over any stream.
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, BufWriter};
+
+/// Size of the write buffer, in bytes: most messages fit. Without it, mail-send writes each line that begins with a dot,
+/// and the end of the message, in a separate packet.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
 /// A stream, encrypted or not.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
@@ -10,10 +14,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
 /// A client of mail-send over any stream.
 pub(super) type RawClient = mail_send::SmtpClient<Box<dyn Stream>>;
 
-/// Hides the type of a client's stream.
+/// Hides the type of a client's stream, and collects what is written until it is flushed.
 pub(super) fn boxed<T: Stream + 'static>(client: mail_send::SmtpClient<T>) -> RawClient {
     mail_send::SmtpClient {
-        stream: Box::new(client.stream),
+        stream: Box::new(BufWriter::with_capacity(WRITE_BUFFER_BYTES, client.stream)),
         timeout: client.timeout,
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Action {
     QuoteLines(&'static str),
     /// The usual reply.
     Continue,
+    /// The usual reply, but only together with the next one.
+    ContinueLater,
     /// The connection is closed.
     Cut,
     /// The connection is closed before the message is read.
@@ -118,8 +120,11 @@ struct Conversation {
     lines: BufReader<TcpStream>,
     out: TcpStream,
     received: Arc<Mutex<Vec<Received>>>,
-    sender: String,
-    recipient: String,
+    /// The sender and the recipient of the message, if they were accepted.
+    sender: Option<String>,
+    recipient: Option<String>,
+    /// Replies that go out with the next one.
+    later: String,
 }
 
 impl Conversation {
@@ -129,8 +134,9 @@ impl Conversation {
             out: stream.try_clone().expect("a socket"),
             lines: BufReader::new(stream),
             received,
-            sender: String::new(),
-            recipient: String::new(),
+            sender: None,
+            recipient: None,
+            later: String::new(),
         }
     }
 
@@ -147,17 +153,15 @@ impl Conversation {
             let (step, reply) = match &*command {
                 "EHLO" => (
                     Step::Hello,
-                    "250-mail.test\r\n250-AUTH PLAIN LOGIN\r\n250 8BITMIME",
+                    "250-mail.test\r\n250-AUTH PLAIN LOGIN\r\n250-PIPELINING\r\n250 8BITMIME",
                 ),
                 "AUTH" => (Step::LogIn, "235 2.7.0 welcome"),
-                "MAIL" => {
-                    self.sender = address;
-                    (Step::Mail, "250 2.1.0 ok")
+                "MAIL" => (Step::Mail, "250 2.1.0 ok"),
+                "RCPT" if self.sender.is_none() => {
+                    self.reply("503 5.5.1 no sender")?;
+                    continue;
                 }
-                "RCPT" => {
-                    self.recipient = address;
-                    (Step::Recipient, "250 2.1.5 ok")
-                }
+                "RCPT" => (Step::Recipient, "250 2.1.5 ok"),
                 "DATA" => {
                     self.receive(script, &line)?;
                     continue;
@@ -169,7 +173,16 @@ impl Conversation {
                 }
                 _ => (Step::Reset, "502 5.5.2 unknown command"),
             };
-            self.act(script(step, &line), reply)?;
+            let action = script(step, &line);
+            let accepted =
+                matches!(action, Action::Continue | Action::ContinueLater).then_some(address);
+            match step {
+                Step::Mail => (self.sender, self.recipient) = (accepted, None),
+                Step::Recipient => self.recipient = accepted,
+                Step::Reset => (self.sender, self.recipient) = (None, None),
+                _ => {}
+            }
+            self.act(action, reply)?;
         }
     }
 
@@ -179,6 +192,9 @@ impl Conversation {
         if let Action::Reply(reply) = action {
             return self.reply(reply);
         }
+        let (Some(sender), Some(recipient)) = (self.sender.take(), self.recipient.take()) else {
+            return self.reply("554 5.5.1 no valid recipients");
+        };
         let cuts = matches!(action, Action::CutInMessage);
         self.act(if cuts { Action::Continue } else { action }, "354 go on")?;
         if cuts {
@@ -193,7 +209,7 @@ impl Conversation {
             message.push_str(line.strip_prefix('.').unwrap_or(&line));
             message.push_str("\r\n");
         }
-        let action = script(Step::End, &self.recipient);
+        let action = script(Step::End, &recipient);
         if let Action::Quote(reply) = action {
             let text = message.replace("=\r\n", "");
             let is_quoted =
@@ -208,8 +224,8 @@ impl Conversation {
         }
         if matches!(action, Action::Continue | Action::AcceptAndCut) {
             self.received.lock().expect("no panic").push(Received {
-                sender: self.sender.clone(),
-                recipient: self.recipient.clone(),
+                sender,
+                recipient,
                 message,
             });
         }
@@ -220,6 +236,10 @@ impl Conversation {
     fn act(&mut self, action: Action, usual_reply: &str) -> Option<()> {
         match action {
             Action::Continue => self.reply(usual_reply),
+            Action::ContinueLater => {
+                self.later += &format!("{usual_reply}\r\n");
+                Some(())
+            }
             Action::Reply(reply) | Action::Quote(reply) | Action::QuoteLines(reply) => {
                 self.reply(reply)?;
                 // 421 ends the connection.
@@ -235,7 +255,8 @@ impl Conversation {
     }
 
     fn reply(&mut self, reply: &str) -> Option<()> {
-        write!(self.out, "{reply}\r\n").ok()
+        let later = std::mem::take(&mut self.later);
+        write!(self.out, "{later}{reply}\r\n").ok()
     }
 
     fn read_line(&mut self) -> Option<String> {
