@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{NotSent, SendOutcome},
+    outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
     reply::SmtpReply,
 };

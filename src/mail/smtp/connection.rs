@@ -8,7 +8,11 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    announcement::Announcement, raw_client::RawClient, reply::SmtpReply, timeouts::SmtpTimeouts,
+    announcement::Announcement,
+    outcome::{NotSent, SendOutcome},
+    raw_client::RawClient,
+    reply::SmtpReply,
+    timeouts::SmtpTimeouts,
 };
 
 /// Maximum time to say goodbye.
@@ -21,63 +25,6 @@ pub struct SmtpConnection {
     has_pipelining: bool,
     timeouts: SmtpTimeouts,
     is_usable: bool,
-}
-
-/// The outcome of sending a message.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum SendOutcome {
-    /// The server has accepted the message.
-    Accepted(SmtpReply),
-    /// The server asks to try again later, or refuses the message. It has not accepted it.
-    Rejected(SmtpReply),
-    /// The same, before the server knew the recipient.
-    SenderRejected(SmtpReply),
-    /// The server has certainly not accepted the message.
-    NotSent(NotSent),
-    /// The connection broke, or the time limit ended, after the whole message was written. The server may have
-    /// accepted it.
-    Unknown,
-}
-
-impl SendOutcome {
-    /// Returns the outcome with a reply that has none of these words.
-    pub fn without(self, secrets: &[String]) -> Self {
-        self.with_reply(|reply| reply.without(secrets))
-    }
-
-    /// The ledger keeps the words of the server after a person has left, so they must not name the person.
-    fn without_address(self, address: &str) -> Self {
-        self.with_reply(|reply| reply.without_address(address))
-    }
-
-    fn with_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
-        match self {
-            Self::Accepted(reply) => Self::Accepted(change(&reply)),
-            Self::Rejected(reply) => Self::Rejected(change(&reply)),
-            Self::SenderRejected(reply) => Self::SenderRejected(change(&reply)),
-            Self::NotSent(_) | Self::Unknown => self,
-        }
-    }
-}
-
-/// Why a message was not sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum NotSent {
-    /// The connection broke.
-    #[error("the connection broke")]
-    Broken,
-    /// The server took too long.
-    #[error("the server did not respond in time")]
-    Timeout,
-    /// The server closed the connection, or its reply is not SMTP or longer than 4096 bytes.
-    #[error("the server closed the connection, or its reply is invalid or longer than 4 KiB")]
-    Protocol,
-    /// The program ends, and the server was slow.
-    #[error("the program was stopped")]
-    Stopped,
-    /// The address has characters that the server does not support.
-    #[error("the address is not in ASCII, and the server does not support that (SMTPUTF8)")]
-    NeedsSmtputf8,
 }
 
 impl SmtpConnection {

@@ -2,6 +2,7 @@
 //!
 //! - `client`: connects step by step. `timeouts`: the time limit of each step. `raw_client`: the client of mail-send.
 //! - `connection`: sends messages over a connection. `announcement`: the commands before the content of a message.
+//!   `outcome`: what became of a message.
 //! - `reply`: the replies of the server.
 //! - `error`: why a connection fails.
 
@@ -9,13 +10,15 @@ mod announcement;
 mod client;
 mod connection;
 mod error;
+mod outcome;
 mod raw_client;
 mod reply;
 mod timeouts;
 
 pub use client::{ConnectProgress, SmtpClient};
-pub use connection::{NotSent, SendOutcome, SmtpConnection};
+pub use connection::SmtpConnection;
 pub use error::{ConnectError, ConnectStep, TlsSetupError};
+pub use outcome::{NotSent, SendOutcome};
 pub use reply::SmtpReply;
 pub(crate) use reply::is_direction;
 pub use timeouts::SmtpTimeouts;

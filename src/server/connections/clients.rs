@@ -1,0 +1,135 @@
+//! The connections of each client: those that have a place, and those that wait for one.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use super::{super::ClientKey, places::Place, progress::Progress};
+
+/// The connections of the clients that are not trusted proxies.
+#[derive(Clone, Default)]
+pub(super) struct Clients(Arc<Mutex<ClientTable>>);
+
+/// Clients without a connection are removed, so the table is bounded.
+#[derive(Default)]
+pub(super) struct ClientTable {
+    connections: HashMap<ClientKey, ClientConnections>,
+    /// The number of evicted connections that are still open.
+    pub(super) closing: usize,
+    /// When connections were last chosen to make room.
+    pub(super) room_made: Option<Instant>,
+}
+
+/// The connections of a client.
+#[derive(Default)]
+struct ClientConnections {
+    placed: Vec<Arc<Progress>>,
+    waiting: usize,
+}
+
+/// A connection that has a place, and may make room for others. Dropping it frees the place.
+pub(super) struct PlacedConnection {
+    client: Option<ClientKey>,
+    progress: Arc<Progress>,
+    clients: Clients,
+    _place: Place,
+}
+
+/// Counts a connection as waiting, until this value is dropped.
+pub(super) struct WaitingCount {
+    client: Option<ClientKey>,
+    clients: Clients,
+}
+
+impl Clients {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ClientTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a connection that has a place. A trusted proxy is not a client.
+    pub(super) fn add_placed(&self, client: Option<ClientKey>, place: Place) -> PlacedConnection {
+        let progress = Arc::new(Progress::new());
+        if let Some(client) = client {
+            let mut table = self.lock();
+            let connections = table.connections.entry(client).or_default();
+            connections.placed.push(Arc::clone(&progress));
+        }
+        PlacedConnection {
+            client,
+            progress,
+            clients: self.clone(),
+            _place: place,
+        }
+    }
+
+    /// Adds a connection that waits for a place.
+    pub(super) fn add_waiting(&self, client: Option<ClientKey>) -> WaitingCount {
+        if let Some(client) = client {
+            self.lock().connections.entry(client).or_default().waiting += 1;
+        }
+        WaitingCount {
+            client,
+            clients: self.clone(),
+        }
+    }
+}
+
+impl ClientTable {
+    /// Returns how many connections a client has, with those that wait.
+    pub(super) fn count(&self, client: ClientKey) -> usize {
+        let connections = self.connections.get(&client);
+        connections.map_or(0, |it| it.placed.len() + it.waiting)
+    }
+
+    /// Returns the connections that have a place, of each client.
+    pub(super) fn placed(&self) -> impl Iterator<Item = &Vec<Arc<Progress>>> {
+        self.connections.values().map(|it| &it.placed)
+    }
+
+    fn change(&mut self, client: ClientKey, change: impl FnOnce(&mut ClientConnections)) {
+        if let Some(connections) = self.connections.get_mut(&client) {
+            change(connections);
+            if connections.placed.is_empty() && connections.waiting == 0 {
+                self.connections.remove(&client);
+            }
+        }
+    }
+}
+
+impl PlacedConnection {
+    /// The progress of the connection, by which it is chosen to make room.
+    pub(super) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+}
+
+impl WaitingCount {
+    /// Counts the connection as one that has a place.
+    pub(super) fn into_placed(self, place: Place) -> PlacedConnection {
+        self.clients.add_placed(self.client, place)
+    }
+}
+
+impl Drop for PlacedConnection {
+    fn drop(&mut self) {
+        let Some(client) = self.client else { return };
+        let mut table = self.clients.lock();
+        if self.progress.is_evicted() {
+            table.closing -= 1;
+        }
+        table.change(client, |connections| {
+            let is_other = |it: &Arc<Progress>| !Arc::ptr_eq(it, &self.progress);
+            connections.placed.retain(is_other);
+        });
+    }
+}
+
+impl Drop for WaitingCount {
+    fn drop(&mut self) {
+        let Some(client) = self.client else { return };
+        let mut table = self.clients.lock();
+        table.change(client, |connections| connections.waiting -= 1);
+    }
+}
