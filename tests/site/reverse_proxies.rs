@@ -184,6 +184,9 @@ fn caddy(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
     caddy
 }
 
+/// As in Debian's nginx.conf. Each visitor takes two: nginx's own default of 512 is too low for 300.
+const NGINX_CONNECTIONS: usize = 768;
+
 /// Returns nginx with the recipe, in front of the program at `addr`.
 fn nginx(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
     let folder = sandbox.path().display().to_string();
@@ -200,8 +203,10 @@ fn nginx(sandbox: &Sandbox, addr: &str, port: u16) -> Command {
         .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port()));
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};"));
+    // One process: the workers of a master that is killed would stay.
     let here = format!(
-        "daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n\
+        "daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;\n\
+         events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
          http {{ access_log off; {}\n{recipe}\n}}",
         temporary.concat()
     );
