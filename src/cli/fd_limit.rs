@@ -1,4 +1,4 @@
-//! The limit on open files: each connection needs a file descriptor.
+//! The limit on open files: each connection needs a file descriptor, and as many connections wait as are served.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -12,7 +12,7 @@ const RESERVED_FILES: u64 = 64;
 /// Returns how many connections to accept. This is less than `connections` if the limit stays too low, so visitors
 /// never take the last file descriptor from the list or from the owner.
 pub(super) fn raise_for(connections: u32) -> u32 {
-    let needed = u64::from(connections) + RESERVED_FILES;
+    let needed = 2 * u64::from(connections) + RESERVED_FILES;
     let mut limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current.filter(|current| *current < needed) else {
         return connections;
@@ -33,8 +33,9 @@ pub(super) fn raise_for(connections: u32) -> u32 {
     allowed
 }
 
-/// Returns how many of these files connections may use: all but [`RESERVED_FILES`], or half if there are very few.
+/// Returns how many connections can be served with these files. All but [`RESERVED_FILES`] are for connections, or half if
+/// there are very few.
 fn connections_for(files: u64) -> u32 {
-    let connections = files.saturating_sub(RESERVED_FILES).max(files / 2).max(1);
-    u32::try_from(connections).unwrap_or(u32::MAX)
+    let files = files.saturating_sub(RESERVED_FILES).max(files / 2);
+    u32::try_from(files / 2).unwrap_or(u32::MAX).max(1)
 }

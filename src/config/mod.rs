@@ -128,7 +128,7 @@ pub struct Config {
     )]
     pub proxy_header: ProxyHeader,
 
-    /// Maximum number of open connections; further clients wait
+    /// Maximum number of connections that are served at a time; further ones wait
     #[arg(
         long,
         env = "LANDING_MAX_CONNECTIONS",

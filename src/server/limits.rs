@@ -81,12 +81,20 @@ pub(super) const RESERVE_DIVISOR: usize = 8;
 /// places. Trusted proxies are exempt.
 pub(super) const SHARE_DIVISOR: usize = 64;
 
+/// How long a connection waits for a place. Most wait for a second or two: until others have been slow for
+/// [`EVICTION_AGE_MIN`].
+pub(super) const PLACE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A connection that has been idle or slow for less than this is not evicted: the client may be sending a request at this
 /// moment, and would lose it.
 pub(super) const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
 
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
 pub(super) const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Maximum number of connections that one search closes: 1,600 a second. Closing thousands at once, each with a response,
+/// kept the processors busy for 20 ms, in which visitors waited.
+pub(super) const EVICTION_BATCH: usize = 16;
 
 /// Maximum number of concurrent requests per HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A
 /// client that reads no responses keeps all its requests in memory, with their headers and trailers. So only

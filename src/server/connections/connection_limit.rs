@@ -2,17 +2,16 @@
 
 use std::{
     cmp::Reverse,
-    collections::HashMap,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
     task::unconstrained,
     time::{sleep, timeout},
 };
@@ -20,146 +19,200 @@ use tokio::{
 use super::{
     super::{
         AppState, ClientKey, WarningThrottle,
-        limits::{EVICTION_AGE_MIN, MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR},
+        limits::{
+            EVICTION_AGE_MIN, EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT, RESERVE_DIVISOR,
+            SHARE_DIVISOR,
+        },
     },
+    clients::{ClientTable, Clients, PlacedConnection, WaitingCount},
+    places::{PlaceRequest, Places, Standing},
     progress::{Phase, Progress},
 };
 
 /// Limits the open connections, and closes some of them when places become scarce.
 ///
 /// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit. Which
-/// connections close depends on what they wait for.
+/// connections close depends on what they wait for, and which ones wait depends on how many their client has.
 pub(super) struct ConnectionLimit {
-    permits: Arc<Semaphore>,
-    /// Places that are kept free for new connections, as far as others can be closed.
+    places: Arc<Places>,
+    /// Permits for connections that are accepted and have no place: they wait for one, or are being closed. There are as
+    /// many as places.
+    waiting: Arc<Semaphore>,
+    /// The part of the places, and of `waiting`, that is kept free for clients within their share.
     reserve: usize,
     /// The number of connections that one client keeps while places are scarce, whatever they wait for.
     share: usize,
-    clients: Arc<Mutex<Clients>>,
+    clients: Clients,
+    /// Somebody waits for a place.
+    place_wanted: Notify,
     full_warning: WarningThrottle,
     share_warning: WarningThrottle,
     accept_error_warning: WarningThrottle,
 }
 
-/// Clients without a connection are removed, so the map is bounded.
-type ConnectionsOfClients = HashMap<ClientKey, Vec<Arc<Progress>>>;
-
-/// The open connections of the clients that are not trusted proxies.
-struct Clients {
-    connections: ConnectionsOfClients,
-    /// The number of evicted connections that are still open.
-    closing: usize,
-    room_made: Instant,
+/// A connection that was accepted.
+pub(super) struct Arrival {
+    pub(super) stream: TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) admission: Admission,
 }
 
-/// The permission for one connection. Dropping it allows another one.
-pub(super) struct ConnectionPermit {
-    client: Option<ClientKey>,
-    progress: Arc<Progress>,
-    clients: Arc<Mutex<Clients>>,
-    _total_permit: OwnedSemaphorePermit,
+/// Whether a connection is served.
+pub(super) enum Admission {
+    Admitted(PlacedConnection),
+    Waiting(WaitingConnection),
+    /// Too many connections of its client wait already.
+    Rejected(OwnedSemaphorePermit),
 }
 
-impl ConnectionPermit {
-    /// The progress of the connection, by which it is chosen to make room.
-    pub(super) fn progress(&self) -> &Arc<Progress> {
-        &self.progress
+/// A connection that waits for a place.
+pub(super) struct WaitingConnection {
+    request: PlaceRequest,
+    count: WaitingCount,
+    permit: OwnedSemaphorePermit,
+}
+
+impl WaitingConnection {
+    /// Waits for a place, at most [`PLACE_TIMEOUT`].
+    ///
+    /// # Errors
+    /// If the time is over. The permit is kept until the connection is closed.
+    pub(super) async fn place(self) -> Result<PlacedConnection, OwnedSemaphorePermit> {
+        match timeout(PLACE_TIMEOUT, self.request.place()).await {
+            Ok(Some(place)) => Ok(self.count.into_placed(place)),
+            _ => Err(self.permit),
+        }
     }
 }
 
 impl ConnectionLimit {
     pub(super) fn new(max_connections: usize) -> Self {
+        let reserve = max_connections / RESERVE_DIVISOR;
         Self {
-            permits: Arc::new(Semaphore::new(max_connections)),
-            reserve: max_connections / RESERVE_DIVISOR,
+            places: Places::new(max_connections, reserve),
+            waiting: Arc::new(Semaphore::new(max_connections)),
+            reserve,
             share: (max_connections / SHARE_DIVISOR).max(1),
-            clients: Arc::new(Mutex::new(Clients {
-                connections: HashMap::new(),
-                closing: 0,
-                room_made: Instant::now(),
-            })),
+            clients: Clients::default(),
+            place_wanted: Notify::new(),
             full_warning: WarningThrottle::default(),
             share_warning: WarningThrottle::default(),
             accept_error_warning: WarningThrottle::default(),
         }
     }
 
-    /// Accepts the next connection.
-    ///
-    /// At the total limit, new connections wait in the kernel's queue.
-    pub(super) async fn accept(
-        &self,
-        listener: &TcpListener,
-        state: &AppState,
-    ) -> (TcpStream, SocketAddr, ConnectionPermit) {
-        let total_permit = self.acquire_place(state).await;
+    /// Accepts the next connection, also if there is no place for it: in the kernel's queue, those of other clients would
+    /// wait behind it.
+    pub(super) async fn accept(&self, listener: &TcpListener, state: &AppState) -> Arrival {
+        // Others wait in the kernel's queue. There are only so many if nearly all are of clients within their share.
+        let permit = Arc::clone(&self.waiting).acquire_owned().await;
+        let permit = permit.expect("the semaphore is never closed");
         let (stream, peer) = self.accept_any(listener).await;
         // Responses are written in one piece, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
-        let progress = Arc::new(Progress::new());
-        if let Some(client) = client {
-            let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-            let connections = clients.connections.entry(client).or_default();
-            connections.push(Arc::clone(&progress));
+        let admission = self.admit(client, permit, state);
+        Arrival {
+            stream,
+            peer,
+            admission,
         }
-        self.make_room(self.reserve);
-        let permit = ConnectionPermit {
-            client,
-            progress,
-            clients: Arc::clone(&self.clients),
-            _total_permit: total_permit,
+    }
+
+    fn admit(
+        &self,
+        client: Option<ClientKey>,
+        permit: OwnedSemaphorePermit,
+        state: &AppState,
+    ) -> Admission {
+        let standing = self.standing(client);
+        let request = match self.places.request(standing).try_place() {
+            Ok(place) => {
+                let connection = self.clients.add_placed(client, place);
+                self.make_room();
+                return Admission::Admitted(connection);
+            }
+            Err(request) => request,
         };
-        (stream, peer, permit)
+        self.warn_if_full(state);
+        let is_crowded = self.waiting.available_permits() < self.reserve;
+        if standing == Standing::BeyondShare && is_crowded {
+            self.warn_of_share("rejected connections");
+            return Admission::Rejected(permit);
+        }
+        self.place_wanted.notify_one();
+        Admission::Waiting(WaitingConnection {
+            request,
+            count: self.clients.add_waiting(client),
+            permit,
+        })
     }
 
-    /// Waits for a place. While it waits, it makes room whenever a connection can be closed.
-    async fn acquire_place(&self, state: &AppState) -> OwnedSemaphorePermit {
+    fn standing(&self, client: Option<ClientKey>) -> Standing {
+        let count = client.map_or(0, |client| self.clients.lock().count(client));
+        match count >= self.share {
+            true => Standing::BeyondShare,
+            false => Standing::WithinShare,
+        }
+    }
+
+    /// Makes room while somebody waits: connections become idle or slow meanwhile.
+    pub(super) async fn keep_making_room(&self) {
         loop {
-            if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-                return permit;
-            }
-            self.make_room(self.reserve.max(1));
-            let place = Arc::clone(&self.permits).acquire_owned();
-            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_INTERVAL, place).await {
-                return permit;
-            }
-            if self.full_warning.try_acquire() {
-                tracing::warn!(
-                    "all {} connections are in use, so new clients wait; raise --max-connections",
-                    state.max_connections
-                );
+            self.place_wanted.notified().await;
+            while self.places.are_wanted() {
+                self.make_room();
+                sleep(MAKE_ROOM_INTERVAL).await;
             }
         }
     }
 
-    /// Evicts connections until this number of places is free: first those that have been idle for the longest time. Then
-    /// it takes slow ones of clients beyond their share, and if that is not enough, closes other ones of these clients
-    /// after their next response.
-    fn make_room(&self, wanted: usize) {
-        let free = self.permits.available_permits();
-        if free >= wanted {
-            return;
-        }
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = wanted.saturating_sub(free + clients.closing);
+    /// Evicts a batch of connections, unless the reserve is free and nobody waits: first those that have been idle for the
+    /// longest time, then slow ones of clients beyond their share. If that is not enough, it closes other ones of these
+    /// clients after their next response.
+    fn make_room(&self) {
+        let mut clients = self.clients.lock();
+        let missing = self.places.missing().saturating_sub(clients.closing);
         // Looking at all connections at each new one would itself make others wait.
-        if missing == 0 || clients.room_made.elapsed() < MAKE_ROOM_INTERVAL {
+        let is_recent = |made: Instant| made.elapsed() < MAKE_ROOM_INTERVAL;
+        if missing == 0 || clients.room_made.is_some_and(is_recent) {
             return;
         }
-        clients.room_made = Instant::now();
-        let mut idle = evictable(clients.connections.values().flatten(), Phase::Idle);
-        idle.truncate(missing);
+        clients.room_made = Some(Instant::now());
+        let batch = missing.min(EVICTION_BATCH);
+        let mut idle = evictable(clients.placed().flatten(), Phase::Idle);
+        idle.truncate(batch);
         idle.iter().for_each(|it| it.evict());
         let mut evicted = idle.len();
-        evicted += self.evict_slow(&clients.connections, missing - evicted);
-        self.close_after_response(&clients.connections, missing - evicted);
+        evicted += self.evict_slow(&clients, batch - evicted);
+        if evicted < batch {
+            self.close_after_response(&clients, missing - evicted);
+        }
         clients.closing += evicted;
+    }
+
+    fn warn_if_full(&self, state: &AppState) {
+        if self.places.are_taken() && self.full_warning.try_acquire() {
+            tracing::warn!(
+                "all {} connections are in use, so new clients wait; raise --max-connections",
+                state.max_connections
+            );
+        }
+    }
+
+    fn warn_of_share(&self, what: &str) {
+        if self.share_warning.try_acquire() {
+            tracing::warn!(
+                "sent 503 to {what} of a client that has more than {}, because most of the places are taken; if it is \
+                 a proxy, add it to --trusted-proxies",
+                self.share
+            );
+        }
     }
 
     /// Evicts at most `count` slow connections of clients beyond their share. The client with the most is first, so that
     /// an attacker does not hide behind a crowd. Returns how many.
-    fn evict_slow(&self, clients: &ConnectionsOfClients, count: usize) -> usize {
+    fn evict_slow(&self, clients: &ClientTable, count: usize) -> usize {
         let mut slow: Vec<_> = self
             .beyond_share(clients)
             .map(|(excess, connections)| (excess, evictable(connections, Phase::Client)))
@@ -172,21 +225,17 @@ impl ConnectionLimit {
             slow.iter().for_each(|it| it.evict());
             evicted += slow.len();
         }
-        if evicted > 0 && self.share_warning.try_acquire() {
-            tracing::warn!(
-                "sent 503 to slow connections of a client that has more than {}, because most of the places are \
-                 taken; if it is a proxy, add it to --trusted-proxies",
-                self.share
-            );
+        if evicted > 0 {
+            self.warn_of_share("slow connections");
         }
         evicted
     }
 
     /// Makes at most `count` connections of clients beyond their share close after their next response. So a client whose
     /// connections are all busy does not keep the places, and loses no request.
-    fn close_after_response(&self, clients: &ConnectionsOfClients, count: usize) {
+    fn close_after_response(&self, clients: &ClientTable, count: usize) {
         let is_closing = |it: &&Arc<Progress>| it.closes_after_response();
-        let closing = clients.values().flatten().filter(is_closing).count();
+        let closing = clients.placed().flatten().filter(is_closing).count();
         let mut missing = count.saturating_sub(closing);
         for (excess, connections) in self.beyond_share(clients) {
             let open = connections.iter().filter(|it| !is_closing(it));
@@ -201,24 +250,23 @@ impl ConnectionLimit {
     /// room do not count.
     fn beyond_share<'a>(
         &self,
-        clients: &'a ConnectionsOfClients,
+        clients: &'a ClientTable,
     ) -> impl Iterator<Item = (usize, &'a Vec<Arc<Progress>>)> {
         let share = self.share;
-        clients.values().filter_map(move |connections| {
+        clients.placed().filter_map(move |connections| {
             let open = connections.iter().filter(|it| !it.makes_room()).count();
             let excess = open.saturating_sub(share);
             (excess > 0).then_some((excess, connections))
         })
     }
 
-    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty, or accepting fails. At the
-    /// total limit, waits until a connection is closed.
+    /// Accepts the next connection in the kernel's queue. Returns `None` if the queue is empty, or accepting fails.
     pub(super) async fn accept_queued(
         &self,
         listener: &TcpListener,
         state: &AppState,
-    ) -> Option<(TcpStream, SocketAddr, ConnectionPermit)> {
-        drop(self.permits.acquire().await.ok()?);
+    ) -> Option<Arrival> {
+        drop(self.waiting.acquire().await.ok()?);
         // Without tokio's budget for each task, after which `accept` would wait although the queue is not empty.
         unconstrained(self.accept(listener, state)).now_or_never()
     }
@@ -258,22 +306,6 @@ fn evictable<'a>(
         .collect();
     found.sort_by_cached_key(|it| it.last_began());
     found
-}
-
-impl Drop for ConnectionPermit {
-    fn drop(&mut self) {
-        let Some(client) = self.client else { return };
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.progress.is_evicted() {
-            clients.closing -= 1;
-        }
-        if let Some(connections) = clients.connections.get_mut(&client) {
-            connections.retain(|it| !Arc::ptr_eq(it, &self.progress));
-            if connections.is_empty() {
-                clients.connections.remove(&client);
-            }
-        }
-    }
 }
 
 fn is_connection_error(error: &io::Error) -> bool {

@@ -2,8 +2,10 @@
 //!
 //! This replaces `axum::serve`, which limits neither the number of connections nor their duration.
 
+mod clients;
 mod connection_limit;
 mod idle_timeout;
+mod places;
 mod progress;
 mod socket;
 
@@ -46,7 +48,7 @@ use super::{
     },
     middleware, router,
 };
-use connection_limit::{ConnectionLimit, ConnectionPermit};
+use connection_limit::{Admission, Arrival, ConnectionLimit};
 use idle_timeout::IdleTimeoutStream;
 use progress::Progress;
 
@@ -58,18 +60,8 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     let router = router(state.clone());
     let limit = ConnectionLimit::new(state.max_connections);
     let connections = TaskTracker::new();
-    let spawn = |(stream, peer, permit): (TcpStream, SocketAddr, ConnectionPermit)| {
-        let connection = Connection {
-            peer,
-            is_proxy: state.proxies.contains(peer.ip()),
-            router: router.clone(),
-            state: state.clone(),
-            progress: Arc::clone(permit.progress()),
-        };
-        connections.spawn(async move {
-            let _permit = permit;
-            connection.serve(stream).await;
-        });
+    let spawn = |arrival: Arrival| {
+        connections.spawn(serve_arrival(arrival, router.clone(), state.clone()));
     };
     let accept_loop = async {
         loop {
@@ -78,6 +70,7 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     };
     tokio::select! {
         () = accept_loop => {}
+        () = limit.keep_making_room() => {}
         () = stop() => {}
     }
     state.shutdown.start();
@@ -102,6 +95,36 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
         () = stop() => {}
     }
     tracing::warn!("some requests took too long and were cut off; raise --shutdown-grace");
+}
+
+/// Serves a connection once it has a place.
+async fn serve_arrival(arrival: Arrival, router: Router, state: AppState) {
+    let Arrival {
+        mut stream,
+        peer,
+        admission,
+    } = arrival;
+    let admitted = match admission {
+        Admission::Admitted(connection) => Ok(connection),
+        Admission::Waiting(waiting) => waiting.place().await,
+        Admission::Rejected(permit) => Err(permit),
+    };
+    match admitted {
+        Ok(placed) => {
+            let connection = Connection {
+                peer,
+                is_proxy: state.proxies.contains(peer.ip()),
+                router,
+                state,
+                progress: Arc::clone(placed.progress()),
+            };
+            connection.serve(stream).await;
+        }
+        Err(_permit) => {
+            send_error(&state, RequestError::Overloaded, &mut stream).await;
+            linger(stream, EVICTED_LINGER_TIMEOUT).await;
+        }
+    }
 }
 
 /// A connection, with everything that it needs to serve requests.

@@ -279,3 +279,52 @@ async fn connections_above_the_maximum_wait() {
         .expect("the server accepts the third connection");
     assert!(is_served.expect("no panic"));
 }
+
+/// An attacker takes all places that it can get and has more connections in the queue. Nothing of it can be closed.
+#[tokio::test]
+async fn connections_beyond_the_share_of_a_client_wait_behind_those_of_others() {
+    let (list, mut calls) = hanging_store();
+    let site = TestSite::with_store_and_options(list, &["--max-connections=64"]).await;
+    let mut attacker = Vec::new();
+    for number in 0..160 {
+        let mut stream = site.connect().await;
+        let request = sign_up(&format!("{number}@example.com"));
+        let sent = stream.write_all(request.as_bytes()).await;
+        sent.expect("it is read");
+        attacker.push(stream);
+    }
+    // An eighth of the places is left for others.
+    for _ in 0..56 {
+        calls.recv().await.expect("the site calls the store");
+    }
+    for number in 0..20 {
+        let mut stream = site.connect_from([127, 0, 1, number]).await;
+        let is_served = timeout(TEST_TIMEOUT, get_succeeds(&mut stream)).await;
+        assert!(is_served.expect("it does not wait"));
+    }
+    assert!(calls.try_recv().is_err(), "the attacker's others wait");
+    // As many wait as have a place, less an eighth. The others are told to come back, and so is everybody in the end.
+    let mut statuses = Vec::new();
+    for mut stream in attacker.into_iter().skip(56) {
+        let mut response = String::new();
+        let read = timeout(TEST_TIMEOUT, stream.read_to_string(&mut response)).await;
+        read.expect("a response").expect("no reset");
+        assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+        assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
+        statuses.push(response);
+    }
+    assert_eq!(statuses.len(), 104);
+}
+
+#[tokio::test]
+async fn waiting_connections_of_a_crowd_are_served_in_turn() {
+    // 28 connections for 14 places. Those that were served are idle, and close for the others.
+    let site = TestSite::with_options(&["--max-connections=16"]).await;
+    let served = join_all((0..28).map(async |_| {
+        let mut stream = site.connect().await;
+        let is_served = get_succeeds(&mut stream).await;
+        (is_served, stream)
+    }));
+    let served = timeout(TEST_TIMEOUT, served).await.expect("all in time");
+    assert!(served.iter().all(|(is_served, _)| *is_served));
+}
