@@ -31,7 +31,8 @@ const NEWSREADER = {
   variationAxes: { opsz: 44, wght: { min: 400, max: 600 } },
   weight: "400 600",
   // Metrics of the systems' serif fonts, from @capsizecss/metrics 4.3.0, which is too large to depend on.
-  // Georgia is on macOS, iOS and Windows, Noto Serif on Android, the others on Linux.
+  // Those of DejaVu Serif are from @capsizecss/unpack. Georgia is on macOS, iOS and Windows, Noto Serif on Android, the
+  // others on Linux.
   fallbacks: [
     {
       locals: ["Georgia"],
@@ -44,6 +45,10 @@ const NEWSREADER = {
     {
       locals: ["Times New Roman", "Liberation Serif", "Tinos"],
       metrics: { ascent: 1825, descent: -443, lineGap: 87, unitsPerEm: 2048, xWidthAvg: 832 },
+    },
+    {
+      locals: ["DejaVu Serif"],
+      metrics: { ascent: 1901, descent: -483, lineGap: 0, unitsPerEm: 2048, xWidthAvg: 1058 },
     },
   ],
 };
