@@ -102,17 +102,25 @@ impl Resource {
             gzip,
             brotli,
         } = body;
+        let is_smaller = |body: &Bytes| body.len() < identity.len();
+        let gzip = gzip.filter(is_smaller);
+        let brotli = brotli.filter(is_smaller);
+        // Firefox accepts other encodings of a font when it preloads it. With `Vary` it would ask again for a cached one.
+        let varies = gzip.is_some() || brotli.is_some();
         let representation = |body: Bytes, encoding: Option<&'static str>| {
             let etag = HeaderValue::try_from(format!("\"{}\"", content_hash(&body)))
                 .unwrap_or(HeaderValue::from_static("\"\""));
-            let not_modified_headers = HeaderMap::from_iter([
+            let mut not_modified_headers = HeaderMap::from_iter([
                 (
                     header::CACHE_CONTROL,
                     HeaderValue::from_static(cache_control),
                 ),
-                (header::VARY, HeaderValue::from_static("accept-encoding")),
                 (header::ETAG, etag.clone()),
             ]);
+            if varies {
+                let vary = HeaderValue::from_static("accept-encoding");
+                not_modified_headers.insert(header::VARY, vary);
+            }
             let mut headers = not_modified_headers.clone();
             headers.insert(header::CONTENT_TYPE, content_type.clone());
             headers.insert(header::CONTENT_LENGTH, body.len().into());
@@ -126,14 +134,9 @@ impl Resource {
                 not_modified_headers,
             }
         };
-        let is_smaller = |body: &Bytes| body.len() < identity.len();
         Self {
-            gzip: gzip
-                .filter(is_smaller)
-                .map(|body| representation(body, Some("gzip"))),
-            brotli: brotli
-                .filter(is_smaller)
-                .map(|body| representation(body, Some("br"))),
+            gzip: gzip.map(|body| representation(body, Some("gzip"))),
+            brotli: brotli.map(|body| representation(body, Some("br"))),
             identity: representation(identity, None),
         }
     }

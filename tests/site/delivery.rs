@@ -177,6 +177,20 @@ async fn hashed_files_are_immutable_and_others_are_revalidated() {
     }
 }
 
+/// Firefox accepts other encodings when it preloads a font. With `Vary` it would not use the font that it has cached.
+#[tokio::test]
+async fn only_files_with_several_encodings_vary() {
+    let site = TestSite::start().await;
+    for (path, vary) in [
+        ("/", "accept-encoding"),
+        ("/pkg/landing.HASH.css", "accept-encoding"),
+        ("/fonts/prose.HASH.woff2", ""),
+    ] {
+        let response = site.get(path).send().await.expect("a response");
+        assert_eq!(header(&response, "vary"), vary, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn missing_files_are_404_and_not_cached() {
     let site = TestSite::start().await;
