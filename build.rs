@@ -109,7 +109,7 @@ fn build_islands(out_dir: &Path) {
     fs::write(hash_file, hash).expect("OUT_DIR is writable");
 }
 
-/// Returns the Rust source of a table of the scripts: name, content, gzip, brotli.
+/// Returns the Rust source of a table of the scripts: name, content, gzip, brotli. And of the script in the head.
 /// `src/server/assets.rs` includes it. Its paths are relative to it, so that the repository can be moved.
 fn island_table(assets: &Path) -> String {
     let mut rows = String::new();
@@ -145,6 +145,7 @@ fn island_table(assets: &Path) -> String {
     );
     format!(
         "const BOOT_SCRIPT: &str = {boot_script:?};\n\
+         const HEAD_SCRIPT: &str = include_str!(\"islands/head.js\");\n\
          type IslandFile = (&'static str, &'static [u8], &'static [u8], &'static [u8]);\n\
          static ISLAND_FILES: &[IslandFile] = &[\n{rows}];\n"
     )

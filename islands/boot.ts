@@ -1,7 +1,7 @@
 /**
- * The page's only script. Waits until the page is painted and idle, or until the visitor touches an island.
- * Then loads the wasm host and passes it the function that mounts an island. If anything fails to load, the
- * page stays as the server sent it, and the first failure is logged.
+ * The page's only script in a file. `head.ts` loads it after the first paint. Waits until the page is idle, or until
+ * the visitor touches an island. Then loads the wasm host and passes it the function that mounts an island. If
+ * anything fails to load, the page stays as the server sent it, and the first failure is logged.
  */
 import { loadIsland } from "./registry";
 
@@ -41,6 +41,17 @@ async function boot() {
     whenIdle(() => onSettled(mounted));
   };
   start({ mount }, document);
+  whenIdle(loadTypefaces);
+}
+
+/**
+ * Loads the typefaces that this visit does without, for the next one. No text uses them, so nothing changes.
+ * `head.ts` decides.
+ */
+function loadTypefaces() {
+  if (document.documentElement.dataset["typefaces"] !== "later") return;
+  // The others are the system's fonts, with other metrics.
+  for (const face of document.fonts) if (face.display === "optional") face.load().catch(() => {});
 }
 
 /** Waits until the page is parsed. An async script can run earlier. */
@@ -98,28 +109,18 @@ function bootIfIsland({ target }: Event) {
 
 for (const event of TOUCH_EVENTS) addEventListener(event, bootIfIsland);
 // `base.css` enables smooth scrolling once the page is loaded.
-addEventListener("load", () => {
-  document.documentElement.dataset["loaded"] = "";
-});
-afterFirstPaint(() => whenIdle(bootOnce));
+if (document.readyState === "complete") markLoaded();
+else addEventListener("load", markLoaded);
+whenIdle(bootOnce);
 // An island may have received the focus before this script ran.
 if (document.activeElement?.closest("[data-island]")) bootOnce();
+
+function markLoaded() {
+  document.documentElement.dataset["loaded"] = "";
+}
 
 function whenIdle(callback: () => void) {
   if ("requestIdleCallback" in globalThis)
     requestIdleCallback(callback, { timeout: IDLE_TIMEOUT_MS });
   else setTimeout(callback, IDLE_TIMEOUT_MS / 10);
-}
-
-/**
- * Calls back after the first paint. The page can be idle before that, and loading the islands then would
- * delay the paint.
- */
-function afterFirstPaint(callback: () => void) {
-  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callback();
-  new PerformanceObserver((entries, observer) => {
-    if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
-    observer.disconnect();
-    callback();
-  }).observe({ type: "paint", buffered: true });
 }

@@ -10,11 +10,13 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 
 /** What happens to a request. */
 type Fault =
   | { kind: "response"; status: number; body: string; contentType: string }
   | { kind: "disconnect" }
+  | { kind: "delay"; ms: number }
   | { kind: "hold"; released: Promise<void> };
 
 export class Network {
@@ -63,6 +65,11 @@ export class Network {
     return release;
   }
 
+  /** Delays each such request by some milliseconds, as a slow line does. */
+  delay(request: string, ms: number): void {
+    this.#faults.set(request, { kind: "delay", ms });
+  }
+
   /** Forwards every request again, and forgets those before. */
   reset(): void {
     this.#faults.clear();
@@ -86,7 +93,8 @@ export class Network {
     } else if (fault?.kind === "response") {
       response.writeHead(fault.status, { "Content-Type": fault.contentType }).end(fault.body);
     } else {
-      await fault?.released;
+      if (fault?.kind === "hold") await fault.released;
+      if (fault?.kind === "delay") await setTimeout(fault.ms);
       this.#forward(request, response);
     }
   }

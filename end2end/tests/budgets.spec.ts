@@ -2,14 +2,7 @@
 import type { Page } from "@playwright/test";
 import budgets from "../budgets.json" with { type: "json" };
 import { expect, test } from "../support/fixtures.ts";
-import { transferSize } from "../support/network.ts";
-
-/** Returns the URLs in an attribute of the page's HTML, as the server sends it. */
-async function urlsInAttribute(page: Page, attribute: string): Promise<string[]> {
-  const html = await (await page.request.get("/")).text();
-  const values = [...html.matchAll(new RegExp(`${attribute}="([^"]+)"`, "g"))];
-  return values.flatMap(([, value = ""]) => value.split(" "));
-}
+import { fontUrls, transferSize, urlsInAttribute } from "../support/network.ts";
 
 test.describe("budgets", { tag: "@once" }, () => {
   const findUrls: Record<keyof typeof budgets, (page: Page) => Promise<string[]>> = {
@@ -19,9 +12,8 @@ test.describe("budgets", { tag: "@once" }, () => {
       ...(await urlsInAttribute(page, "data-host")),
       ...(await urlsInAttribute(page, "data-wasm")),
     ],
-    islands: async (page) => [...new Set(await urlsInAttribute(page, "data-modules"))],
-    fonts: async (page) =>
-      (await urlsInAttribute(page, "href")).filter((url) => url.endsWith(".woff2")),
+    islands: (page) => urlsInAttribute(page, "data-modules"),
+    fonts: (page) => fontUrls(page),
   };
 
   for (const [key, { name, bytes }] of Object.entries(budgets)) {

@@ -1,30 +1,10 @@
 /** Nothing on the page jumps: not during hydration, not in the form, not when fonts arrive late. */
-import type { Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { ISLANDS } from "../support/islands.ts";
 import { layoutShifts, recordLayoutShifts, scrollSlowlyTo } from "../support/layout-shifts.ts";
+import { paintedFonts } from "../support/painted-fonts.ts";
 
 const FONTS = ["Newsreader", "Commit Mono"];
-
-/** Returns the fonts that the browser has painted the page's text with. */
-async function paintedFonts(page: Page): Promise<Set<string>> {
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send("DOM.enable");
-  await devtools.send("CSS.enable");
-  const { root } = await devtools.send("DOM.getDocument");
-  const { nodeIds } = await devtools.send("DOM.querySelectorAll", {
-    nodeId: root.nodeId,
-    selector: "body *",
-  });
-  const painted = new Set<string>();
-  for (const nodeId of nodeIds) {
-    const { fonts } = await devtools.send("CSS.getPlatformFontsForNode", { nodeId });
-    for (const { familyName, isCustomFont } of fonts) {
-      painted.add(`${familyName}, ${isCustomFont ? "web font" : "system font"}`);
-    }
-  }
-  return painted;
-}
 
 for (const width of [390, 1280]) {
   test.describe(`shifts at ${width} px`, { tag: "@once" }, () => {
@@ -75,16 +55,19 @@ for (const width of [390, 1280]) {
     test(`late fonts shift nothing at ${width} px`, async ({ landing, page }) => {
       await recordLayoutShifts(page);
       const release = await landing.holdRequests("**/fonts/*");
+      const requested = page.waitForRequest("**/fonts/*");
       await page.goto("/", { waitUntil: "commit" });
       await landing.waitForFirstPaint();
-      const loaded = page.waitForEvent("load");
+      await requested;
       release();
-      await loaded;
+      const loadedFonts = () =>
+        page.evaluate(
+          () =>
+            performance.getEntriesByType("resource").filter(({ name }) => name.includes("/fonts/"))
+              .length,
+        );
+      await expect.poll(loadedFonts).toBe(width < 720 ? 1 : FONTS.length);
       await page.evaluate(() => document.fonts.ready);
-      const fontRequests = await page.evaluate(() =>
-        performance.getEntriesByType("resource").filter(({ name }) => name.includes("/fonts/")),
-      );
-      expect(fontRequests).toHaveLength(width < 720 ? 1 : FONTS.length);
       await scrollSlowlyTo(page, "footer");
       expect(await layoutShifts(page)).toEqual([]);
     });

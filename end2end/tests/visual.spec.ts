@@ -6,6 +6,7 @@ import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, test } from "../support/fixtures.ts";
 import { ISLANDS } from "../support/islands.ts";
 import type { LandingPage } from "../support/landing-page.ts";
+import { fontUrls } from "../support/network.ts";
 
 const WIDTHS = [390, 1280];
 
@@ -22,10 +23,7 @@ const SAME_LETTER_POSITIONS =
  */
 async function openWithFonts(page: Page, path: string): Promise<void> {
   await page.goto(path);
-  const links = page.locator("link[as=font]");
-  const urls = await links.evaluateAll((links) =>
-    (links as HTMLLinkElement[]).map(({ href }) => href),
-  );
+  const urls = await fontUrls(page, path);
   const fontFace = (family: string, name: string) =>
     `@font-face { font-family: ${family}; src: url("${urls.find((url) => url.includes(name))}");
       font-weight: 400 600; }`;

@@ -8,6 +8,7 @@
  * Without --watch it replaces OUT and writes:
  *
  *     OUT/assets/NAME-HASH.js       the scripts, each also as .gz and .br
+ *     OUT/head.js                   the script in the head of each page
  *     OUT/modules/ISLAND.txt        the URL paths of all scripts that an island needs
  *     OUT/prerendered/ISLAND.html   the initial markup of an island
  */
@@ -37,7 +38,7 @@ async function buildOnce(out, dev) {
     await mkdir(join(out, folder), { recursive: true });
 
   const bundler = await createBundler({ dev });
-  const { scripts, modules } = await bundler.bundle();
+  const { scripts, modules, head } = await bundler.bundle();
   await bundler.dispose();
   for (const [name, code] of scripts) {
     const path = join(out, "assets", name);
@@ -51,6 +52,8 @@ async function buildOnce(out, dev) {
   }
   for (const [island, urls] of modules)
     await writeFile(join(out, "modules", `${island}.txt`), urls.join(" "));
+
+  await writeFile(join(out, "head.js"), head);
 
   const prerenderer = await createPrerenderer();
   for (const [island, markup] of await prerenderer.prerender())

@@ -1,4 +1,7 @@
-/** Bundles the browser's scripts: the boot script, one script per island, and the chunks that they share. */
+/**
+ * Bundles the browser's scripts: the one in the head of each page, the boot script, one script per island, and the
+ * chunks that they share.
+ */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
@@ -75,10 +78,18 @@ export async function createBundler({ dev }) {
     metafile: true,
   });
 
+  const head = await context({
+    ...SHARED_OPTIONS,
+    format: "iife",
+    entryPoints: ["head.ts"],
+    minify: !dev,
+    target: "es2022",
+  });
+
   return {
     /**
      * Returns `scripts`, the code by file name; `modules`, the URL paths of an island's scripts by island;
-     * and `boot`, the file name of the boot script.
+     * `boot`, the file name of the boot script; and `head`, the code of the script in the head.
      */
     async bundle() {
       const { outputFiles: bootFiles } = await boot.rebuild();
@@ -94,9 +105,11 @@ export async function createBundler({ dev }) {
         if (entryPoint === "boot-script:boot") bootName = basename(path);
         else modules.set(basename(entryPoint, ".tsx"), urls(path, metafile.outputs));
       }
-      return { scripts, modules, boot: bootName };
+      const { outputFiles: headFiles } = await head.rebuild();
+      const headCode = dev ? headFiles[0].text : await minify(headFiles[0].text);
+      return { scripts, modules, boot: bootName, head: headCode };
     },
-    dispose: () => Promise.all([boot.dispose(), all.dispose()]),
+    dispose: () => Promise.all([boot.dispose(), all.dispose(), head.dispose()]),
   };
 }
 

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::{
     ConfirmStep, FormResult, Page, UnsubscribeStep,
+    head::loader,
     island::{ReactIsland, Toaster},
-    metadata::{Icons, MANIFEST_PATH, PageMetadata},
+    metadata::{Icons, PageMetadata},
     sections::{
         Comparison, Confirm, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
         Unsubscribe,
@@ -95,7 +96,7 @@ fn render<V: IntoView>(
                         view! { <meta name="robots" content="noindex"/> }.into_any()
                     }}
                     <Icons/>
-                    {files.font_paths.iter().map(|path| preload_font(path)).collect_view()}
+                    {loader(&files, is_landing)}
                     {if is_watching {
                         // As a file, which the reload script can replace without reloading the page.
                         view! { <link rel="stylesheet" href=files.css_path.clone()/> }.into_any()
@@ -103,19 +104,6 @@ fn render<V: IntoView>(
                         // Inlined: no request delays the first paint.
                         view! { <style inner_html=files.inline_css.clone()></style> }.into_any()
                     }}
-                    {is_landing.then(|| view! {
-                        // The first paint does not wait for this script. Without `async`, the jump to `#contact`
-                        // would wait for it, and take the focus from a visitor who is already typing.
-                        <script
-                            type="module"
-                            async
-                            fetchpriority="low"
-                            src=files.boot_path.clone()
-                            data-host=files.host_js_path.clone()
-                            data-wasm=files.host_wasm_path.clone()
-                            data-manifest=files.hashed_path(MANIFEST_PATH).to_owned()
-                        ></script>
-                    })}
                     {is_watching.then(reload_script)}
                 </head>
                 <body>
@@ -132,18 +120,6 @@ fn render<V: IntoView>(
         // nothing else looks like them.
         .replace("<!>", "")
     })
-}
-
-/// Preloads a font. `style/fonts.mjs` puts the fonts that phones do not need into `/fonts/wide/`, and explains
-/// why.
-fn preload_font(path: &str) -> impl IntoView + use<> {
-    let media = path
-        .starts_with("/fonts/wide/")
-        .then_some("(width >= 45rem)");
-    let href = path.to_owned();
-    view! {
-        <link rel="preload" href=href r#as="font" type="font/woff2" media=media crossorigin/>
-    }
 }
 
 /// The script that reloads the page after a rebuild. It is inline, and never part of a production page.

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `document` | the HTML document around the sections: `<head>`, navigation, main, footer |
+//! | `head` | the script in `<head>`, and the fonts and the boot script that it loads |
 //! | `sections` | one component per section of the landing page, and the not-found page |
 //! | `island` | the element of a React island, with its markup and properties |
 //! | `metadata` | the tags for search engines and link previews, JSON-LD, `robots.txt` and the like |
@@ -10,6 +11,7 @@
 //! This file holds the contents that a page is rendered from.
 
 pub mod document;
+mod head;
 pub mod island;
 pub mod metadata;
 pub mod sections;
@@ -52,11 +54,13 @@ pub struct Site {
 pub struct Files {
     /// Content of the style sheet.
     pub inline_css: String,
+    /// The script in the head, which decides what the page loads and when.
+    pub head_script: &'static str,
     /// URL path of the style sheet.
     pub css_path: String,
     /// URL paths of the fonts to preload.
     pub font_paths: Vec<String>,
-    /// URL path of the boot script, the page's only script.
+    /// URL path of the boot script, the page's only script in a file.
     pub boot_path: String,
     /// URL path of the wasm host's JavaScript, which the boot script loads.
     pub host_js_path: String,

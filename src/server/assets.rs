@@ -16,7 +16,8 @@ use super::{
 };
 use crate::page::{Files, IslandBuild, Site, metadata};
 
-// Written by `build.rs`: `BOOT_SCRIPT`, a file name; `ISLAND_FILES`, each script's name, content, gzip and brotli.
+// Written by `build.rs`: `BOOT_SCRIPT`, a file name; `HEAD_SCRIPT`, the script in the head of each page; `ISLAND_FILES`,
+// each other script's name, content, gzip and brotli.
 include!(concat!(env!("OUT_DIR"), "/islands.rs"));
 
 /// The static files by URL path.
@@ -61,6 +62,7 @@ impl Assets {
         let css_path = find_unique(".css")?;
         let mut files = Files {
             inline_css: String::from_utf8_lossy(&bodies[&css_path].identity).into_owned(),
+            head_script: HEAD_SCRIPT,
             css_path,
             font_paths: bodies
                 .keys()

@@ -11,7 +11,7 @@ use std::{
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use tokio::time::{Instant, sleep, sleep_until};
@@ -143,6 +143,13 @@ pub(super) async fn keep_fresh(state: AppState) {
     }
 }
 
+/// Tells the page that the browser has it in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a
+/// newer page only then. A script cannot see that, and the site stores nothing in the browser to remember it.
+const REVISIT: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("server-timing"),
+    HeaderValue::from_static("revisit"),
+);
+
 /// `GET /`.
 pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
     let landing = if state.files.is_watching() {
@@ -159,7 +166,12 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
         // The count must include the visitor who has just joined.
         &render_with_reply(state.current_page(), FormResult::success())
     };
-    page.respond(StatusCode::OK, request.headers())
+    let mut response = page.respond(StatusCode::OK, request.headers());
+    if request.headers().contains_key(header::IF_NONE_MATCH) {
+        let (name, value) = REVISIT;
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 /// Renders the landing page with the reply to a form that was sent without JavaScript.

@@ -12,7 +12,13 @@ pub(super) fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
     let mut headers = HeaderMap::from_iter(
         STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
     );
-    let policy = content_security_policy(&files.assets().files().inline_css, files.is_watching());
+    let assets = files.assets();
+    let page_files = assets.files();
+    let policy = content_security_policy(
+        page_files.head_script,
+        &page_files.inline_css,
+        files.is_watching(),
+    );
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
@@ -60,22 +66,22 @@ const STATIC_HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Returns a policy that allows only the site's own files, its WebAssembly, and the inline style sheet, by its
-/// hash. No script is inline, and none turns text into HTML, so Trusted Types need no policy.
-fn content_security_policy(style: &str, is_watching: bool) -> String {
-    let hash = STANDARD.encode(Sha256::digest(style));
+/// Returns a policy that allows only the site's own files, its WebAssembly, and by their hashes the script and the
+/// style sheet in the head. No script turns text into HTML, so Trusted Types need no policy.
+fn content_security_policy(script: &str, style: &str, is_watching: bool) -> String {
+    let hash = |text| STANDARD.encode(Sha256::digest(text));
     let (script, style, connect) = if is_watching {
         // `cargo leptos watch` needs an inline script that opens a WebSocket on another port, and a style
         // sheet in a file.
         (
-            "'self' 'wasm-unsafe-eval' 'unsafe-inline'",
+            "'self' 'wasm-unsafe-eval' 'unsafe-inline'".into(),
             "'self' 'unsafe-inline'".into(),
             "'self' ws:",
         )
     } else {
         (
-            "'self' 'wasm-unsafe-eval'",
-            format!("'sha256-{hash}'"),
+            format!("'self' 'wasm-unsafe-eval' 'sha256-{}'", hash(script)),
+            format!("'sha256-{}'", hash(style)),
             "'self'",
         )
     };

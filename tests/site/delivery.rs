@@ -206,35 +206,58 @@ async fn missing_files_are_404_and_not_cached() {
     }
 }
 
+/// In a template the script in the head finds them, and without scripts the browser.
 #[tokio::test]
-async fn pages_preload_fonts_and_phones_preload_only_one() {
+async fn pages_offer_fonts_to_their_script_and_preload_them_without_scripts() {
     let site = TestSite::start().await;
     let preload = |path: &str, media: &str| {
         format!(
-            "<link rel=\"preload\" href=\"{path}\" as=\"font\" type=\"font/woff2\"{media} crossorigin"
+            "<link rel=\"preload\" href=\"{path}\" as=\"font\" type=\"font/woff2\"{media} crossorigin>"
         )
     };
-    let prose = preload("/fonts/prose.HASH.woff2", "");
-    let machine = preload(
-        "/fonts/wide/machine.HASH.woff2",
-        " media=\"(width &gt;= 45rem)\"",
-    );
+    let links = [
+        preload("/fonts/prose.HASH.woff2", ""),
+        preload(
+            "/fonts/wide/machine.HASH.woff2",
+            " media=\"(width &gt;= 45rem)\"",
+        ),
+    ]
+    .concat();
     for path in ["/", "/nothing"] {
         let response = site.get(path).send().await.expect("a response");
         let page = response.text().await.expect("text");
-        assert!(page.contains(&prose), "{path}: {page}");
-        assert!(page.contains(&machine), "{path}: {page}");
+        let template = format!("<template id=\"fonts\">{links}</template>");
+        assert!(page.contains(&template), "{path}: {page}");
+        let noscript = format!("<noscript>{links}</noscript>");
+        assert!(page.contains(&noscript), "{path}: {page}");
+        assert_eq!(page.matches("rel=\"preload\"").count(), 4, "{path}");
     }
 }
 
-/// The style sheets and the server repeat the condition.
+/// The style sheets, the script in the head and the server repeat the condition.
 #[test]
 fn wide_font_uses_the_same_media_query_everywhere() {
     let read = |path: &str| std::fs::read_to_string(path).expect("readable");
     let wide = "(width >= 45rem)";
     assert!(read("style/fonts.css").contains(&format!("@media {wide} {{")));
     assert!(read("style/tokens.css").contains(&format!("@media {wide} {{\n    --machine:")));
-    assert!(read("src/page/document.rs").contains(&format!("\"{wide}\"")));
+    for path in ["src/page/head.rs", "islands/head.ts"] {
+        assert!(read(path).contains(&format!("\"{wide}\"")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn page_knows_whether_the_browser_has_it_in_its_cache() {
+    let site = TestSite::start().await;
+    let first = site.get("/").send().await.expect("a response");
+    assert_eq!(header(&first, "server-timing"), "");
+    let etag = header(&first, "etag").to_owned();
+    for (known, status) in [(etag.as_str(), 304), ("\"older\"", 200)] {
+        let request = site.get("/").header("if-none-match", known);
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), status, "{known}");
+        assert_eq!(header(&response, "server-timing"), "revisit", "{known}");
+    }
 }
 
 #[tokio::test]

@@ -204,15 +204,18 @@ async fn csp_allows_only_what_the_page_uses() {
     let response = site.get("/").send().await.expect("a response");
     let policy = header(&response, "content-security-policy").to_owned();
     let page = response.text().await.expect("text");
-    let style = page
-        .split_once("<style>")
-        .and_then(|(_, rest)| rest.split_once("</style>"));
-    let hash = STANDARD.encode(Sha256::digest(style.expect("a style").0));
+    let hash_of = |begin, end| {
+        let (_, rest) = page.split_once(begin).expect(begin);
+        let (text, _) = rest.split_once(end).expect(end);
+        STANDARD.encode(Sha256::digest(text))
+    };
+    let script = hash_of("<script>", "</script>");
+    let style = hash_of("<style>", "</style>");
     assert_eq!(
         policy,
         format!(
-            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'sha256-{hash}'; \
-             font-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'sha256-{script}'; \
+             style-src 'sha256-{style}'; font-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
              form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
              require-trusted-types-for 'script'; trusted-types 'none'"
         )

@@ -1,0 +1,72 @@
+/**
+ * The script in the head of every page. The server writes it into the page, so that it runs before the first paint
+ * without a request.
+ *
+ * - It decides whether the visit uses the typefaces. On a fast line it preloads the fonts. On other lines the visit
+ *   uses the system's fonts, and `boot.ts` loads the typefaces afterwards, so that the next visit has them at once.
+ * - After the first paint it loads `boot.ts`.
+ *
+ * What it loads is in templates of the page (`src/page/head.rs`).
+ */
+
+/** What the browser knows about the line. Only Chromium has it, and `type` only on phones and tablets. */
+interface Connection {
+  effectiveType?: string;
+  type?: string;
+  saveData?: boolean;
+}
+
+/** Narrower windows count as phones. `style/tokens.css` has the same media query. */
+const WIDE = "(width >= 45rem)";
+/** Types of connections that count as fast, also on a phone. */
+const FAST_TYPES = ["wifi", "ethernet"];
+/**
+ * The longest round trip of a fast line, in milliseconds. A browser waits at most this long for a font with
+ * `font-display: optional`.
+ */
+const MAX_ROUND_TRIP_MS = 100;
+
+const { documentElement: root, head } = document;
+const { connection } = navigator as Navigator & { connection?: Connection };
+const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+
+if (connection?.saveData) root.dataset["typefaces"] = "never";
+else if (isRevisit() || isFast()) insert("fonts");
+else root.dataset["typefaces"] = "later";
+afterFirstPaint(() => insert("boot"));
+
+/**
+ * Returns whether the browser has the page in its cache, and so the fonts. Then it asked the server for a newer
+ * page, and the response says so.
+ */
+function isRevisit() {
+  return visit?.serverTiming?.some(({ name }) => name === "revisit");
+}
+
+function isFast() {
+  if (connection) {
+    const { effectiveType, type = "" } = connection;
+    return effectiveType === "4g" && (matchMedia(WIDE).matches || FAST_TYPES.includes(type));
+  }
+  return visit && visit.responseStart - visit.requestStart < MAX_ROUND_TRIP_MS;
+}
+
+/** Moves what is in a template into the head. */
+function insert(template: string) {
+  head.append(head.querySelector<HTMLTemplateElement>(`#${template}`)?.content ?? "");
+}
+
+/**
+ * Calls back after the first paint. The page can be idle before that, and loading the islands then would
+ * delay the paint.
+ */
+function afterFirstPaint(callback: () => void) {
+  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callback();
+  new PerformanceObserver((entries, observer) => {
+    if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
+    observer.disconnect();
+    callback();
+  }).observe({ type: "paint", buffered: true });
+}
+
+export {};
