@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LANDING_COMMIT=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null) LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege rehearse soak fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -86,6 +86,20 @@ siege: build ## attack the release for six minutes, and measure what other visit
 	.ci/setup siege
 	cargo run --release --example siege "$(ATTACK)"
 
+REHEARSAL := -p landing-rehearsal --profile rehearsal
+
+rehearse: build ## play whole visits, and find the rate that one processor serves: RATE=400 WAY=http1
+	.ci/setup rehearse
+	cargo clippy $(REHEARSAL) --all-targets -- -D warnings
+	cargo test $(REHEARSAL)
+	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- rehearse $(if $(RATE),--rate $(RATE)) $(if $(WAY),--way $(WAY)) \
+		$(foreach option,$(OPTIONS),--option $(option))
+
+soak: build ## use the release for an hour, with commands and restarts: MINUTES=60 RATE=100 PROCESSORS=0.33
+	.ci/setup rehearse
+	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) \
+		$(if $(PROCESSORS),--processors $(PROCESSORS))
+
 # Without sanitizers: they find errors of unsafe code, and this crate forbids it.
 FUZZ := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_TARGET_DIR=target/fuzz \
 	RUSTC_BOOTSTRAP=1 cargo fuzz
@@ -118,11 +132,9 @@ conformance: setup ## run the conformance suite against your database: STORE=pos
 		store::corrections::postgres store::facts::postgres \
 		concurrent_joins_across_instances_are_new_and_counted_once
 
-MINUTES ?= 20
-
 faults: setup ## inject random PostgreSQL faults under three instances, as root: MINUTES=20
 	.ci/setup postgres
-	FAULT_MINUTES=$(MINUTES) cargo test --test site no_database_fault -- --nocapture
+	FAULT_MINUTES=$(or $(MINUTES),20) cargo test --test site no_database_fault -- --nocapture
 
 lighthouse: build ## run Lighthouse five times for a phone, and print the medians
 	.ci/setup lighthouse

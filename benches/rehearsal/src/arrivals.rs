@@ -1,0 +1,98 @@
+//! When the visitors of a run arrive: at random moments, at a rate that may change.
+
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+/// The rate of arrivals over time, as a share of the highest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// How long the rate rises from nothing.
+    pub(crate) rise: Duration,
+    /// How long it stays at its highest.
+    pub(crate) hold: Duration,
+    /// How long it falls to nothing.
+    pub(crate) fall: Duration,
+}
+
+impl Shape {
+    pub(crate) fn constant(hold: Duration) -> Self {
+        let (rise, fall) = (Duration::ZERO, Duration::ZERO);
+        Self { rise, hold, fall }
+    }
+
+    pub(crate) fn duration(&self) -> Duration {
+        self.rise + self.hold + self.fall
+    }
+
+    /// Returns the rate at a moment, as a share of the highest.
+    fn share_at(&self, moment: Duration) -> f64 {
+        if moment < self.rise {
+            return moment.as_secs_f64() / self.rise.as_secs_f64();
+        }
+        if moment < self.rise + self.hold {
+            return 1.0;
+        }
+        let left = self.duration().saturating_sub(moment);
+        left.as_secs_f64() / self.fall.as_secs_f64()
+    }
+
+    /// Returns the arrivals of a run, from its start. They are independent of each other, as people are: a Poisson
+    /// process whose highest rate is `rate` a second. The same seed returns the same arrivals.
+    pub(crate) fn arrivals(&self, rate: f64, seed: u64) -> Vec<Duration> {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut arrivals = Vec::new();
+        let mut moment = Duration::ZERO;
+        loop {
+            let pause = -(1.0 - random.random::<f64>()).ln() / rate;
+            moment += Duration::from_secs_f64(pause);
+            if moment >= self.duration() {
+                return arrivals;
+            }
+            if random.random::<f64>() < self.share_at(moment) {
+                arrivals.push(moment);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape {
+        rise: Duration::from_secs(10),
+        hold: Duration::from_secs(30),
+        fall: Duration::from_secs(20),
+    };
+
+    fn count_between(arrivals: &[Duration], from: u64, to: u64) -> usize {
+        let window = Duration::from_secs(from)..Duration::from_secs(to);
+        arrivals.iter().filter(|it| window.contains(*it)).count()
+    }
+
+    #[test]
+    fn arrivals_follow_the_shape() {
+        let arrivals = SHAPE.arrivals(1000.0, 1);
+        assert!(arrivals.is_sorted());
+        // A triangle, a square and a triangle; the counts of a Poisson process vary by their square root.
+        for (from, to, expected) in [(0, 10, 5_000), (10, 40, 30_000), (40, 60, 10_000)] {
+            let count = count_between(&arrivals, from, to);
+            let deviation = (expected as f64).sqrt() * 5.0;
+            assert!(
+                (count as f64 - expected as f64).abs() < deviation,
+                "{count} instead of {expected} from {from} to {to}"
+            );
+        }
+    }
+
+    #[test]
+    fn arrivals_come_in_bursts() {
+        let shape = Shape::constant(Duration::from_secs(10));
+        let arrivals = shape.arrivals(100.0, 1);
+        let pauses = arrivals.windows(2).map(|pair| pair[1] - pair[0]);
+        let close = pauses.filter(|pause| *pause < Duration::from_millis(1));
+        // A tenth of all pauses. With even arrivals, there would be none.
+        assert!(close.count() > 50);
+    }
+}

@@ -1,0 +1,219 @@
+//! `make soak`: the site in use for an hour, with everything that an owner does, and restarts.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use tokio::task::LocalSet;
+
+use crate::{
+    arrivals::Shape,
+    load::{self, Figures},
+    owner::Owner,
+    process::usage,
+    samples::Samples,
+    server::RELEASE,
+    stage::{Stage, Way},
+    truth::{Differences, Truth},
+    visit::{Kind, Visitors},
+};
+
+/// The longest time from one restart to the next.
+const RESTART_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// A short soak has at least this many restarts.
+const GENERATIONS: u32 = 4;
+/// How often the owner exports, imports and erases between two restarts.
+const TURNS: u32 = 9;
+/// The turn before which the owner looks at the list.
+const LOOK: u32 = 4;
+/// How often the server's resources are sampled in a generation.
+const SAMPLES: u32 = 120;
+/// Duration and rate of the visits that tell what a visit costs.
+const CALIBRATION: Duration = Duration::from_secs(10);
+const CALIBRATION_RATE: f64 = 40.0;
+
+#[derive(clap::Args)]
+pub(crate) struct SoakArgs {
+    /// The directory with the release
+    #[arg(long, default_value = RELEASE)]
+    release: PathBuf,
+    /// Duration in minutes
+    #[arg(long, default_value_t = 60.0)]
+    minutes: f64,
+    /// Visits per second. Otherwise half of those that would take all of a processor
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Maximum share of a processor for the site and its visitors together, such as 0.33
+    #[arg(long)]
+    processors: Option<f64>,
+}
+
+pub(crate) fn run(args: &SoakArgs) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(LocalSet::new().run_until(soak(args)))
+}
+
+async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
+    let truth = Arc::new(Truth::default());
+    let stage = Stage::open(
+        Way::Http1,
+        &args.release,
+        None,
+        &[],
+        Some(Arc::clone(&truth) as _),
+    )
+    .await?;
+    let rate = match args.rate {
+        Some(rate) => rate,
+        None => choose_rate(&stage, args.processors).await?,
+    };
+    let duration = Duration::from_secs_f64(args.minutes * 60.0);
+    println!("{} minutes, {rate:.0} visits per second\n", args.minutes);
+    let visitors = Arc::clone(&stage.visitors);
+    let mut owner = Owner::new(stage.workplace, stage.socket, stage.server, truth);
+    // The owner's commands block, and visitors must not wait for them.
+    let owner = thread::spawn(move || own(&mut owner, duration).map(|samples| (owner, samples)));
+    let figures = visit(visitors, rate, duration).await?;
+    let owned = owner.join().ok().context("the owner's thread panicked")?;
+    let (mut owner, (samples, between)) = owned?;
+    report(&mut owner, &figures, &samples, between)
+}
+
+/// Returns half of the rate that would take all of a processor, or less.
+async fn choose_rate(stage: &Stage, processors: Option<f64>) -> anyhow::Result<f64> {
+    let run = stage
+        .run(Shape::constant(CALIBRATION), CALIBRATION_RATE)
+        .await?;
+    let half = run.capacity() / 2.0;
+    let site: f64 = run.milliseconds_per_visit().iter().sum();
+    let load = run.load_milliseconds_per_visit();
+    println!("a visit takes {site:.2} ms of a processor, and {load:.2} ms more to play it");
+    let limit = processors.map(|it| it * 1e3 / (site + load));
+    Ok(limit.map_or(half, |limit| limit.min(half)))
+}
+
+/// Plays visits, in parts: Goose creates all users of a part at its start.
+async fn visit(
+    visitors: Arc<Visitors>,
+    rate: f64,
+    duration: Duration,
+) -> anyhow::Result<Vec<Figures>> {
+    let part = Duration::from_secs(60).min(duration);
+    let started = tokio::time::Instant::now();
+    let mut parts = Vec::new();
+    let mut offset = Duration::ZERO;
+    while offset < duration {
+        tokio::time::sleep_until(started + offset).await;
+        let arrivals = Shape::constant(part).arrivals(rate, rand::random());
+        // The last visits of a part overlap the first ones of the next.
+        let run = load::run(Arc::clone(&visitors), arrivals);
+        parts.push(tokio::task::spawn_local(run));
+        offset += part;
+    }
+    let mut figures = Vec::new();
+    for part in parts {
+        figures.push(part.await??);
+    }
+    Ok(figures)
+}
+
+/// Does what an owner does, samples the server, and returns the samples and the differences found between restarts.
+fn own(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, Vec<Differences>)> {
+    let generation = RESTART_INTERVAL.min(duration / GENERATIONS);
+    let started = Instant::now();
+    let (mut samples, mut differences) = (Samples::default(), Vec::new());
+    let hours = || started.elapsed().as_secs_f64() / 3600.0;
+    while started.elapsed() + generation / 2 < duration {
+        let began = Instant::now();
+        samples.begin();
+        for turn in 0..TURNS {
+            let until = generation * (turn + 1) / (TURNS + 1);
+            while began.elapsed() < until {
+                samples.add(hours(), usage(owner.server.id())?);
+                thread::sleep(generation / SAMPLES);
+            }
+            owner.keep_the_list()?;
+            if turn == LOOK {
+                owner.look_at_the_list()?;
+            }
+        }
+        while began.elapsed() < generation {
+            samples.add(hours(), usage(owner.server.id())?);
+            thread::sleep(generation / SAMPLES);
+        }
+        let last = usage(owner.server.id())?;
+        let stopped = Instant::now();
+        owner.restart()?;
+        let gap = stopped.elapsed();
+        let compared = owner.compare()?;
+        let people = owner.truth.snapshot().count();
+        println!(
+            "after {:.1} minutes: {last:?}, restarted in {gap:.1?}, {people} people, {compared:?}",
+            hours() * 60.0
+        );
+        differences.push(compared);
+    }
+    Ok((samples, differences))
+}
+
+fn report(
+    owner: &mut Owner,
+    figures: &[Figures],
+    samples: &Samples,
+    mut differences: Vec<Differences>,
+) -> anyhow::Result<()> {
+    samples.print();
+    differences.push(owner.compare()?);
+    let status = owner.server.stop()?;
+    ensure!(status.success(), "the server has stopped with {status}");
+    owner.read_log()?;
+    let truth = owner.truth.snapshot();
+    let visits: usize = figures.iter().map(Figures::visits).sum();
+    println!(
+        "\n{visits} visits, {} people on the list, {} erased",
+        truth.count(),
+        truth.erased()
+    );
+    println!("the owner: {:?}", owner.commands);
+    for kind in Kind::ALL {
+        let times: Vec<_> = figures.iter().filter_map(|it| it.times(kind)).collect();
+        let worst = |value: fn(&load::Times) -> f64| times.iter().map(value).fold(0.0, f64::max);
+        println!(
+            "{}: p50 at most {:.1} ms, p99 at most {:.1} ms in any minute, longest {:.0} ms",
+            kind.name(),
+            worst(|it| it.p50),
+            worst(|it| it.p99),
+            worst(|it| it.longest)
+        );
+    }
+    let is_complete = differences.iter().all(|it| *it == Differences::default());
+    println!(
+        "the list, compared {} times: {}",
+        differences.len(),
+        match is_complete {
+            true => "everybody is on it once".to_owned(),
+            false => format!("{differences:?}"),
+        }
+    );
+    let mut errors = 0;
+    for (error, count) in figures.iter().flat_map(|it| &it.errors) {
+        errors += count;
+        println!("error of a visitor, {count} times: {error}");
+    }
+    for (warning, count) in &owner.warnings {
+        println!("log, {count} times: {warning}");
+    }
+    println!("errors: {errors}");
+    ensure!(
+        is_complete && errors == 0,
+        "people are missing, or visitors met errors, see above"
+    );
+    ensure!(owner.count()? == truth.count(), "the count is wrong");
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! A site with its visitors, and what a run of visits costs it.
+
+use std::{path::Path, process, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use hyper::Request;
+use tokio_rustls::TlsConnector;
+
+use crate::{
+    arrivals::Shape,
+    browser::{Body, Browser, Target},
+    load::{self, Figures},
+    process::{cpu_seconds, peak_memory},
+    server::{Caddy, Program, SiteSocket, Workplace, free_port},
+    site::SiteFiles,
+    visit::{SignUps, Visitors},
+};
+
+/// How visitors reach the site.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Way {
+    /// HTTP/1.1, directly
+    Http1,
+    /// HTTP/2 over TLS, through Caddy
+    #[value(name = "http2")]
+    Http2ThroughCaddy,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 2] = [Self::Http1, Self::Http2ThroughCaddy];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2ThroughCaddy => "HTTP/2 through Caddy",
+        }
+    }
+}
+
+/// The options of the server; the last one only behind Caddy. All limits are on: each visitor has an own address.
+pub(crate) const OPTIONS: [&str; 2] = ["--origin=https://localhost", "--trusted-proxies=127.0.0.1"];
+
+/// A running site, and everybody who visits it.
+pub(crate) struct Stage {
+    pub(crate) server: Program,
+    pub(crate) socket: SiteSocket,
+    caddy: Option<Caddy>,
+    pub(crate) visitors: Arc<Visitors>,
+    pub(crate) workplace: Workplace,
+}
+
+impl Stage {
+    /// Starts a site with an empty list.
+    ///
+    /// # Errors
+    /// If a program does not start, or the page is built in a way that is not known here.
+    pub(crate) async fn open(
+        way: Way,
+        release: &Path,
+        processor: Option<u32>,
+        further_options: &[String],
+        sign_ups: Option<Arc<dyn SignUps>>,
+    ) -> anyhow::Result<Self> {
+        let workplace = Workplace::new(release, processor)?;
+        let socket = SiteSocket::bind()?;
+        let addr = socket.addr()?;
+        let port = free_port()?;
+        let options = match way {
+            Way::Http1 => &OPTIONS[..1],
+            Way::Http2ThroughCaddy => &OPTIONS,
+        };
+        let further_options = further_options.iter().map(String::as_str);
+        let options: Vec<_> = options.iter().copied().chain(further_options).collect();
+        let server = socket.serve(&workplace, &workplace.path("log"), &options)?;
+        let (caddy, target) = match way {
+            Way::Http1 => {
+                let origin = format!("http://{addr}");
+                (
+                    None,
+                    Target {
+                        addr,
+                        origin,
+                        tls: None,
+                    },
+                )
+            }
+            Way::Http2ThroughCaddy => {
+                let caddy = Caddy::start(&workplace, port, addr)?;
+                let target = Target {
+                    addr: caddy.addr,
+                    origin: caddy.origin.clone(),
+                    tls: Some(TlsConnector::from(Arc::new(caddy.tls.clone()))),
+                };
+                (Some(caddy), target)
+            }
+        };
+        let target = Arc::new(target);
+        let files = find_files(&target).await?;
+        Ok(Self {
+            server,
+            socket,
+            caddy,
+            visitors: Arc::new(Visitors::new(target, files, sign_ups)),
+            workplace,
+        })
+    }
+
+    /// Plays visits.
+    ///
+    /// # Errors
+    /// If a program has ended. Errors of visits are part of the figures.
+    pub(crate) async fn run(&self, shape: Shape, rate: f64) -> anyhow::Result<Run> {
+        let before = self.processor_times()?;
+        let arrivals = shape.arrivals(rate, rand::random());
+        let figures = load::run(Arc::clone(&self.visitors), arrivals).await?;
+        let after = self.processor_times()?;
+        let [server, proxy, load] = [0, 1, 2].map(|it| after[it] - before[it]);
+        Ok(Run {
+            rate,
+            figures,
+            duration: shape.duration(),
+            server,
+            proxy,
+            load,
+        })
+    }
+
+    /// Returns the highest memory of the server, and of the proxy, so far, in megabytes.
+    ///
+    /// # Errors
+    /// If a program has ended.
+    pub(crate) fn peak_memory(&self) -> anyhow::Result<[f64; 2]> {
+        let proxy = self.caddy.as_ref().map(|it| peak_memory(it.program.id()));
+        Ok([
+            peak_memory(self.server.id())?,
+            proxy.transpose()?.unwrap_or_default(),
+        ])
+    }
+
+    /// Returns the processor time of the server, the proxy and this program.
+    fn processor_times(&self) -> anyhow::Result<[f64; 3]> {
+        let proxy = self.caddy.as_ref().map(|it| cpu_seconds(it.program.id()));
+        Ok([
+            cpu_seconds(self.server.id())?,
+            proxy.transpose()?.unwrap_or_default(),
+            cpu_seconds(process::id())?,
+        ])
+    }
+}
+
+async fn find_files(target: &Arc<Target>) -> anyhow::Result<SiteFiles> {
+    let browser = Browser::new(Arc::clone(target), [127, 0, 0, 2].into());
+    let request = match target.tls {
+        Some(_) => Request::get(format!("{}/", target.origin)),
+        None => Request::get("/").header("host", "localhost"),
+    };
+    let page = browser.send(&request.body(Body::default())?).await?;
+    SiteFiles::of_page(std::str::from_utf8(&page.body).context("the page is not UTF-8")?)
+}
+
+/// The result of a run. Processor times are in seconds.
+pub(crate) struct Run {
+    /// The highest rate of arrivals, in visits per second.
+    pub(crate) rate: f64,
+    pub(crate) figures: Figures,
+    /// How long visitors arrived.
+    duration: Duration,
+    server: f64,
+    proxy: f64,
+    load: f64,
+}
+
+/// The p99 that visitors may have, in milliseconds.
+const P99_GOAL: f64 = 100.0;
+/// A late start of the visitors, p99 in milliseconds, from which on the load generator is the bottleneck.
+const LATENESS_MAX: f64 = 25.0;
+
+impl Run {
+    pub(crate) fn is_good(&self) -> bool {
+        self.figures.worst_p99() < P99_GOAL && self.figures.errors.is_empty()
+    }
+
+    /// Returns the processor time of a visit on the server and on the proxy, in milliseconds.
+    pub(crate) fn milliseconds_per_visit(&self) -> [f64; 2] {
+        [self.server, self.proxy].map(|it| it * 1e3 / self.figures.visits() as f64)
+    }
+
+    /// Returns the processor time of a visit on the load generator, in milliseconds.
+    pub(crate) fn load_milliseconds_per_visit(&self) -> f64 {
+        self.load * 1e3 / self.figures.visits() as f64
+    }
+
+    /// Returns the visits per second that would take all of a processor.
+    pub(crate) fn capacity(&self) -> f64 {
+        1e3 / self.milliseconds_per_visit().iter().sum::<f64>()
+    }
+
+    /// Returns the shares of their processors that the site and this program have used while visitors arrived.
+    pub(crate) fn busy(&self) -> [f64; 2] {
+        [self.server + self.proxy, self.load].map(|it| it / self.duration.as_secs_f64())
+    }
+
+    /// Returns whether the load generator, and not the site, made visitors wait.
+    pub(crate) fn is_limited_by_load(&self) -> bool {
+        let lateness = self.figures.times(crate::visit::Kind::Lateness);
+        let [site, load] = self.busy();
+        load > site && lateness.is_some_and(|times| times.p99 > LATENESS_MAX)
+    }
+}
