@@ -189,6 +189,7 @@ async fn escapes_the_product_name_in_the_head_and_json_ld() {
     for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
         assert!(!data.contains(character), "{character:?}");
     }
+    // The data, the script in the head and the boot script.
     assert_eq!(page.matches("</script").count(), 3);
     assert!(!head(&page).contains("<b>"));
     let shown = "&lt;/script&gt;\u{2028}&lt;b&gt;&amp;&quot;'";
