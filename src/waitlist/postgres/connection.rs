@@ -68,6 +68,14 @@ impl Connection {
         !self.has_failed && !self.client.is_closed()
     }
 
+    /// Returns whether new connections go to another host.
+    ///
+    /// Then this host may have been replaced without noticing it, for example when the program that makes it a standby
+    /// hangs. It still serves reads, of a list that no longer changes.
+    pub(super) fn has_moved(&self) -> bool {
+        self.hosts.prefers_another(self.address)
+    }
+
     /// Returns the rows of a statement. The statement is prepared the first time.
     pub(super) async fn query(
         &mut self,

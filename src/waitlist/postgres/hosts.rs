@@ -28,6 +28,12 @@ impl Hosts {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
     }
 
+    /// Returns whether another address has worked since this one was connected to.
+    pub(super) fn prefers_another(&self, address: Address) -> bool {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| last != address)
+    }
+
     /// Returns the address to try first and the address to try last.
     pub(super) fn preference(&self) -> (Option<Address>, Option<Address>) {
         let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);

@@ -178,7 +178,8 @@ async fn refresh_count(
     connection: &mut Option<Connection>,
     state: &State,
 ) -> Result<(), Failure> {
-    let usable = match connection.take().filter(Connection::is_usable) {
+    let current = |it: &Connection| it.is_usable() && !it.has_moved();
+    let usable = match connection.take().filter(current) {
         Some(usable) => usable,
         None => connector.connect().await?,
     };

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::JoinOutcome;
+use landing::waitlist::{JoinOutcome, Waitlist};
 
-use super::{ProxiedDatabase, open_url, run_concurrently};
+use super::{ProxiedDatabase, open_url, run_concurrently, within_timeout};
 use crate::{
     postgres_server::{PostgresServer, SHARED_SERVER},
     store::join,
@@ -54,6 +54,29 @@ async fn host_hanging_at_a_statement_does_not_block_the_healthy_one() {
     proxy.drop_all_responses();
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     assert!(proxy.faults() > 0, "the test injected no fault");
+}
+
+/// The standby was promoted, and the first server does not know it. It still serves reads, and its commits wait for the
+/// standby.
+#[tokio::test(flavor = "multi_thread")]
+async fn replaced_server_does_not_serve_the_count() {
+    let replaced = PostgresServer::start();
+    let url = replaced.create_database();
+    let standby = PostgresServer::standby_of(&replaced);
+    replaced.set_synchronous_standby("*");
+    let hosts = |first: u16, second: u16| {
+        let hosts = format!(":{first},127.0.0.1:{second}/");
+        let url = url.replace(&format!(":{}/", replaced.port), &hosts);
+        format!("{url}?load_balance_hosts=disable")
+    };
+    let list = open_url(&hosts(replaced.port, standby.port));
+    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
+    standby.promote();
+    assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
+    let other = open_url(&hosts(standby.port, replaced.port));
+    assert_eq!(join(&other, "carl@example.com").await, JoinOutcome::New);
+    let mut count = list.watch_count();
+    within_timeout(count.wait_for(|count| *count == 3)).await;
 }
 
 /// Starts `landing count`.
