@@ -57,6 +57,10 @@ struct State {
     was_delivered: Notify,
     drops_responses: AtomicBool,
     is_paused: AtomicBool,
+    /// Whether matching statements wait in the proxy.
+    holds_matching: AtomicBool,
+    /// Statements that have waited so far.
+    held: AtomicU64,
     /// Delay of each response, in milliseconds.
     delay: AtomicU64,
 }
@@ -77,6 +81,8 @@ impl FaultProxy {
             was_delivered: Notify::new(),
             drops_responses: AtomicBool::new(false),
             is_paused: AtomicBool::new(false),
+            holds_matching: AtomicBool::new(false),
+            held: AtomicU64::new(0),
             delay: AtomicU64::new(0),
         });
         let proxy = Self {
@@ -129,6 +135,18 @@ impl FaultProxy {
         self.state.is_paused.store(is_paused, Ordering::SeqCst);
     }
 
+    /// Holds back matching statements until it no longer does.
+    pub(crate) fn set_holding(&self, is_holding: bool) {
+        self.state
+            .holds_matching
+            .store(is_holding, Ordering::SeqCst);
+    }
+
+    /// Returns the number of statements that were held back so far.
+    pub(crate) fn held(&self) -> u64 {
+        self.state.held.load(Ordering::SeqCst)
+    }
+
     /// Returns the number of faults so far.
     pub(crate) fn faults(&self) -> u64 {
         self.state.faults.load(Ordering::SeqCst)
@@ -173,6 +191,15 @@ impl State {
         was_armed
     }
 
+    async fn wait_while_holding(&self) {
+        if self.holds_matching.load(Ordering::SeqCst) {
+            self.held.fetch_add(1, Ordering::SeqCst);
+        }
+        while self.holds_matching.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     async fn wait_while_paused(&self) {
         while self.is_paused.load(Ordering::SeqCst) {
             sleep(Duration::from_millis(10)).await;
@@ -196,6 +223,7 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
                 let bytes = &request[..length];
                 is_matching = state.matches(bytes);
                 if is_matching {
+                    state.wait_while_holding().await;
                     state.register_statement();
                 }
                 if is_matching && state.take_fault(Fault::BeforeStatement) {

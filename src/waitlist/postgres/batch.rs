@@ -42,14 +42,14 @@ const MISSING_CHECKS_MAX: u32 = 5;
 pub(super) struct Batch {
     pub(super) requests: Vec<Request>,
     /// The sign-ups of all requests, in their order.
-    sign_ups: Vec<PendingSignUp>,
+    pub(super) sign_ups: Vec<PendingSignUp>,
     /// The position of the first sign-up of each address. They are sorted by key, to prevent deadlocks between
     /// instances.
     first_positions: Vec<usize>,
     /// Ranges of `first_positions` that are not done. The last one is next.
     remaining: Vec<Range<usize>>,
     /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
-    outcomes: Vec<Result<JoinOutcome, StoreError>>,
+    pub(super) outcomes: Vec<Result<JoinOutcome, StoreError>>,
     /// The addresses to erase that were on the list.
     pub(super) erased_keys: HashSet<String>,
     /// The sign-ups that an attempt to erase named, with their addresses, until their fate is known.
@@ -66,9 +66,9 @@ pub(super) struct Batch {
 }
 
 /// A sign-up that is not finished.
-struct PendingSignUp {
+pub(super) struct PendingSignUp {
     /// The position of the first sign-up in the batch with this address.
-    first: usize,
+    pub(super) first: usize,
     key: String,
     email: String,
     joined_at: SystemTime,
@@ -269,8 +269,13 @@ impl Batch {
             .map(|at| &self.sign_ups[*at])
             .collect();
         let epoch = writer.epoch();
-        // The earlier attempt may have added the entry, and an erasure may have removed it.
-        let is_stale = |it: &PendingSignUp| it.uncertain_since.is_some_and(|since| since != epoch);
+        let awaited = self.awaited_positions();
+        // The earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given up,
+        // the owner may have erased the person since.
+        let is_stale = |it: &PendingSignUp| {
+            it.uncertain_since.is_some_and(|since| since != epoch)
+                || !awaited.contains(&it.first)
+        };
         let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
@@ -319,81 +324,5 @@ impl Batch {
             }
         }
         Ok(!inserted.is_empty())
-    }
-
-    /// Returns the outcome of a sign-up. If several have the same address, the first one adds it.
-    fn outcome(&self, at: usize) -> Result<JoinOutcome, StoreError> {
-        let first = self.sign_ups[at].first;
-        let outcome = self.outcomes[first].clone();
-        outcome.map(|joined| {
-            if at == first || joined == JoinOutcome::Suppressed {
-                joined
-            } else {
-                JoinOutcome::AlreadyListed
-            }
-        })
-    }
-
-    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
-    /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
-    pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
-        let has_visitors = self
-            .requests
-            .iter()
-            .any(|request| matches!(request, Request::Join(..)));
-        let should_fail =
-            |request: &mut Request| matches!(request, Request::Ready(_)) || !has_visitors;
-        for request in self.requests.extract_if(.., should_fail) {
-            request.fail(error.clone());
-        }
-    }
-
-    /// Sends the replies to all requests.
-    pub(super) fn send_replies(mut self) {
-        let outcomes: Vec<_> = (0..self.sign_ups.len())
-            .map(|at| self.outcome(at))
-            .collect();
-        let mut outcomes = outcomes.into_iter();
-        let mut facts = self.facts.into_iter();
-        for request in self.requests {
-            // Sending fails if the client has gone.
-            match request {
-                Request::Join(_, reply) => {
-                    if let Some(outcome) = outcomes.next() {
-                        let _ = reply.send(outcome);
-                    }
-                }
-                Request::JoinAll(entries, reply) => {
-                    // Takes all outcomes of this request, also after an error, because the next outcome belongs to
-                    // another request.
-                    let outcomes: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
-                    let _ = reply.send(outcomes.into_iter().collect());
-                }
-                Request::Erase(erasure, reply) => {
-                    let was_listed = |key| self.erased_keys.remove(key);
-                    let keys = erasure.addresses.keys.iter();
-                    let _ = reply.send(Ok(keys.map(was_listed).collect()));
-                }
-                Request::Correct(_, reply) => {
-                    let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
-                }
-                Request::AddFacts(requested, reply) => {
-                    let facts = facts.by_ref().take(requested.len());
-                    let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
-                }
-                Request::AddSuppressions(items, reply) => {
-                    let _ = reply.send(Ok(vec![(); items.len()]));
-                }
-                Request::LiftListed(keys, reply) => {
-                    let was_listed = keys.iter().map(|key| self.lifted_keys.contains(key));
-                    let _ = reply.send(Ok(was_listed.collect()));
-                }
-                // In a database, the ledger does not use the queue.
-                Request::Ledger(request) => request.fail(StoreError::Stopped),
-                Request::Ready(reply) => {
-                    let _ = reply.send(Ok(()));
-                }
-            }
-        }
     }
 }

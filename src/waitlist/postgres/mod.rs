@@ -6,7 +6,7 @@
 //! - `sql`, `suppression_sql`: the statements. `rows`: their results. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
-//! - `committer`, `batch`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and
+//! - `committer`, `batch`, `replies`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and
 //!   facts in batches.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
@@ -36,6 +36,7 @@ mod open_error;
 mod pending_fact;
 mod privileges;
 mod recount;
+mod replies;
 mod rows;
 mod schema;
 mod sql;

@@ -4,12 +4,15 @@
 use std::{sync::Arc, time::Duration};
 
 use landing::waitlist::{Erasure, JoinOutcome, PostgresWaitlist, Waitlist};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::block_in_place,
+    time::{sleep, timeout},
+};
 
 use super::{ProxiedDatabase, is_outage, run_concurrently, within_timeout};
 use crate::{
     fault_proxy::Fault,
-    process::TEST_TIMEOUT,
+    process::{TEST_TIMEOUT, wait_until},
     store::{addresses, email, entry, erase, join},
 };
 
@@ -92,6 +95,46 @@ async fn retried_sign_up_does_not_restore_an_erased_person() {
     assert_eq!(addresses(&other), [""; 0]);
     assert_eq!(join(&*list, "late@example.com").await, JoinOutcome::New);
     assert_eq!(addresses(&other), ["late@example.com"]);
+}
+
+/// A statement with two sign-ups fails because of an erasure, and is repeated. Meanwhile the visitor of the first one has
+/// given up, and the owner has erased that person.
+#[tokio::test(flavor = "multi_thread")]
+async fn abandoned_sign_up_is_not_repeated_after_an_erasure() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (list, other) = (Arc::new(proxy.open()), proxy.database.open());
+    assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
+    assert_eq!(join(&*list, "ann@example.com").await, JoinOutcome::New);
+    let join_later = |typed: &'static str| {
+        let list = Arc::clone(&list);
+        tokio::spawn(async move { list.join(entry(typed, 1)).await })
+    };
+    // While this one waits for a lock, the others join the next batch.
+    let locked = proxy
+        .database
+        .start_sleeping("BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(60)");
+    let first = join_later("first@example.com");
+    proxy.database.wait_for_lock();
+    let (abandoned, other_sign_up) = (
+        join_later("late@example.com"),
+        join_later("bob@example.com"),
+    );
+    proxy.set_holding(true);
+    proxy.database.end_sleeping();
+    locked.await.expect("no panic");
+    assert_eq!(first.await.expect("no panic"), Ok(JoinOutcome::New));
+    block_in_place(|| wait_until("the statement is held back", || proxy.held() == 1));
+    abandoned.abort();
+    assert!(abandoned.await.is_err_and(|error| error.is_cancelled()));
+    assert!(erase(&other, "late@example.com").await);
+    proxy.set_holding(false);
+    assert_eq!(other_sign_up.await.expect("no panic"), Ok(JoinOutcome::New));
+    let mut listed = addresses(&other);
+    listed.sort();
+    assert_eq!(
+        listed,
+        ["ann@example.com", "bob@example.com", "first@example.com"]
+    );
 }
 
 /// Delays each message of an instance in turn: connecting, signing up, erasing, suppressing and checking readiness.

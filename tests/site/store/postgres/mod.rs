@@ -150,6 +150,17 @@ impl SharedDatabase {
         self.sql(&format!("{end} WHERE {}", self.sleeping()));
     }
 
+    /// Waits until a statement waits for a lock.
+    fn wait_for_lock(&self) {
+        let waiting = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'",
+            self.name
+        );
+        block_in_place(|| {
+            wait_until("a statement waits for a lock", || self.sql(&waiting) != "0");
+        });
+    }
+
     fn sleeping(&self) -> String {
         format!("datname = '{}' AND wait_event = 'PgSleep'", self.name)
     }

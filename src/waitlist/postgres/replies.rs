@@ -1,0 +1,108 @@
+//! The replies to the requests of a batch, and which of them are still awaited.
+
+use std::collections::HashSet;
+
+use super::{
+    super::{error::StoreError, queue::Request, store::JoinOutcome},
+    batch::Batch,
+    pending_fact::PendingFact,
+};
+
+impl Batch {
+    /// Returns the positions in `sign_ups` of the addresses whose outcome at least one client still waits for, each that
+    /// of the first sign-up with the address.
+    pub(super) fn awaited_positions(&self) -> HashSet<usize> {
+        let mut sign_ups = self.sign_ups.iter();
+        let mut awaited = HashSet::new();
+        for request in &self.requests {
+            let number = match request {
+                Request::Join(..) => 1,
+                Request::JoinAll(entries, _) => entries.len(),
+                _ => 0,
+            };
+            let firsts = sign_ups.by_ref().take(number).map(|it| it.first);
+            if request.is_abandoned() {
+                firsts.for_each(drop);
+            } else {
+                awaited.extend(firsts);
+            }
+        }
+        awaited
+    }
+
+    /// Returns the outcome of a sign-up. If several have the same address, the first one adds it.
+    fn outcome(&self, at: usize) -> Result<JoinOutcome, StoreError> {
+        let first = self.sign_ups[at].first;
+        let outcome = self.outcomes[first].clone();
+        outcome.map(|joined| {
+            if at == first || joined == JoinOutcome::Suppressed {
+                joined
+            } else {
+                JoinOutcome::AlreadyListed
+            }
+        })
+    }
+
+    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
+    /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
+    pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
+        let has_visitors = self
+            .requests
+            .iter()
+            .any(|request| matches!(request, Request::Join(..)));
+        let should_fail =
+            |request: &mut Request| matches!(request, Request::Ready(_)) || !has_visitors;
+        for request in self.requests.extract_if(.., should_fail) {
+            request.fail(error.clone());
+        }
+    }
+
+    /// Sends the replies to all requests.
+    pub(super) fn send_replies(mut self) {
+        let outcomes: Vec<_> = (0..self.sign_ups.len())
+            .map(|at| self.outcome(at))
+            .collect();
+        let mut outcomes = outcomes.into_iter();
+        let mut facts = self.facts.into_iter();
+        for request in self.requests {
+            // Sending fails if the client has gone.
+            match request {
+                Request::Join(_, reply) => {
+                    if let Some(outcome) = outcomes.next() {
+                        let _ = reply.send(outcome);
+                    }
+                }
+                Request::JoinAll(entries, reply) => {
+                    // Takes all outcomes of this request, also after an error, because the next outcome belongs to
+                    // another request.
+                    let outcomes: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
+                    let _ = reply.send(outcomes.into_iter().collect());
+                }
+                Request::Erase(erasure, reply) => {
+                    let was_listed = |key| self.erased_keys.remove(key);
+                    let keys = erasure.addresses.keys.iter();
+                    let _ = reply.send(Ok(keys.map(was_listed).collect()));
+                }
+                Request::Correct(_, reply) => {
+                    let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
+                }
+                Request::AddFacts(requested, reply) => {
+                    let facts = facts.by_ref().take(requested.len());
+                    let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
+                }
+                Request::AddSuppressions(items, reply) => {
+                    let _ = reply.send(Ok(vec![(); items.len()]));
+                }
+                Request::LiftListed(keys, reply) => {
+                    let was_listed = keys.iter().map(|key| self.lifted_keys.contains(key));
+                    let _ = reply.send(Ok(was_listed.collect()));
+                }
+                // In a database, the ledger does not use the queue.
+                Request::Ledger(request) => request.fail(StoreError::Stopped),
+                Request::Ready(reply) => {
+                    let _ = reply.send(Ok(()));
+                }
+            }
+        }
+    }
+}
