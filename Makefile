@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LANDING_COMMIT=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null) LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege rehearse soak fuzz powercut kill conformance faults lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege rehearse soak fuzz powercut kill conformance faults failover lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -135,6 +135,12 @@ conformance: setup ## run the conformance suite against your database: STORE=pos
 faults: setup ## inject random PostgreSQL faults under three instances, as root: MINUTES=20
 	.ci/setup postgres
 	FAULT_MINUTES=$(or $(MINUTES),20) cargo test --test site no_database_fault -- --nocapture
+
+ROUNDS ?= 50
+
+failover: setup ## lose the primary of a database that fails over, in fifty rounds, as root: ROUNDS=50
+	.ci/setup failover
+	FAILOVER_ROUNDS=$(ROUNDS) cargo test --test site automatic_failover -- --nocapture
 
 lighthouse: build ## run Lighthouse five times for a phone, and print the medians
 	.ci/setup lighthouse

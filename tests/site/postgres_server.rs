@@ -295,16 +295,21 @@ impl Drop for TestDatabase {
 }
 
 fn run_psql(store: &str, statement: &str) {
+    assert_success(&psql(store, statement));
+}
+
+/// Runs a statement in the database with this URL.
+pub(crate) fn psql(url: &str, statement: &str) -> Output {
     let output = Command::new(binaries().join("psql"))
-        .args(["-X", "-q", "-c", statement, store])
+        .args(["-X", "-A", "-t", "-q", "-c", statement, url])
         .env("PGOPTIONS", "-c client_min_messages=warning")
         .output();
-    assert_success(&output.expect("psql runs"));
+    output.expect("psql runs")
 }
 
 /// Returns the directory of PostgreSQL's programs: the newest version where Debian installs them, or the one
 /// on PATH.
-fn binaries() -> PathBuf {
+pub(crate) fn binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut versions: Vec<_> = versions
         .flatten()

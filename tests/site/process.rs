@@ -250,11 +250,16 @@ pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Panics
 /// If the condition does not hold within [`TEST_TIMEOUT`].
-pub(crate) fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_until(condition: &str, holds: impl FnMut() -> bool) {
+    wait_up_to(TEST_TIMEOUT, condition, holds);
+}
+
+/// Like [`wait_until`], with another limit.
+pub(crate) fn wait_up_to(limit: Duration, condition: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(
-            start.elapsed() < TEST_TIMEOUT,
+            start.elapsed() < limit,
             "timed out waiting until {condition}"
         );
         thread::sleep(Duration::from_millis(1));

@@ -18,14 +18,19 @@ use crate::{
 pub(crate) struct ProxyProcess(Child);
 
 impl ProxyProcess {
-    /// Starts a proxy and waits until it listens.
+    /// Starts a proxy and waits until it listens on a port of the loopback address.
     pub(crate) fn start(command: &mut Command, port: u16) -> Self {
+        Self::start_at(command, ("127.0.0.1", port))
+    }
+
+    /// Starts a proxy and waits until it listens at an address.
+    pub(crate) fn start_at(command: &mut Command, address: (&str, u16)) -> Self {
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut proxy = Self(command.spawn().expect("the proxy starts"));
         wait_until("the proxy listens", || {
             let ended = proxy.0.try_wait().expect("a child process");
             assert!(ended.is_none(), "the proxy has exited");
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
+            TcpStream::connect(address).is_ok()
         });
         proxy
     }
@@ -38,13 +43,21 @@ impl Drop for ProxyProcess {
     }
 }
 
+/// The pages that have recipes.
+const PAGES: &str = concat!(
+    include_str!("../../docs/deployment.md"),
+    include_str!("../../docs/instances.md")
+);
+
 /// Returns the first code block in a language from the pages that have recipes.
 pub(crate) fn recipe(language: &str) -> String {
-    let pages = concat!(
-        include_str!("../../docs/deployment.md"),
-        include_str!("../../docs/instances.md")
-    );
-    let (_, block) = pages
+    recipe_below("", language)
+}
+
+/// Like [`recipe`], but the first code block below a heading.
+pub(crate) fn recipe_below(heading: &str, language: &str) -> String {
+    let (_, section) = PAGES.split_once(heading).expect("a heading");
+    let (_, block) = section
         .split_once(&format!("```{language}\n"))
         .expect("a recipe");
     let (block, _) = block.split_once("```").expect("an end of the block");

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{Clients, Instance};
+use super::{Clients, Instance, erase};
 use crate::{
     fault_proxy::FaultProxy,
     postgres_server::{PostgresServer, free_port},
@@ -269,17 +269,6 @@ fn enable_synchronous_replication(primary: &PostgresServer) {
     });
 }
 
-/// Runs `landing erase`, and returns whether it succeeds.
-fn erase(url: &str, address: &str) -> bool {
-    let erase = Command::new(env!("CARGO_BIN_EXE_landing"))
-        .env_clear()
-        .env("DATABASE_URL", url)
-        .args(["erase", address])
-        .output()
-        .expect("the program runs");
-    erase.status.success()
-}
-
 #[test]
 fn no_database_fault_loses_duplicates_or_restores_an_entry() {
     let minutes = env::var("FAULT_MINUTES")
@@ -316,7 +305,7 @@ fn no_database_fault_loses_duplicates_or_restores_an_entry() {
         let url = cluster.instances[0].database.clone();
         let erasing = thread::spawn({
             let erased_address = erased_address.clone();
-            move || erase(&url, &erased_address)
+            move || erase(&url, &erased_address).status.success()
         });
         cluster.inject(fault);
         for instance in &cluster.instances {

@@ -18,7 +18,7 @@ use crate::{
 const HANG_DURATION: Duration = Duration::from_secs(13);
 
 /// Starts HAProxy on a port, with the documented configuration, three instances and no TLS.
-fn balancer(folder: &TempDir, instances: &[Instance; 3], port: u16) -> ProxyProcess {
+pub(super) fn balancer(folder: &TempDir, instances: &[Instance; 3], port: u16) -> ProxyProcess {
     let recipe = recipe("haproxy")
         .replace(
             "bind :443 ssl crt /etc/haproxy/steward.example.pem alpn h2,http/1.1",

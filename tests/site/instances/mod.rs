@@ -4,11 +4,12 @@ mod database_faults;
 mod failover;
 mod load_balancer;
 mod migration;
+mod patroni;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
-    process::Command,
+    process::{Command, Output},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -101,6 +102,16 @@ impl Instance {
         let response = self.running().request("GET", path, "");
         response.split(' ').nth(1).unwrap_or_default().to_owned()
     }
+}
+
+/// Runs `landing erase` on the list in a database.
+fn erase(url: &str, address: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_landing"))
+        .env_clear()
+        .env("DATABASE_URL", url)
+        .args(["erase", address])
+        .output()
+        .expect("the program runs")
 }
 
 /// Clients that sign up in the background, one address after another, and retry failed sign-ups.
