@@ -273,8 +273,7 @@ impl Batch {
         // The earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given up,
         // the owner may have erased the person since.
         let is_stale = |it: &PendingSignUp| {
-            it.uncertain_since.is_some_and(|since| since != epoch)
-                || !awaited.contains(&it.first)
+            it.uncertain_since.is_some_and(|since| since != epoch) || !awaited.contains(&it.first)
         };
         let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
         let mut joined = JoinedEntries::default();
