@@ -4,7 +4,7 @@ use mail_send::{Error, smtp::message::Parameters};
 use smtp_proto::{Response, response::parser::ResponseReceiver};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     reply::SmtpReply,
 };
 
-/// The first bytes that are read of replies. Most are shorter.
+/// Size of the read buffer, in bytes. Most replies are shorter.
 const READ_BYTES: usize = 1024;
 /// The reply with which a server waits for the content of a message.
 const START_INPUT: u16 = 354;
@@ -41,27 +41,35 @@ impl Announcement {
             format!("RCPT TO:<{recipient}>\r\n"),
             "DATA\r\n".to_owned(),
         ];
+        let together = if is_pipelined { commands.len() } else { 1 };
         let mut replies = Vec::with_capacity(commands.len());
-        let done = match is_pipelined {
-            true => exchange_together(client, &commands, &mut replies).await,
-            false => exchange(client, &commands, &mut replies).await,
-        };
-        let error = done.err();
+        let mut error = None;
+        for commands in commands.chunks(together) {
+            error = exchange(client, commands, &mut replies).await.err();
+            let unexpected = replies
+                .last()
+                .is_some_and(|it| !is_expected(replies.len() - 1, it));
+            if error.is_some() || unexpected {
+                break;
+            }
+        }
         Self { replies, error }
     }
 
-    /// Returns whether the server has rejected the message and waits for another command. A server that waits for the
-    /// content all the same would take the next commands for it.
-    pub(super) fn is_ended(&self) -> bool {
-        let is_open = |reply: &Response<String>| !SmtpReply::new(reply).is_closing();
+    /// Returns whether the connection can take another command after the message was rejected. After a 354, the server
+    /// would take it for the content.
+    pub(super) fn can_continue(&self) -> bool {
+        let is_open = |reply: &Response<String>| {
+            reply.code() != START_INPUT && !SmtpReply::new(reply).is_closing()
+        };
         let last = self.replies.last();
         self.error.is_none()
             && self.replies.iter().all(is_open)
-            && last.is_some_and(|it| it.code() != START_INPUT)
+            && last.is_some_and(|it| (400..600).contains(&it.code()))
     }
 
-    /// Returns the outcome unless the server waits for the content. The first rejection counts: the others follow from
-    /// it.
+    /// Returns `Ok` if the server waits for the content, or the outcome. The first rejection decides: later ones are its
+    /// consequence.
     pub(super) fn into_result(self) -> Result<(), SendOutcome> {
         let unexpected = |&(at, reply): &(usize, &Response<String>)| !is_expected(at, reply);
         if let Some((at, reply)) = self.replies.iter().enumerate().find(unexpected) {
@@ -89,56 +97,40 @@ fn is_expected(at: usize, reply: &Response<String>) -> bool {
     }
 }
 
-/// Sends each command after the reply to the one before, as long as that is the expected one.
-async fn exchange(
-    client: &mut RawClient,
-    commands: &[String],
-    replies: &mut Vec<Response<String>>,
-) -> Result<(), Error> {
-    for (at, command) in commands.iter().enumerate() {
-        let reply = client.cmd(command).await?;
-        let goes_on = is_expected(at, &reply);
-        replies.push(reply);
-        if !goes_on {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Sends all commands, and reads the replies. mail-send's own `cmds` loses the replies before an error, and a server
+/// Sends commands together, and adds the replies. mail-send's own `cmds` loses the replies before an error, and a server
 /// that closes the connection says why in the first one.
-async fn exchange_together(
+async fn exchange(
     client: &mut RawClient,
     commands: &[String],
     replies: &mut Vec<Response<String>>,
 ) -> Result<(), Error> {
     let limit = client.timeout;
     let write = async {
-        client
-            .stream
-            .write_all(commands.concat().as_bytes())
-            .await?;
+        let commands = commands.concat();
+        client.stream.write_all(commands.as_bytes()).await?;
         client.stream.flush().await
     };
     timeout(limit, write).await.map_err(|_| Error::Timeout)??;
     let mut receiver = ResponseReceiver::default();
     let mut buffer = [0; READ_BYTES];
-    while replies.len() < commands.len() {
-        let read = timeout(limit, client.stream.read(&mut buffer)).await;
+    let wanted = replies.len() + commands.len();
+    let mut deadline = Instant::now() + limit;
+    while replies.len() < wanted {
+        let read = timeout_at(deadline, client.stream.read(&mut buffer)).await;
         let count = read.map_err(|_| Error::Timeout)??;
         if count == 0 {
             return Err(Error::UnparseableReply);
         }
         let mut bytes = buffer[..count].iter();
         // What follows the last reply was not asked for.
-        while replies.len() < commands.len() {
+        while replies.len() < wanted {
             match receiver.parse(&mut bytes) {
                 Ok(reply) => replies.push(reply),
                 Err(smtp_proto::Error::NeedsMoreData { .. }) => break,
                 Err(_) => return Err(Error::UnparseableReply),
             }
             receiver.reset();
+            deadline = Instant::now() + limit;
         }
     }
     Ok(())

@@ -106,7 +106,7 @@ impl SmtpConnection {
         let (client, is_pipelined) = (&mut self.client, self.has_pipelining);
         let announcement =
             Announcement::send(client, is_pipelined, sender, parameters, recipient).await;
-        self.is_usable = announcement.is_ended();
+        self.is_usable = announcement.can_continue();
         announcement.into_result()?;
         match timeout(self.timeouts.step, self.client.write_message(message)).await {
             Ok(Ok(())) => Ok(()),

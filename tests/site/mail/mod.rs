@@ -1,6 +1,7 @@
 //! Messages: their text, and the connection to the mail server.
 
 mod link_check;
+mod pipelining;
 #[cfg(target_os = "linux")]
 mod postfix;
 mod smtp_faults;

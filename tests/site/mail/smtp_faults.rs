@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::smtp_server::{Action, SmtpServer, Step};
 
-const MESSAGE: &[u8] = b"Subject: hi\r\n\r\n.a line that begins with a dot\r\nlast\r\n";
+pub(super) const MESSAGE: &[u8] = b"Subject: hi\r\n\r\n.a line that begins with a dot\r\nlast\r\n";
 
 /// Returns a client that gives up soon, for servers that stall.
-fn client(server: &SmtpServer, login: &str) -> SmtpClient {
+pub(super) fn client(server: &SmtpServer, login: &str) -> SmtpClient {
     let url = server.url().replace("smtp://", &format!("smtp://{login}"));
     let url: SmtpUrl = url.parse().expect("a URL");
     let soon = Duration::from_millis(300);
@@ -113,63 +113,6 @@ async fn rejections_have_the_words_of_the_server() {
     }
 }
 
-/// Each round trip to a relay on the internet takes tens of milliseconds.
-#[tokio::test(flavor = "multi_thread")]
-async fn commands_before_the_content_go_out_together_if_the_server_supports_it() {
-    for (hello, is_accepted) in [
-        ("250-mail.test\r\n250 PIPELINING", true),
-        ("250 mail.test", false),
-    ] {
-        // A client that waits for each reply gives up.
-        let server = SmtpServer::scripted(move |step, _| match step {
-            Step::Hello => Action::Reply(hello),
-            Step::Mail | Step::Recipient => Action::ContinueLater,
-            _ => Action::Continue,
-        });
-        let mut connection = client(&server, "").connect().await.expect("a connection");
-        let outcome = connection
-            .send(
-                "me@site.test",
-                "ann@example.com",
-                MESSAGE,
-                &CancellationToken::new(),
-            )
-            .await;
-        match is_accepted {
-            true => assert!(matches!(outcome, SendOutcome::Accepted(_)), "{outcome:?}"),
-            false => assert_eq!(outcome, SendOutcome::NotSent(NotSent::Timeout)),
-        }
-        assert_eq!(server.received().len(), usize::from(is_accepted));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn server_that_waits_for_the_content_of_a_rejected_message_does_not_get_it() {
-    for rejected_at in [Step::Mail, Step::Recipient] {
-        let server = SmtpServer::scripted(move |step, _| match step {
-            Step::Data => Action::Reply("354 go on"),
-            _ if step == rejected_at => Action::Reply("550 5.1.1 no such user"),
-            _ => Action::Continue,
-        });
-        let mut connection = client(&server, "").connect().await.expect("a connection");
-        let outcome = connection
-            .send(
-                "me@site.test",
-                "ann@example.com",
-                MESSAGE,
-                &CancellationToken::new(),
-            )
-            .await;
-        let (SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply)) = outcome else {
-            panic!("{rejected_at:?}: {outcome:?}");
-        };
-        assert_eq!(reply.to_string(), "550 5.1.1 no such user");
-        // The server would take another command for a line of the message.
-        assert!(!connection.is_usable());
-        assert_eq!(server.received().len(), 0);
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_in_replies_are_hidden_in_any_spelling() {
     for (reply, text) in [
@@ -215,6 +158,19 @@ async fn connection_that_breaks_before_the_final_dot_has_not_sent_the_message() 
         let (outcome, is_usable, received) = send(step, Action::Stall).await;
         assert_eq!(outcome, SendOutcome::NotSent(NotSent::Timeout), "{step:?}");
         assert_eq!((is_usable, received), (false, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reply_that_breaks_the_protocol_ends_the_connection() {
+    for (step, reply) in [
+        (Step::Mail, "354 go on"),
+        (Step::Recipient, "354 go on"),
+        (Step::Data, "250 ok"),
+    ] {
+        let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
+        assert_eq!(outcome, SendOutcome::NotSent(NotSent::Protocol), "{step:?}");
+        assert_eq!((is_usable, received), (false, 0), "{step:?}");
     }
 }
 
