@@ -50,11 +50,17 @@ impl Clients {
 
     /// Adds a connection that has a place. A trusted proxy is not a client.
     pub(super) fn add_placed(&self, client: Option<ClientKey>, place: Place) -> PlacedConnection {
+        self.place(client, place, 0)
+    }
+
+    /// Adds a connection that has a place, in exchange for this number of those that wait.
+    fn place(&self, client: Option<ClientKey>, place: Place, waiting: usize) -> PlacedConnection {
         let progress = Arc::new(Progress::new());
         if let Some(client) = client {
             let mut table = self.lock();
             let connections = table.connections.entry(client).or_default();
             connections.placed.push(Arc::clone(&progress));
+            connections.waiting -= waiting;
         }
         PlacedConnection {
             client,
@@ -107,8 +113,8 @@ impl PlacedConnection {
 
 impl WaitingCount {
     /// Counts the connection as one that has a place.
-    pub(super) fn into_placed(self, place: Place) -> PlacedConnection {
-        self.clients.add_placed(self.client, place)
+    pub(super) fn into_placed(mut self, place: Place) -> PlacedConnection {
+        self.clients.place(self.client.take(), place, 1)
     }
 }
 

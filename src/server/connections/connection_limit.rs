@@ -31,15 +31,16 @@ use super::{
 
 /// Limits the open connections, and closes some of them when places become scarce.
 ///
-/// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit. Which
-/// connections close depends on what they wait for, and which ones wait depends on how many their client has.
+/// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit. Idle and slow
+/// connections close first, and new connections of the clients with the most wait behind all others.
 pub(super) struct ConnectionLimit {
     places: Arc<Places>,
-    /// Permits for connections that are accepted and have no place: they wait for one, or are being closed. There are as
-    /// many as places.
+    /// Permits for connections that are accepted and wait for a place: as many as there are places.
     waiting: Arc<Semaphore>,
-    /// The part of the places, and of `waiting`, that is kept free for clients within their share.
-    reserve: usize,
+    /// Permits for connections that are being rejected.
+    rejecting: Arc<Semaphore>,
+    /// The part of `waiting` that is kept for clients within their share.
+    waiting_reserve: usize,
     /// The number of connections that one client keeps while places are scarce, whatever they wait for.
     share: usize,
     clients: Clients,
@@ -61,7 +62,7 @@ pub(super) struct Arrival {
 pub(super) enum Admission {
     Admitted(PlacedConnection),
     Waiting(WaitingConnection),
-    /// Too many connections of its client wait already.
+    /// Too many connections wait already.
     Rejected(OwnedSemaphorePermit),
 }
 
@@ -91,7 +92,14 @@ impl ConnectionLimit {
         Self {
             places: Places::new(max_connections, reserve),
             waiting: Arc::new(Semaphore::new(max_connections)),
-            reserve,
+            rejecting: Arc::new(Semaphore::new(reserve)),
+            // With fewer places, one browser is beyond its share. Then nobody is rejected: others wait in the kernel's
+            // queue, as long as it takes.
+            waiting_reserve: if max_connections < SHARE_DIVISOR {
+                0
+            } else {
+                reserve
+            },
             share: (max_connections / SHARE_DIVISOR).max(1),
             clients: Clients::default(),
             place_wanted: Notify::new(),
@@ -101,17 +109,22 @@ impl ConnectionLimit {
         }
     }
 
-    /// Accepts the next connection, also if there is no place for it: in the kernel's queue, those of other clients would
-    /// wait behind it.
+    /// Accepts the next connection, even if no place is free. In the kernel's queue, it would delay other clients.
     pub(super) async fn accept(&self, listener: &TcpListener, state: &AppState) -> Arrival {
-        // Others wait in the kernel's queue. There are only so many if nearly all are of clients within their share.
+        // Connections of clients beyond their share do not take the last permits.
         let permit = Arc::clone(&self.waiting).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let (stream, peer) = self.accept_any(listener).await;
         // Responses are written in one piece, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
-        let admission = self.admit(client, permit, state);
+        let admission = match self.admit(client, permit, state) {
+            Some(admission) => admission,
+            None => {
+                let permit = Arc::clone(&self.rejecting).acquire_owned().await;
+                Admission::Rejected(permit.expect("the semaphore is never closed"))
+            }
+        };
         Arrival {
             stream,
             peer,
@@ -119,33 +132,32 @@ impl ConnectionLimit {
         }
     }
 
+    /// Returns `None` if too many connections wait already.
     fn admit(
         &self,
         client: Option<ClientKey>,
         permit: OwnedSemaphorePermit,
         state: &AppState,
-    ) -> Admission {
+    ) -> Option<Admission> {
         let standing = self.standing(client);
-        let request = match self.places.request(standing).try_place() {
-            Ok(place) => {
-                let connection = self.clients.add_placed(client, place);
-                self.make_room();
-                return Admission::Admitted(connection);
-            }
-            Err(request) => request,
-        };
-        self.warn_if_full(state);
-        let is_crowded = self.waiting.available_permits() < self.reserve;
+        if let Some(place) = self.places.try_take(standing) {
+            let connection = self.clients.add_placed(client, place);
+            self.make_room();
+            return Some(Admission::Admitted(connection));
+        }
+        let is_crowded = self.waiting.available_permits() < self.waiting_reserve;
         if standing == Standing::BeyondShare && is_crowded {
             self.warn_of_share("rejected connections");
-            return Admission::Rejected(permit);
+            return None;
         }
+        let request = self.places.request(standing);
+        self.warn_if_full(state);
         self.place_wanted.notify_one();
-        Admission::Waiting(WaitingConnection {
+        Some(Admission::Waiting(WaitingConnection {
             request,
             count: self.clients.add_waiting(client),
             permit,
-        })
+        }))
     }
 
     fn standing(&self, client: Option<ClientKey>) -> Standing {
@@ -160,19 +172,21 @@ impl ConnectionLimit {
     pub(super) async fn keep_making_room(&self) {
         loop {
             self.place_wanted.notified().await;
-            while self.places.are_wanted() {
+            while self.places.has_requests() {
                 self.make_room();
                 sleep(MAKE_ROOM_INTERVAL).await;
             }
         }
     }
 
-    /// Evicts a batch of connections, unless the reserve is free and nobody waits: first those that have been idle for the
-    /// longest time, then slow ones of clients beyond their share. If that is not enough, it closes other ones of these
-    /// clients after their next response.
+    /// Closes connections while the reserve is not free, or others wait:
+    ///
+    /// 1. a batch of those that have been idle for the longest time;
+    /// 2. for the rest of the batch, slow ones of clients beyond their share;
+    /// 3. if the batch is not full, any of these clients, after their next response.
     fn make_room(&self) {
         let mut clients = self.clients.lock();
-        let missing = self.places.missing().saturating_sub(clients.closing);
+        let missing = self.places.shortage().saturating_sub(clients.closing);
         // Looking at all connections at each new one would itself make others wait.
         let is_recent = |made: Instant| made.elapsed() < MAKE_ROOM_INTERVAL;
         if missing == 0 || clients.room_made.is_some_and(is_recent) {
@@ -192,7 +206,7 @@ impl ConnectionLimit {
     }
 
     fn warn_if_full(&self, state: &AppState) {
-        if self.places.are_taken() && self.full_warning.try_acquire() {
+        if self.places.has_requests_within_share() && self.full_warning.try_acquire() {
             tracing::warn!(
                 "all {} connections are in use, so new clients wait; raise --max-connections",
                 state.max_connections
@@ -213,8 +227,10 @@ impl ConnectionLimit {
     /// Evicts at most `count` slow connections of clients beyond their share. The client with the most is first, so that
     /// an attacker does not hide behind a crowd. Returns how many.
     fn evict_slow(&self, clients: &ClientTable, count: usize) -> usize {
+        // Those that will close after a response count: a slow one may never get to its response.
+        let is_open = |it: &&Arc<Progress>| !it.is_evicted();
         let mut slow: Vec<_> = self
-            .beyond_share(clients)
+            .beyond_share(clients, is_open)
             .map(|(excess, connections)| (excess, evictable(connections, Phase::Client)))
             .filter(|(_, slow)| !slow.is_empty())
             .collect();
@@ -234,11 +250,12 @@ impl ConnectionLimit {
     /// Makes at most `count` connections of clients beyond their share close after their next response. So a client whose
     /// connections are all busy does not keep the places, and loses no request.
     fn close_after_response(&self, clients: &ClientTable, count: usize) {
-        let is_closing = |it: &&Arc<Progress>| it.closes_after_response();
+        let is_closing = |it: &&Arc<Progress>| it.closes_after_response() && !it.is_evicted();
+        let is_open = |it: &&Arc<Progress>| !it.makes_room();
         let closing = clients.placed().flatten().filter(is_closing).count();
         let mut missing = count.saturating_sub(closing);
-        for (excess, connections) in self.beyond_share(clients) {
-            let open = connections.iter().filter(|it| !is_closing(it));
+        for (excess, connections) in self.beyond_share(clients, is_open) {
+            let open = connections.iter().filter(is_open);
             for progress in open.take(excess.min(missing)) {
                 progress.close_after_response();
                 missing -= 1;
@@ -246,15 +263,15 @@ impl ConnectionLimit {
         }
     }
 
-    /// Returns the connections of each client that has more than its share, and how many more. Those that already make
-    /// room do not count.
+    /// Returns the connections of each client that has more than its share of open ones, and how many more.
     fn beyond_share<'a>(
         &self,
         clients: &'a ClientTable,
+        is_open: impl Fn(&&Arc<Progress>) -> bool,
     ) -> impl Iterator<Item = (usize, &'a Vec<Arc<Progress>>)> {
         let share = self.share;
         clients.placed().filter_map(move |connections| {
-            let open = connections.iter().filter(|it| !it.makes_room()).count();
+            let open = connections.iter().filter(&is_open).count();
             let excess = open.saturating_sub(share);
             (excess > 0).then_some((excess, connections))
         })

@@ -231,7 +231,7 @@ impl Connection {
             async move {
                 let _in_progress = in_progress;
                 let mut response = response.await?;
-                if progress.closes_after_response() {
+                if progress.makes_room() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
                 }

@@ -1,7 +1,7 @@
 //! The places of connections: who gets a free one, and who waits.
 
 use std::{
-    collections::VecDeque,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -16,12 +16,16 @@ pub(super) struct Places {
 
 struct State {
     free: usize,
-    /// Those who wait, by their standing. Each queue is served in order.
-    within_share: VecDeque<oneshot::Sender<()>>,
-    beyond_share: VecDeque<oneshot::Sender<()>>,
+    /// The number of the next request that waits.
+    next_number: u64,
+    within_share: Queue,
+    beyond_share: Queue,
 }
 
-/// How many connections a client has.
+/// The requests that wait, by their numbers. Each leaves the queue when it is granted or dropped.
+type Queue = BTreeMap<u64, oneshot::Sender<()>>;
+
+/// Whether a client is within its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Standing {
     WithinShare,
@@ -34,6 +38,8 @@ pub(super) struct Place(Arc<Places>);
 /// Waits for a place.
 pub(super) struct PlaceRequest {
     places: Arc<Places>,
+    standing: Standing,
+    number: u64,
     granted: oneshot::Receiver<()>,
 }
 
@@ -43,42 +49,58 @@ impl Places {
             reserve,
             state: Mutex::new(State {
                 free: count,
-                within_share: VecDeque::new(),
-                beyond_share: VecDeque::new(),
+                next_number: 0,
+                within_share: Queue::new(),
+                beyond_share: Queue::new(),
             }),
         })
     }
 
-    /// Asks for a place. The request is already granted if a place is free.
+    /// Takes a place, if one is free for a client of this standing.
+    pub(super) fn try_take(self: &Arc<Self>, standing: Standing) -> Option<Place> {
+        let mut state = self.lock();
+        let kept = match standing {
+            Standing::WithinShare => 0,
+            Standing::BeyondShare => self.reserve,
+        };
+        // Nobody waits for these: those who wait get places as soon as they are free.
+        let is_free = state.free > kept;
+        state.free -= usize::from(is_free);
+        is_free.then(|| Place(Arc::clone(self)))
+    }
+
+    /// Queues a request for a place.
     pub(super) fn request(self: &Arc<Self>, standing: Standing) -> PlaceRequest {
         let (grant, granted) = oneshot::channel();
         let mut state = self.lock();
-        match standing {
-            Standing::WithinShare => state.within_share.push_back(grant),
-            Standing::BeyondShare => state.beyond_share.push_back(grant),
-        }
+        let number = state.next_number;
+        state.next_number += 1;
+        state.queue(standing).insert(number, grant);
+        // A place may have become free since the last attempt.
         state.grant(self.reserve);
         PlaceRequest {
             places: Arc::clone(self),
+            standing,
+            number,
             granted,
         }
     }
 
-    /// Returns how many places must become free, so that the reserve is free and nobody waits.
-    pub(super) fn missing(&self) -> usize {
+    /// Returns the number of places to free for the requests that wait and for the reserve.
+    pub(super) fn shortage(&self) -> usize {
         let state = self.lock();
         let wanted = self.reserve + state.within_share.len() + state.beyond_share.len();
         wanted.saturating_sub(state.free)
     }
 
-    /// Returns whether somebody waits.
-    pub(super) fn are_wanted(&self) -> bool {
+    /// Returns whether requests wait.
+    pub(super) fn has_requests(&self) -> bool {
         let state = self.lock();
         !state.within_share.is_empty() || !state.beyond_share.is_empty()
     }
 
-    /// Returns whether clients wait that are within their share: all places are taken.
-    pub(super) fn are_taken(&self) -> bool {
+    /// Returns whether requests of clients within their share wait: all places are taken.
+    pub(super) fn has_requests_within_share(&self) -> bool {
         !self.lock().within_share.is_empty()
     }
 
@@ -88,16 +110,23 @@ impl Places {
 }
 
 impl State {
-    /// Grants free places to those who wait.
+    fn queue(&mut self, standing: Standing) -> &mut Queue {
+        match standing {
+            Standing::WithinShare => &mut self.within_share,
+            Standing::BeyondShare => &mut self.beyond_share,
+        }
+    }
+
+    /// Grants free places to the requests that wait, the oldest first.
     fn grant(&mut self, reserve: usize) {
         while self.free > 0 {
-            let next = match self.within_share.pop_front() {
-                None if self.free > reserve => self.beyond_share.pop_front(),
+            let next = match self.within_share.pop_first() {
+                None if self.free > reserve => self.beyond_share.pop_first(),
                 next => next,
             };
-            let Some(next) = next else { return };
-            // It fails if the other side has given up.
-            if next.send(()).is_ok() {
+            let Some((_, grant)) = next else { return };
+            // It fails if the request is being dropped.
+            if grant.send(()).is_ok() {
                 self.free -= 1;
             }
         }
@@ -105,26 +134,16 @@ impl State {
 }
 
 impl PlaceRequest {
-    /// Returns the place if the request is granted.
-    pub(super) fn try_place(mut self) -> Result<Place, Self> {
-        match self.granted.try_recv() {
-            Ok(()) => Ok(self.take()),
-            Err(_) => Err(self),
-        }
-    }
-
     /// Waits until the request is granted.
     pub(super) async fn place(mut self) -> Option<Place> {
-        (&mut self.granted).await.ok().map(|()| self.take())
-    }
-
-    fn take(self) -> Place {
-        Place(Arc::clone(&self.places))
+        let granted = (&mut self.granted).await;
+        granted.ok().map(|()| Place(Arc::clone(&self.places)))
     }
 }
 
 impl Drop for PlaceRequest {
     fn drop(&mut self) {
+        self.places.lock().queue(self.standing).remove(&self.number);
         self.granted.close();
         // It was granted, and nobody has taken the place.
         if self.granted.try_recv().is_ok() {

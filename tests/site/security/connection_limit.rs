@@ -316,8 +316,24 @@ async fn connections_beyond_the_share_of_a_client_wait_behind_those_of_others() 
     assert_eq!(statuses.len(), 104);
 }
 
+/// Those that wait must not keep the slow ones before them open.
 #[tokio::test]
-async fn waiting_connections_of_a_crowd_are_served_in_turn() {
+async fn slow_connections_make_room_for_others_of_the_same_client() {
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let mut slow = Vec::new();
+    for _ in 0..96 {
+        let mut stream = site.connect().await;
+        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+        stream.write_all(head).await.expect("it is read");
+        slow.push(stream);
+    }
+    let mut stream = site.connect().await;
+    let is_served = timeout(TEST_TIMEOUT, get_succeeds(&mut stream)).await;
+    assert!(is_served.expect("a response"));
+}
+
+#[tokio::test]
+async fn waiting_connections_of_a_crowd_are_all_served() {
     // 28 connections for 14 places. Those that were served are idle, and close for the others.
     let site = TestSite::with_options(&["--max-connections=16"]).await;
     let served = join_all((0..28).map(async |_| {
