@@ -34,17 +34,15 @@ pub(super) struct Cluster {
     machines: [Machine; 3],
     folder: PathBuf,
     /// Replacements in the recipe of Patroni.
-    settings: Vec<(&'static str, &'static str)>,
     children: Vec<Child>,
 }
 
 impl Cluster {
-    /// Starts the cluster with its files in a folder. `settings` replace lines of Patroni's recipe.
-    pub(super) fn start(folder: &Path, settings: &[(&'static str, &'static str)]) -> Self {
+    /// Starts the cluster with its files in a folder.
+    pub(super) fn start(folder: &Path) -> Self {
         let mut cluster = Self {
             machines: [1, 2, 3].map(Machine::start),
             folder: folder.to_owned(),
-            settings: settings.to_vec(),
             children: Vec::new(),
         };
         for number in 1..=3 {
@@ -70,7 +68,7 @@ impl Cluster {
         if number == 3 {
             return;
         }
-        let mut config = self
+        let config = self
             .adapt(number, &recipe_below(HEADING, "yaml"))
             .replace(
                 "/usr/lib/postgresql/15/bin",
@@ -78,10 +76,6 @@ impl Cluster {
             )
             .replace("/var/lib/postgresql/15", &format!("{folder}/db{number}"))
             .replace("/var/run/postgresql", &format!("{folder}/db{number}"));
-        for (line, other) in &self.settings {
-            assert!(config.contains(line), "the recipe has no {line}");
-            config = config.replace(line, other);
-        }
         let data = self.folder.join(format!("db{number}"));
         fs::create_dir_all(&data).expect("writable");
         let path = data.join("config.yml");
@@ -122,9 +116,11 @@ impl Cluster {
             .retain_mut(|child| child.try_wait().expect("a child process").is_none());
     }
 
-    /// Returns the number of the machine whose database accepts writes, according to Patroni, if there is one.
+    /// Returns the number of the machine whose database accepts writes, according to Patroni, if there is one. An old
+    /// primary that continues says so too, until it knows of the new one.
     pub(super) fn primary(&self) -> Option<usize> {
-        (1..=2).find(|number| self.has_role(*number, "primary"))
+        let mut primaries = (1..=2).filter(|number| self.has_role(*number, "primary"));
+        primaries.next().filter(|_| primaries.next().is_none())
     }
 
     /// Waits until one database is the primary, and the other one its synchronous standby. Returns the number of the
