@@ -26,6 +26,9 @@ const FAST_TYPES = ["wifi", "ethernet"];
  */
 const MAX_ROUND_TRIP_MS = 100;
 
+/** Maximum time after the page has loaded until its first paint is reported, in milliseconds. */
+const MAX_PAINT_WAIT_MS = 1000;
+
 const { documentElement: root, head } = document;
 const { connection } = navigator as Navigator & { connection?: Connection };
 const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
@@ -58,14 +61,21 @@ function insert(template: string) {
 
 /**
  * Calls back after the first paint. The page can be idle before that, and loading the islands then would
- * delay the paint.
+ * delay the paint. A browser may not report the paint, so the callback does not wait longer than
+ * `MAX_PAINT_WAIT_MS` after the page has loaded.
  */
 function afterFirstPaint(callback: () => void) {
-  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callback();
+  let isWaiting = true;
+  const callOnce = () => {
+    if (isWaiting) callback();
+    isWaiting = false;
+  };
+  addEventListener("load", () => setTimeout(callOnce, MAX_PAINT_WAIT_MS));
+  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callOnce();
   new PerformanceObserver((entries, observer) => {
     if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
     observer.disconnect();
-    callback();
+    callOnce();
   }).observe({ type: "paint", buffered: true });
 }
 

@@ -81,6 +81,16 @@ test.describe("the first paint", { tag: "@once" }, () => {
     });
   }
 
+  test("the islands start although the browser does not report it", async ({ landing, page }) => {
+    await page.addInitScript(() => {
+      const { observe } = PerformanceObserver.prototype;
+      PerformanceObserver.prototype.observe = function (options) {
+        if (options?.type !== "paint") observe.call(this, options);
+      };
+    });
+    await landing.openForm();
+  });
+
   test("a phone's second visit has the typeface from the cache", async ({ landing, page }) => {
     await page.setViewportSize({ width: PHONE, height: 800 });
     await landing.open();
