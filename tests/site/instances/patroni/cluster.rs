@@ -33,7 +33,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Cluster {
     machines: [Machine; 3],
     folder: PathBuf,
-    /// Replacements in the recipe of Patroni.
     children: Vec<Child>,
 }
 

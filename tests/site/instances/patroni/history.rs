@@ -61,7 +61,8 @@ impl Operation {
 
     /// Returns whether this operation can no longer take effect after `later` has. A statement may run after its client
     /// has given up. But a sign-up never adds a person who was erased since then, and an erasure never erases a person
-    /// who has signed up since then.
+    /// who has signed up since then. An erasure that finds nobody is no fence: it can wait for a sign-up that is being committed,
+    /// and does not see its entry.
     fn is_fenced_by(&self, later: &Self) -> bool {
         let is_opposite = matches!(
             (self.outcome, later.outcome),
