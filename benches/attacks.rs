@@ -1,7 +1,7 @@
 //! Attacks that no other tool provides, and a crowd. Each runs in a separate process until it is killed.
 
 use std::{
-    io::{ErrorKind, Read, Write},
+    io::{Error, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     thread,
     time::Duration,
@@ -144,17 +144,19 @@ fn visit_page(addr: SocketAddr, email: &str) -> std::io::Result<Vec<TcpStream>> 
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    // As a browser does if the server has closed the connection, which was idle.
-    if request(&mut connections[0], &sign_up).is_err() {
-        connections[0] = TcpStream::connect(addr)?;
-        request(&mut connections[0], &sign_up)?;
+    match request(&mut connections[0], &sign_up) {
+        Err(error) if error.kind() != ErrorKind::InvalidData => {
+            // As a browser does if the server has closed the connection, which was idle.
+            connections[0] = TcpStream::connect(addr)?;
+            request(&mut connections[0], &sign_up)?;
+        }
+        done => done?,
     }
     Ok(connections)
 }
 
-/// Sends a request and reads the response.
+/// Sends a request and reads the response. An error of the kind `InvalidData` is a status that is not 200 or 201.
 fn request(stream: &mut TcpStream, request: &str) -> std::io::Result<()> {
-    use std::io::Error;
     stream.write_all(request.as_bytes())?;
     let mut response = Vec::new();
     let mut buffer = vec![0; 1 << 16];
@@ -170,7 +172,8 @@ fn request(stream: &mut TcpStream, request: &str) -> std::io::Result<()> {
         };
         let status = head.split(' ').nth(1).unwrap_or_default();
         if !matches!(status, "200" | "201") {
-            return Err(Error::other(format!("the response is {status}")));
+            let text = format!("the response is {status}");
+            return Err(Error::new(ErrorKind::InvalidData, text));
         }
         let length = head
             .lines()

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod browser;
+mod expected_list;
 mod load;
 mod owner;
 mod process;
@@ -11,7 +12,6 @@ mod server;
 mod site;
 mod soak;
 mod stage;
-mod truth;
 mod visit;
 
 use std::process::ExitCode;

@@ -11,9 +11,9 @@ use std::{
 use anyhow::{Context, ensure};
 
 use crate::{
+    expected_list::{Differences, ExpectedList},
     server::{Program, SiteSocket, Workplace},
     stage::OPTIONS,
-    truth::{Differences, Truth},
 };
 
 /// People in a file that is imported, and people who are erased at once.
@@ -24,7 +24,7 @@ pub(crate) struct Owner {
     pub(crate) workplace: Workplace,
     pub(crate) socket: SiteSocket,
     pub(crate) server: Program,
-    pub(crate) truth: Arc<Truth>,
+    pub(crate) expected: Arc<ExpectedList>,
     imports: usize,
     /// How often each command was run.
     pub(crate) commands: BTreeMap<String, usize>,
@@ -37,13 +37,13 @@ impl Owner {
         workplace: Workplace,
         socket: SiteSocket,
         server: Program,
-        truth: Arc<Truth>,
+        expected: Arc<ExpectedList>,
     ) -> Self {
         Self {
             workplace,
             socket,
             server,
-            truth,
+            expected,
             imports: 0,
             commands: BTreeMap::new(),
             warnings: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl Owner {
     ///
     /// # Errors
     /// If a command fails.
-    pub(crate) fn keep_the_list(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn export_import_erase(&mut self) -> anyhow::Result<()> {
         self.run("export -o list.csv")?;
         // Everybody in it is listed already.
         self.run("import list.csv")?;
@@ -64,11 +64,11 @@ impl Owner {
         self.imports += 1;
         self.write_emails("people.csv", &emails)?;
         self.run("import people.csv")?;
-        self.truth.add_imported(emails);
-        let gone = self.truth.choose(PEOPLE);
+        self.expected.add_imported(emails);
+        let gone = self.expected.choose(PEOPLE);
         self.write_emails("gone.csv", &gone)?;
         self.run("erase --file gone.csv")?;
-        self.truth.set_erased(gone);
+        self.expected.set_erased(gone);
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Owner {
     ///
     /// # Errors
     /// If a command fails.
-    pub(crate) fn look_at_the_list(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn run_reports(&mut self) -> anyhow::Result<()> {
         self.run("report -o report.html")?;
         self.run("stats")?;
         self.run("check")
@@ -96,14 +96,14 @@ impl Owner {
         Ok(())
     }
 
-    /// Exports the list, and compares it with the truth.
+    /// Exports the list, and compares it with the expected one.
     ///
     /// # Errors
     /// If the export fails.
     pub(crate) fn compare(&mut self) -> anyhow::Result<Differences> {
-        let before = self.truth.snapshot();
+        let before = self.expected.snapshot();
         self.run("export -o compare.csv")?;
-        let later = self.truth.snapshot();
+        let later = self.expected.snapshot();
         let list = fs::read_to_string(self.workplace.path("compare.csv"))?;
         // The first cell of each line but the header row; the last line is a comment with a checksum.
         let emails = list

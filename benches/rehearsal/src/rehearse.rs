@@ -82,21 +82,22 @@ async fn rehearse(way: Way, processor: u32, args: &RehearseArgs) -> anyhow::Resu
 async fn search(stage: &Stage) -> anyhow::Result<bool> {
     let mut probes = vec![stage.run(Shape::constant(PROBE), CALM_RATE).await?];
     let capacity = probes[0].capacity();
-    let (mut share, mut best) = (FIRST_SHARE, CALM_RATE);
+    let (mut share, mut best) = (FIRST_SHARE, None);
     while SHARES.contains(&share) {
         let probe = stage.run(Shape::constant(PROBE), capacity * share).await?;
         let (is_good, rate) = (probe.is_good(), probe.rate);
         probes.push(probe);
         if is_good {
-            best = rate;
+            best = Some(rate);
         }
         let has_failed = probes.iter().any(|probe| !probe.is_good());
-        if has_failed && best > CALM_RATE {
+        if has_failed && best.is_some() {
             break;
         }
         share += if is_good { SHARE_STEP } else { -SHARE_STEP };
     }
     print_probes(&probes);
+    let best = best.unwrap_or(CALM_RATE);
     for attempt in 0..ATTEMPTS {
         let rate = best * (1.0 - SHARE_STEP * f64::from(attempt));
         let run = stage.run(FRONT_PAGE, rate).await?;

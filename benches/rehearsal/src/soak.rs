@@ -12,24 +12,24 @@ use tokio::task::LocalSet;
 
 use crate::{
     arrivals::Shape,
+    expected_list::{Differences, ExpectedList},
     load::{self, Figures},
     owner::Owner,
     process::usage,
     samples::Samples,
     server::RELEASE,
     stage::{Stage, Way},
-    truth::{Differences, Truth},
     visit::{Kind, Visitors},
 };
 
 /// The longest time from one restart to the next.
 const RESTART_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// A short soak has at least this many restarts.
-const GENERATIONS: u32 = 4;
+const MIN_RESTARTS: u32 = 4;
 /// How often the owner exports, imports and erases between two restarts.
-const TURNS: u32 = 9;
+const TURNS_PER_RESTART: u32 = 9;
 /// The turn before which the owner looks at the list.
-const LOOK: u32 = 4;
+const REPORT_TURN: u32 = 4;
 /// How often the server's resources are sampled in a generation.
 const SAMPLES: u32 = 120;
 /// Duration and rate of the visits that tell what a visit costs.
@@ -60,13 +60,13 @@ pub(crate) fn run(args: &SoakArgs) -> anyhow::Result<()> {
 }
 
 async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
-    let truth = Arc::new(Truth::default());
+    let expected = Arc::new(ExpectedList::default());
     let stage = Stage::open(
         Way::Http1,
         &args.release,
         None,
         &[],
-        Some(Arc::clone(&truth) as _),
+        Some(Arc::clone(&expected) as _),
     )
     .await?;
     let rate = match args.rate {
@@ -76,9 +76,10 @@ async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
     let duration = Duration::from_secs_f64(args.minutes * 60.0);
     println!("{} minutes, {rate:.0} visits per second\n", args.minutes);
     let visitors = Arc::clone(&stage.visitors);
-    let mut owner = Owner::new(stage.workplace, stage.socket, stage.server, truth);
+    let mut owner = Owner::new(stage.workplace, stage.socket, stage.server, expected);
     // The owner's commands block, and visitors must not wait for them.
-    let owner = thread::spawn(move || own(&mut owner, duration).map(|samples| (owner, samples)));
+    let owner =
+        thread::spawn(move || run_owner(&mut owner, duration).map(|samples| (owner, samples)));
     let figures = visit(visitors, rate, duration).await?;
     let owned = owner.join().ok().context("the owner's thread panicked")?;
     let (mut owner, (samples, between)) = owned?;
@@ -90,6 +91,8 @@ async fn choose_rate(stage: &Stage, processors: Option<f64>) -> anyhow::Result<f
     let run = stage
         .run(Shape::constant(CALIBRATION), CALIBRATION_RATE)
         .await?;
+    let errors = &run.figures.errors;
+    ensure!(errors.is_empty(), "visitors met errors: {errors:?}");
     let half = run.capacity() / 2.0;
     let site: f64 = run.milliseconds_per_visit().iter().sum();
     let load = run.load_milliseconds_per_visit();
@@ -124,23 +127,23 @@ async fn visit(
 }
 
 /// Does what an owner does, samples the server, and returns the samples and the differences found between restarts.
-fn own(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, Vec<Differences>)> {
-    let generation = RESTART_INTERVAL.min(duration / GENERATIONS);
+fn run_owner(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, Vec<Differences>)> {
+    let generation = RESTART_INTERVAL.min(duration / MIN_RESTARTS);
     let started = Instant::now();
     let (mut samples, mut differences) = (Samples::default(), Vec::new());
     let hours = || started.elapsed().as_secs_f64() / 3600.0;
     while started.elapsed() + generation / 2 < duration {
         let began = Instant::now();
         samples.begin();
-        for turn in 0..TURNS {
-            let until = generation * (turn + 1) / (TURNS + 1);
+        for turn in 0..TURNS_PER_RESTART {
+            let until = generation * (turn + 1) / (TURNS_PER_RESTART + 1);
             while began.elapsed() < until {
                 samples.add(hours(), usage(owner.server.id())?);
                 thread::sleep(generation / SAMPLES);
             }
-            owner.keep_the_list()?;
-            if turn == LOOK {
-                owner.look_at_the_list()?;
+            owner.export_import_erase()?;
+            if turn == REPORT_TURN {
+                owner.run_reports()?;
             }
         }
         while began.elapsed() < generation {
@@ -152,7 +155,7 @@ fn own(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, Vec<Di
         owner.restart()?;
         let gap = stopped.elapsed();
         let compared = owner.compare()?;
-        let people = owner.truth.snapshot().count();
+        let people = owner.expected.snapshot().count();
         println!(
             "after {:.1} minutes: {last:?}, restarted in {gap:.1?}, {people} people, {compared:?}",
             hours() * 60.0
@@ -173,12 +176,12 @@ fn report(
     let status = owner.server.stop()?;
     ensure!(status.success(), "the server has stopped with {status}");
     owner.read_log()?;
-    let truth = owner.truth.snapshot();
+    let expected = owner.expected.snapshot();
     let visits: usize = figures.iter().map(Figures::visits).sum();
     println!(
         "\n{visits} visits, {} people on the list, {} erased",
-        truth.count(),
-        truth.erased()
+        expected.count(),
+        expected.erased()
     );
     println!("the owner: {:?}", owner.commands);
     for kind in Kind::ALL {
@@ -214,6 +217,6 @@ fn report(
         is_complete && errors == 0,
         "people are missing, or visitors met errors, see above"
     );
-    ensure!(owner.count()? == truth.count(), "the count is wrong");
+    ensure!(owner.count()? == expected.count(), "the count is wrong");
     Ok(())
 }

@@ -84,11 +84,11 @@ pub(crate) struct Sample {
 
 /// Keeps a list of the addresses that have signed up.
 pub(crate) trait SignUps: Send + Sync {
-    /// Records that somebody is about to sign up. The server may store the address before the visitor knows.
+    /// Notes that somebody is about to sign up. The server may store the address before the visitor knows.
     fn begin(&self, email: String);
 
-    /// Records a sign-up. Without a status, nobody knows whether the address is on the list.
-    fn record(&self, email: String, status: Option<u16>);
+    /// Notes that the server has said that the address is on the list.
+    fn acknowledge(&self, email: String);
 }
 
 /// All visitors of a site.
@@ -245,7 +245,7 @@ impl Visit<'_> {
     async fn read_count(&mut self) -> Option<()> {
         let request = self.request(Method::GET, "/api/waitlist/count", "cors", "empty");
         let request = with_body(request, "");
-        self.call(Kind::Count, request, 200).await.map(|_| ())
+        (self.call(Kind::Count, request, 200).await == Some(200)).then_some(())
     }
 
     async fn sign_up(&mut self, number: u64) -> Option<()> {
@@ -259,20 +259,22 @@ impl Visit<'_> {
             sign_ups.begin(email.clone());
         }
         let status = self.call(Kind::SignUp, request, 201).await;
-        if let Some(sign_ups) = &self.visitors.sign_ups {
-            sign_ups.record(email, status);
+        // 409 promises as much, as the reply to a request that the browser has repeated.
+        if let (Some(sign_ups), Some(201 | 409)) = (&self.visitors.sign_ups, status) {
+            sign_ups.acknowledge(email);
         }
-        status.map(|_| ())
+        (status == Some(201)).then_some(())
     }
 
-    /// Sends a request. Returns the status that it has, unless that is another one than expected.
+    /// Sends a request. Another status than the expected one is an error. Returns the status, if there is a response.
     async fn call(&mut self, kind: Kind, request: Request<Body>, expected: u16) -> Option<u16> {
         let wanted = Instant::now();
-        let outcome = match self.browser.send(&request).await {
+        let reply = self.browser.send(&request).await;
+        let status = reply.as_ref().ok().map(|reply| reply.status);
+        let outcome = match reply {
             Ok(reply) => expect(reply.status, expected),
             Err(error) => Err(error.to_string()),
         };
-        let status = outcome.as_ref().ok().copied();
         self.waited += wanted.elapsed();
         self.add(kind, wanted.elapsed(), outcome);
         status

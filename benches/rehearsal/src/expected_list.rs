@@ -9,36 +9,36 @@ use crate::visit::SignUps;
 
 /// The addresses that the list is compared with.
 #[derive(Default)]
-pub(crate) struct Truth(Mutex<Addresses>);
+pub(crate) struct ExpectedList(Mutex<Addresses>);
 
 #[derive(Clone, Default)]
 pub(crate) struct Addresses {
     /// Acknowledged, and not erased since.
     listed: BTreeSet<String>,
     erased: BTreeSet<String>,
-    /// Their sign-ups have no response yet, or never had one, so they may be on the list or not.
+    /// Sign-ups without a response. The address may or may not be listed.
     uncertain: BTreeSet<String>,
 }
 
-/// How a list differs from the truth, in addresses.
+/// How a list differs from the expected one, in addresses.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Differences {
     /// Acknowledged, and not on the list.
     pub(crate) lost: usize,
     /// On the list more than once.
-    pub(crate) doubled: usize,
+    pub(crate) duplicated: usize,
     /// Erased, and on the list.
     pub(crate) resurrected: usize,
     /// On the list, and nobody has signed up with them.
     pub(crate) unknown: usize,
 }
 
-impl Truth {
+impl ExpectedList {
     fn addresses(&self) -> MutexGuard<'_, Addresses> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the truth at this moment.
+    /// Returns the addresses as they are expected at this moment.
     pub(crate) fn snapshot(&self) -> Addresses {
         self.addresses().clone()
     }
@@ -64,17 +64,15 @@ impl Truth {
     }
 }
 
-impl SignUps for Truth {
+impl SignUps for ExpectedList {
     fn begin(&self, email: String) {
         self.addresses().uncertain.insert(email);
     }
 
-    fn record(&self, email: String, status: Option<u16>) {
-        if status.is_some() {
-            let mut addresses = self.addresses();
-            addresses.uncertain.remove(&email);
-            addresses.listed.insert(email);
-        }
+    fn acknowledge(&self, email: String) {
+        let mut addresses = self.addresses();
+        addresses.uncertain.remove(&email);
+        addresses.listed.insert(email);
     }
 }
 
@@ -87,8 +85,8 @@ impl Addresses {
         self.erased.len()
     }
 
-    /// Compares a list with this truth. A list that was read while people signed up may have more: `later` is the truth
-    /// after it was read.
+    /// Compares a list with the expected one. `later` is the expected one after the list was read: it may have people who signed up
+    /// while it was read.
     pub(crate) fn compare(&self, later: &Self, list: &[String]) -> Differences {
         let mut numbers = BTreeMap::<&str, usize>::new();
         for email in list {
@@ -102,7 +100,7 @@ impl Addresses {
         };
         Differences {
             lost: self.listed.iter().filter(|it| !is_listed(it)).count(),
-            doubled: numbers.values().filter(|number| **number > 1).count(),
+            duplicated: numbers.values().filter(|number| **number > 1).count(),
             resurrected: self.erased.iter().filter(is_listed).count(),
             unknown: numbers.keys().filter(|email| !is_known(email)).count(),
         }
@@ -118,19 +116,21 @@ mod tests {
     }
 
     /// Ann and Bob have signed up, Dan was erased, and nobody knows about Eve.
-    fn truth() -> Addresses {
-        let truth = Truth::default();
-        for (email, status) in [("ann", Some(201)), ("bob", Some(201)), ("eve", None)] {
-            truth.begin(email.into());
-            truth.record(email.into(), status);
+    fn expected() -> Addresses {
+        let expected = ExpectedList::default();
+        for email in ["ann", "bob", "eve"] {
+            expected.begin(email.into());
         }
-        truth.add_imported(emails("dan"));
-        truth.set_erased(emails("dan"));
-        truth.snapshot()
+        for email in ["ann", "bob"] {
+            expected.acknowledge(email.into());
+        }
+        expected.add_imported(emails("dan"));
+        expected.set_erased(emails("dan"));
+        expected.snapshot()
     }
 
     fn compare(list: &str) -> Differences {
-        truth().compare(&truth(), &emails(list))
+        expected().compare(&expected(), &emails(list))
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn finds_planted_faults() {
         assert_eq!(compare("ann").lost, 1);
-        assert_eq!(compare("ann bob ann").doubled, 1);
+        assert_eq!(compare("ann bob ann").duplicated, 1);
         assert_eq!(compare("ann bob dan").resurrected, 1);
         assert_eq!(compare("ann bob sue").unknown, 1);
     }
@@ -150,15 +150,15 @@ mod tests {
     /// The server stores a sign-up before the visitor reads the response.
     #[test]
     fn accepts_a_sign_up_whose_response_is_on_the_way() {
-        let truth = Truth::default();
-        truth.begin("ann".into());
-        let now = truth.snapshot();
+        let expected = ExpectedList::default();
+        expected.begin("ann".into());
+        let now = expected.snapshot();
         assert_eq!(now.compare(&now, &emails("ann")), Differences::default());
     }
 
     #[test]
     fn accepts_a_sign_up_while_the_list_was_read() {
-        let before = truth();
+        let before = expected();
         let mut later = before.clone();
         later.listed.insert("sue".into());
         for list in ["ann bob", "ann bob sue"] {
