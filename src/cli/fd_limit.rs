@@ -1,4 +1,5 @@
-//! The limit on open files: each connection needs a file descriptor, and as many connections wait as are served.
+//! The limit on open files: each connection needs a file descriptor. As many connections wait as are served, and an eighth as
+//! many are being rejected (`src/server/connections/connection_limit.rs`).
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -6,13 +7,16 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 /// up to 8 of them.
 const RESERVED_FILES: u64 = 64;
 
+/// File descriptors for each 8 connections that are served.
+const FILES_PER_8_CONNECTIONS: u64 = 8 + 8 + 1;
+
 /// Raises the limit on open files so that it suffices for `connections`, as far as the hard limit allows. Services
 /// start with 1,024 (systemd.exec(5)) because of programs that use select(2).
 ///
 /// Returns how many connections to accept. This is less than `connections` if the limit stays too low, so visitors
 /// never take the last file descriptor from the list or from the owner.
 pub(super) fn raise_for(connections: u32) -> u32 {
-    let needed = 2 * u64::from(connections) + RESERVED_FILES;
+    let needed = u64::from(connections) * FILES_PER_8_CONNECTIONS / 8 + RESERVED_FILES;
     let mut limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current.filter(|current| *current < needed) else {
         return connections;
@@ -37,5 +41,7 @@ pub(super) fn raise_for(connections: u32) -> u32 {
 /// there are very few.
 fn connections_for(files: u64) -> u32 {
     let files = files.saturating_sub(RESERVED_FILES).max(files / 2);
-    u32::try_from(files / 2).unwrap_or(u32::MAX).max(1)
+    u32::try_from(files * 8 / FILES_PER_8_CONNECTIONS)
+        .unwrap_or(u32::MAX)
+        .max(1)
 }

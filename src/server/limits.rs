@@ -92,6 +92,10 @@ pub(super) const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
 pub(super) const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Pause between two looks at whether the clients of waiting connections are within their share by now. A look at thousands
+/// takes a fraction of a millisecond.
+pub(super) const PROMOTE_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Maximum number of connections that one search closes: 1,600 a second. Closing thousands at once, each with a response,
 /// kept the processors busy for 20 ms, in which visitors waited.
 pub(super) const EVICTION_BATCH: usize = 16;

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use super::{super::ClientKey, places::Place, progress::Progress};
+use super::{super::ClientKey, activity::ConnectionActivity, places::Place};
 
 /// The connections of the clients that are not trusted proxies.
 #[derive(Clone, Default)]
@@ -19,20 +19,20 @@ pub(super) struct ClientTable {
     /// The number of evicted connections that are still open.
     pub(super) closing: usize,
     /// When connections were last chosen to make room.
-    pub(super) room_made: Option<Instant>,
+    pub(super) last_eviction: Option<Instant>,
 }
 
 /// The connections of a client.
 #[derive(Default)]
 struct ClientConnections {
-    placed: Vec<Arc<Progress>>,
+    placed: Vec<Arc<ConnectionActivity>>,
     waiting: usize,
 }
 
 /// A connection that has a place, and may make room for others. Dropping it frees the place.
 pub(super) struct PlacedConnection {
     client: Option<ClientKey>,
-    progress: Arc<Progress>,
+    activity: Arc<ConnectionActivity>,
     clients: Clients,
     _place: Place,
 }
@@ -50,21 +50,26 @@ impl Clients {
 
     /// Adds a connection that has a place. A trusted proxy is not a client.
     pub(super) fn add_placed(&self, client: Option<ClientKey>, place: Place) -> PlacedConnection {
-        self.place(client, place, 0)
+        self.register(client, place, 0)
     }
 
     /// Adds a connection that has a place, in exchange for this number of those that wait.
-    fn place(&self, client: Option<ClientKey>, place: Place, waiting: usize) -> PlacedConnection {
-        let progress = Arc::new(Progress::new());
+    fn register(
+        &self,
+        client: Option<ClientKey>,
+        place: Place,
+        waiting: usize,
+    ) -> PlacedConnection {
+        let activity = Arc::new(ConnectionActivity::new());
         if let Some(client) = client {
             let mut table = self.lock();
             let connections = table.connections.entry(client).or_default();
-            connections.placed.push(Arc::clone(&progress));
+            connections.placed.push(Arc::clone(&activity));
             connections.waiting -= waiting;
         }
         PlacedConnection {
             client,
-            progress,
+            activity,
             clients: self.clone(),
             _place: place,
         }
@@ -89,8 +94,14 @@ impl ClientTable {
         connections.map_or(0, |it| it.placed.len() + it.waiting)
     }
 
+    /// Returns how many connections of a client have a place.
+    pub(super) fn placed_count(&self, client: ClientKey) -> usize {
+        let connections = self.connections.get(&client);
+        connections.map_or(0, |it| it.placed.len())
+    }
+
     /// Returns the connections that have a place, of each client.
-    pub(super) fn placed(&self) -> impl Iterator<Item = &Vec<Arc<Progress>>> {
+    pub(super) fn placed(&self) -> impl Iterator<Item = &Vec<Arc<ConnectionActivity>>> {
         self.connections.values().map(|it| &it.placed)
     }
 
@@ -105,16 +116,16 @@ impl ClientTable {
 }
 
 impl PlacedConnection {
-    /// The progress of the connection, by which it is chosen to make room.
-    pub(super) fn progress(&self) -> &Arc<Progress> {
-        &self.progress
+    /// The activity of the connection, by which it is chosen to make room.
+    pub(super) fn activity(&self) -> &Arc<ConnectionActivity> {
+        &self.activity
     }
 }
 
 impl WaitingCount {
     /// Counts the connection as one that has a place.
     pub(super) fn into_placed(mut self, place: Place) -> PlacedConnection {
-        self.clients.place(self.client.take(), place, 1)
+        self.clients.register(self.client.take(), place, 1)
     }
 }
 
@@ -122,11 +133,11 @@ impl Drop for PlacedConnection {
     fn drop(&mut self) {
         let Some(client) = self.client else { return };
         let mut table = self.clients.lock();
-        if self.progress.is_evicted() {
+        if self.activity.is_evicted() {
             table.closing -= 1;
         }
         table.change(client, |connections| {
-            let is_other = |it: &Arc<Progress>| !Arc::ptr_eq(it, &self.progress);
+            let is_other = |it: &Arc<ConnectionActivity>| !Arc::ptr_eq(it, &self.activity);
             connections.placed.retain(is_other);
         });
     }

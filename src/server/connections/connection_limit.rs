@@ -20,13 +20,13 @@ use super::{
     super::{
         AppState, ClientKey, WarningThrottle,
         limits::{
-            EVICTION_AGE_MIN, EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT, RESERVE_DIVISOR,
-            SHARE_DIVISOR,
+            EVICTION_AGE_MIN, EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT, PROMOTE_INTERVAL,
+            RESERVE_DIVISOR, SHARE_DIVISOR,
         },
     },
+    activity::{ConnectionActivity, Phase},
     clients::{ClientTable, Clients, PlacedConnection, WaitingCount},
-    places::{PlaceRequest, Places, Standing},
-    progress::{Phase, Progress},
+    places::{PlaceRequest, Places, ShareStatus},
 };
 
 /// Limits the open connections, and closes some of them when places become scarce.
@@ -44,7 +44,7 @@ pub(super) struct ConnectionLimit {
     /// The number of connections that one client keeps while places are scarce, whatever they wait for.
     share: usize,
     clients: Clients,
-    /// Somebody waits for a place.
+    /// Notified when a connection starts to wait.
     place_wanted: Notify,
     full_warning: WarningThrottle,
     share_warning: WarningThrottle,
@@ -52,7 +52,7 @@ pub(super) struct ConnectionLimit {
 }
 
 /// A connection that was accepted.
-pub(super) struct Arrival {
+pub(super) struct AcceptedConnection {
     pub(super) stream: TcpStream,
     pub(super) peer: SocketAddr,
     pub(super) admission: Admission,
@@ -78,8 +78,8 @@ impl WaitingConnection {
     ///
     /// # Errors
     /// If the time is over. The permit is kept until the connection is closed.
-    pub(super) async fn place(self) -> Result<PlacedConnection, OwnedSemaphorePermit> {
-        match timeout(PLACE_TIMEOUT, self.request.place()).await {
+    pub(super) async fn wait_for_place(self) -> Result<PlacedConnection, OwnedSemaphorePermit> {
+        match timeout(PLACE_TIMEOUT, self.request.wait_for_place()).await {
             Ok(Some(place)) => Ok(self.count.into_placed(place)),
             _ => Err(self.permit),
         }
@@ -110,11 +110,23 @@ impl ConnectionLimit {
     }
 
     /// Accepts the next connection, even if no place is free. In the kernel's queue, it would delay other clients.
-    pub(super) async fn accept(&self, listener: &TcpListener, state: &AppState) -> Arrival {
-        // Connections of clients beyond their share do not take the last permits.
+    pub(super) async fn accept(
+        &self,
+        listener: &TcpListener,
+        state: &AppState,
+    ) -> AcceptedConnection {
         let permit = Arc::clone(&self.waiting).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
-        let (stream, peer) = self.accept_any(listener).await;
+        let accepted = self.accept_any(listener).await;
+        self.admit_accepted(accepted, permit, state).await
+    }
+
+    async fn admit_accepted(
+        &self,
+        (stream, peer): (TcpStream, SocketAddr),
+        permit: OwnedSemaphorePermit,
+        state: &AppState,
+    ) -> AcceptedConnection {
         // Responses are written in one piece, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
@@ -125,7 +137,7 @@ impl ConnectionLimit {
                 Admission::Rejected(permit.expect("the semaphore is never closed"))
             }
         };
-        Arrival {
+        AcceptedConnection {
             stream,
             peer,
             admission,
@@ -139,18 +151,19 @@ impl ConnectionLimit {
         permit: OwnedSemaphorePermit,
         state: &AppState,
     ) -> Option<Admission> {
-        let standing = self.standing(client);
-        if let Some(place) = self.places.try_take(standing) {
+        let share_status = self.share_status(client);
+        if let Some(place) = self.places.try_take(share_status) {
             let connection = self.clients.add_placed(client, place);
             self.make_room();
             return Some(Admission::Admitted(connection));
         }
+        // Connections of clients beyond their share do not take the last permits.
         let is_crowded = self.waiting.available_permits() < self.waiting_reserve;
-        if standing == Standing::BeyondShare && is_crowded {
-            self.warn_of_share("rejected connections");
+        if share_status == ShareStatus::Exceeded && is_crowded {
+            self.warn_of_share("rejected new connections");
             return None;
         }
-        let request = self.places.request(standing);
+        let request = self.places.request(share_status, client);
         self.warn_if_full(state);
         self.place_wanted.notify_one();
         Some(Admission::Waiting(WaitingConnection {
@@ -160,23 +173,34 @@ impl ConnectionLimit {
         }))
     }
 
-    fn standing(&self, client: Option<ClientKey>) -> Standing {
+    fn share_status(&self, client: Option<ClientKey>) -> ShareStatus {
         let count = client.map_or(0, |client| self.clients.lock().count(client));
         match count >= self.share {
-            true => Standing::BeyondShare,
-            false => Standing::WithinShare,
+            true => ShareStatus::Exceeded,
+            false => ShareStatus::Within,
         }
     }
 
-    /// Makes room while somebody waits: connections become idle or slow meanwhile.
+    /// Makes room while somebody waits, again and again: connections become idle or slow.
     pub(super) async fn keep_making_room(&self) {
+        let mut promoted_at = Instant::now();
         loop {
             self.place_wanted.notified().await;
             while self.places.has_requests() {
+                if promoted_at.elapsed() >= PROMOTE_INTERVAL {
+                    promoted_at = Instant::now();
+                    self.promote_waiting();
+                }
                 self.make_room();
                 sleep(MAKE_ROOM_INTERVAL).await;
             }
         }
+    }
+
+    fn promote_waiting(&self) {
+        let clients = self.clients.lock();
+        let placed = |client| clients.placed_count(client);
+        self.places.promote(self.share, placed);
     }
 
     /// Closes connections while the reserve is not free, or others wait:
@@ -186,13 +210,13 @@ impl ConnectionLimit {
     /// 3. if the batch is not full, any of these clients, after their next response.
     fn make_room(&self) {
         let mut clients = self.clients.lock();
-        let missing = self.places.shortage().saturating_sub(clients.closing);
+        let missing = self.places.places_to_free().saturating_sub(clients.closing);
         // Looking at all connections at each new one would itself make others wait.
         let is_recent = |made: Instant| made.elapsed() < MAKE_ROOM_INTERVAL;
-        if missing == 0 || clients.room_made.is_some_and(is_recent) {
+        if missing == 0 || clients.last_eviction.is_some_and(is_recent) {
             return;
         }
-        clients.room_made = Some(Instant::now());
+        clients.last_eviction = Some(Instant::now());
         let batch = missing.min(EVICTION_BATCH);
         let mut idle = evictable(clients.placed().flatten(), Phase::Idle);
         idle.truncate(batch);
@@ -217,8 +241,8 @@ impl ConnectionLimit {
     fn warn_of_share(&self, what: &str) {
         if self.share_warning.try_acquire() {
             tracing::warn!(
-                "sent 503 to {what} of a client that has more than {}, because most of the places are taken; if it is \
-                 a proxy, add it to --trusted-proxies",
+                "{what} of a client that has more than {}, because most of the places are taken; if it is a proxy, \
+                 add it to --trusted-proxies",
                 self.share
             );
         }
@@ -228,10 +252,10 @@ impl ConnectionLimit {
     /// an attacker does not hide behind a crowd. Returns how many.
     fn evict_slow(&self, clients: &ClientTable, count: usize) -> usize {
         // Those that will close after a response count: a slow one may never get to its response.
-        let is_open = |it: &&Arc<Progress>| !it.is_evicted();
+        let is_open = |it: &&Arc<ConnectionActivity>| !it.is_evicted();
         let mut slow: Vec<_> = self
             .beyond_share(clients, is_open)
-            .map(|(excess, connections)| (excess, evictable(connections, Phase::Client)))
+            .map(|(excess, connections)| (excess, evictable(connections, Phase::AwaitingClient)))
             .filter(|(_, slow)| !slow.is_empty())
             .collect();
         slow.sort_by_key(|(_, slow)| Reverse(slow.len()));
@@ -242,33 +266,36 @@ impl ConnectionLimit {
             evicted += slow.len();
         }
         if evicted > 0 {
-            self.warn_of_share("slow connections");
+            self.warn_of_share("closed slow connections");
         }
         evicted
     }
 
-    /// Makes at most `count` connections of clients beyond their share close after their next response. So a client whose
-    /// connections are all busy does not keep the places, and loses no request.
+    /// Makes at most `count` connections of clients beyond their share close after their next response. The client with the
+    /// most is first. So a client whose connections are all busy does not keep the places, and loses no request.
     fn close_after_response(&self, clients: &ClientTable, count: usize) {
-        let is_closing = |it: &&Arc<Progress>| it.closes_after_response() && !it.is_evicted();
-        let is_open = |it: &&Arc<Progress>| !it.makes_room();
+        let is_closing =
+            |it: &&Arc<ConnectionActivity>| it.closes_after_response() && !it.is_evicted();
+        let is_open = |it: &&Arc<ConnectionActivity>| !it.is_marked_to_close();
         let closing = clients.placed().flatten().filter(is_closing).count();
         let mut missing = count.saturating_sub(closing);
-        for (excess, connections) in self.beyond_share(clients, is_open) {
+        let mut beyond_share: Vec<_> = self.beyond_share(clients, is_open).collect();
+        beyond_share.sort_by_key(|(excess, _)| Reverse(*excess));
+        for (excess, connections) in beyond_share {
             let open = connections.iter().filter(is_open);
-            for progress in open.take(excess.min(missing)) {
-                progress.close_after_response();
+            for activity in open.take(excess.min(missing)) {
+                activity.close_after_response();
                 missing -= 1;
             }
         }
     }
 
-    /// Returns the connections of each client that has more than its share of open ones, and how many more.
+    /// Returns each client beyond its share: its excess and its connections.
     fn beyond_share<'a>(
         &self,
         clients: &'a ClientTable,
-        is_open: impl Fn(&&Arc<Progress>) -> bool,
-    ) -> impl Iterator<Item = (usize, &'a Vec<Arc<Progress>>)> {
+        is_open: impl Fn(&&Arc<ConnectionActivity>) -> bool,
+    ) -> impl Iterator<Item = (usize, &'a Vec<Arc<ConnectionActivity>>)> {
         let share = self.share;
         clients.placed().filter_map(move |connections| {
             let open = connections.iter().filter(&is_open).count();
@@ -282,10 +309,11 @@ impl ConnectionLimit {
         &self,
         listener: &TcpListener,
         state: &AppState,
-    ) -> Option<Arrival> {
-        drop(self.waiting.acquire().await.ok()?);
+    ) -> Option<AcceptedConnection> {
+        let permit = Arc::clone(&self.waiting).acquire_owned().await.ok()?;
         // Without tokio's budget for each task, after which `accept` would wait although the queue is not empty.
-        unconstrained(self.accept(listener, state)).now_or_never()
+        let accepted = unconstrained(self.accept_any(listener)).now_or_never()?;
+        Some(self.admit_accepted(accepted, permit, state).await)
     }
 
     /// Accepts the next connection, and retries after errors.
@@ -313,15 +341,15 @@ impl ConnectionLimit {
 /// Returns the connections that have been in this phase for a while, those first that have been in it for the longest
 /// time.
 fn evictable<'a>(
-    connections: impl IntoIterator<Item = &'a Arc<Progress>>,
+    connections: impl IntoIterator<Item = &'a Arc<ConnectionActivity>>,
     phase: Phase,
-) -> Vec<&'a Arc<Progress>> {
+) -> Vec<&'a Arc<ConnectionActivity>> {
     let mut found: Vec<_> = connections
         .into_iter()
-        .filter(|it| it.phase() == phase && it.last_began().elapsed() >= EVICTION_AGE_MIN)
+        .filter(|it| it.phase() == phase && it.waiting_since().elapsed() >= EVICTION_AGE_MIN)
         .filter(|it| !it.is_evicted())
         .collect();
-    found.sort_by_cached_key(|it| it.last_began());
+    found.sort_by_cached_key(|it| it.waiting_since());
     found
 }
 

@@ -15,13 +15,13 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::{super::evicted::Evicted, progress::Progress};
+use super::{super::evicted::Evicted, activity::ConnectionActivity};
 
 /// A TCP stream whose reads and writes fail after a time without traffic in either direction, or when the connection
 /// must make room for others. When hyper drops it, it hands the TCP stream back.
 pub(super) struct IdleTimeoutStream {
     stream: Option<(TcpStream, oneshot::Sender<TcpStream>)>,
-    progress: Arc<Progress>,
+    activity: Arc<ConnectionActivity>,
     idle_timeout: Duration,
     /// When the last read or write completed.
     last_activity: Instant,
@@ -31,13 +31,13 @@ pub(super) struct IdleTimeoutStream {
 impl IdleTimeoutStream {
     pub(super) fn new(
         stream: TcpStream,
-        progress: Arc<Progress>,
+        activity: Arc<ConnectionActivity>,
         idle_timeout: Duration,
     ) -> (Self, oneshot::Receiver<TcpStream>) {
         let (sender, leftover) = oneshot::channel();
         let timed = Self {
             stream: Some((stream, sender)),
-            progress,
+            activity,
             idle_timeout,
             last_activity: Instant::now(),
             timer: Box::pin(sleep(idle_timeout)),
@@ -58,7 +58,7 @@ impl IdleTimeoutStream {
             self.last_activity = Instant::now();
             return result;
         }
-        if self.progress.must_close(cx.waker()) {
+        if self.activity.must_close(cx.waker()) {
             return Poll::Ready(Err(io::Error::other(Evicted)));
         }
         while self.timer.as_mut().poll(cx).is_ready() {
@@ -76,11 +76,11 @@ impl IdleTimeoutStream {
         cx: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        self.progress.bytes_sent();
-        let progress = Arc::clone(&self.progress);
+        self.activity.start_write();
+        let activity = Arc::clone(&self.activity);
         self.poll_with_timeout(cx, |stream, cx| {
             let written = write(stream, cx);
-            progress.set_write_blocked(written.is_pending());
+            activity.finish_write(written.is_pending());
             written
         })
     }
@@ -104,7 +104,7 @@ impl AsyncRead for IdleTimeoutStream {
         let before = buf.filled().len();
         let read = self.poll_with_timeout(cx, |stream, cx| stream.poll_read(cx, buf));
         if buf.filled().len() > before {
-            self.progress.bytes_received();
+            self.activity.bytes_received();
         }
         read
     }

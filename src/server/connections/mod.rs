@@ -2,11 +2,11 @@
 //!
 //! This replaces `axum::serve`, which limits neither the number of connections nor their duration.
 
+mod activity;
 mod clients;
 mod connection_limit;
 mod idle_timeout;
 mod places;
-mod progress;
 mod socket;
 
 use std::{
@@ -48,9 +48,9 @@ use super::{
     },
     middleware, router,
 };
-use connection_limit::{Admission, Arrival, ConnectionLimit};
+use activity::ConnectionActivity;
+use connection_limit::{AcceptedConnection, Admission, ConnectionLimit};
 use idle_timeout::IdleTimeoutStream;
-use progress::Progress;
 
 pub use socket::{bind, listen};
 
@@ -60,8 +60,8 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     let router = router(state.clone());
     let limit = ConnectionLimit::new(state.max_connections);
     let connections = TaskTracker::new();
-    let spawn = |arrival: Arrival| {
-        connections.spawn(serve_arrival(arrival, router.clone(), state.clone()));
+    let spawn = |accepted: AcceptedConnection| {
+        connections.spawn(serve_accepted(accepted, router.clone(), state.clone()));
     };
     let accept_loop = async {
         loop {
@@ -98,15 +98,15 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
 }
 
 /// Serves a connection once it has a place.
-async fn serve_arrival(arrival: Arrival, router: Router, state: AppState) {
-    let Arrival {
+async fn serve_accepted(accepted: AcceptedConnection, router: Router, state: AppState) {
+    let AcceptedConnection {
         mut stream,
         peer,
         admission,
-    } = arrival;
+    } = accepted;
     let admitted = match admission {
         Admission::Admitted(connection) => Ok(connection),
-        Admission::Waiting(waiting) => waiting.place().await,
+        Admission::Waiting(waiting) => waiting.wait_for_place().await,
         Admission::Rejected(permit) => Err(permit),
     };
     match admitted {
@@ -116,7 +116,7 @@ async fn serve_arrival(arrival: Arrival, router: Router, state: AppState) {
                 is_proxy: state.proxies.contains(peer.ip()),
                 router,
                 state,
-                progress: Arc::clone(placed.progress()),
+                activity: Arc::clone(placed.activity()),
             };
             connection.serve(stream).await;
         }
@@ -133,11 +133,11 @@ struct Connection {
     is_proxy: bool,
     router: Router,
     state: AppState,
-    progress: Arc<Progress>,
+    activity: Arc<ConnectionActivity>,
 }
 
 /// How a connection ended.
-enum End {
+enum ConnectionEnd {
     /// hyper is done with it.
     Done(Result<(), Box<dyn Error + Send + Sync>>),
     /// The server shuts down, and no complete head has arrived.
@@ -149,24 +149,25 @@ enum End {
 impl Connection {
     /// Serves requests until the connection ends, then closes it. Sends the error responses that hyper does not send.
     async fn serve(self, stream: TcpStream) {
-        let (state, progress) = (self.state.clone(), Arc::clone(&self.progress));
+        let (state, activity) = (self.state.clone(), Arc::clone(&self.activity));
         let is_proxy = self.is_proxy;
         let (stream, leftover) =
-            IdleTimeoutStream::new(stream, Arc::clone(&progress), self.timeouts().idle);
+            IdleTimeoutStream::new(stream, Arc::clone(&activity), self.timeouts().idle);
         let end = self.run(stream).await;
         let Ok(mut leftover) = leftover.await else {
             return;
         };
+        activity.linger();
         let request_error = match &end {
-            End::TimedOut => return,
-            End::Done(Ok(())) => None,
-            End::Done(Err(_)) if progress.is_evicted() => {
-                if !progress.has_unanswered_bytes() {
+            ConnectionEnd::TimedOut => return,
+            ConnectionEnd::Done(Ok(())) => None,
+            ConnectionEnd::Done(Err(_)) if activity.is_evicted() => {
+                if !activity.has_unanswered_bytes() {
                     return;
                 }
                 Some(RequestError::Overloaded)
             }
-            End::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
+            ConnectionEnd::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
                 Some(error) if error.is_parse_version_h2() => {
                     if state.http2_warning.try_acquire() {
                         tracing::warn!(
@@ -178,19 +179,19 @@ impl Connection {
                 }
                 // hyper has already responded to other malformed requests: 431 for too large headers, else 400.
                 Some(error) if error.is_parse() => None,
-                Some(error) if error.is_timeout() && progress.has_unanswered_bytes() => {
+                Some(error) if error.is_timeout() && activity.has_unanswered_bytes() => {
                     Some(RequestError::Timeout)
                 }
                 _ => return,
             },
             // A proxy may speak HTTP/2, in which this response would be malformed.
-            End::NoRequest if is_proxy || !progress.has_unanswered_bytes() => return,
-            End::NoRequest => Some(RequestError::Timeout),
+            ConnectionEnd::NoRequest if is_proxy || !activity.has_unanswered_bytes() => return,
+            ConnectionEnd::NoRequest => Some(RequestError::Timeout),
         };
         if let Some(request_error) = request_error {
             send_error(&state, request_error, &mut leftover).await;
         }
-        let time = if progress.makes_room() {
+        let time = if activity.is_marked_to_close() {
             EVICTED_LINGER_TIMEOUT
         } else {
             LINGER_TIMEOUT
@@ -200,7 +201,7 @@ impl Connection {
 
     /// Serves requests until the connection ends. At its maximum age, or when the server shuts down, closes it
     /// gracefully.
-    async fn run(self, stream: IdleTimeoutStream) -> End {
+    async fn run(self, stream: IdleTimeoutStream) -> ConnectionEnd {
         let Timeouts {
             header_read,
             max_age,
@@ -223,15 +224,15 @@ impl Connection {
             http = http.http1_only();
         }
         let service = service_fn(|request: Request<Incoming>| {
-            let in_progress = self.progress.start_request(request.version());
-            let mut request = request.map(|body| self.progress.start_body(body));
+            let in_progress = self.activity.start_request(request.version());
+            let mut request = request.map(|body| self.activity.start_body(body));
             request.extensions_mut().insert(ConnectInfo(self.peer));
             let response = self.router.clone().call(request);
-            let progress = Arc::clone(&self.progress);
+            let activity = Arc::clone(&self.activity);
             async move {
                 let _in_progress = in_progress;
                 let mut response = response.await?;
-                if progress.makes_room() {
+                if activity.is_marked_to_close() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
                 }
@@ -241,7 +242,7 @@ impl Connection {
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             biased;
-            result = &mut connection => return End::Done(result),
+            result = &mut connection => return ConnectionEnd::Done(result),
             () = self.state.shutdown.started() => {
                 if let Some(end) = self.finish_head(connection.as_mut()).await {
                     return end;
@@ -251,8 +252,8 @@ impl Connection {
         }
         connection.as_mut().graceful_shutdown();
         match timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await {
-            Ok(result) => End::Done(result),
-            Err(_) => End::TimedOut,
+            Ok(result) => ConnectionEnd::Done(result),
+            Err(_) => ConnectionEnd::TimedOut,
         }
     }
 
@@ -261,16 +262,19 @@ impl Connection {
     async fn finish_head(
         &self,
         mut connection: Pin<&mut impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>>>,
-    ) -> Option<End> {
+    ) -> Option<ConnectionEnd> {
         let mut deadline = pin!(self.state.shutdown.read_deadline());
         poll_fn(|cx| {
             if let Poll::Ready(result) = connection.as_mut().poll(cx) {
-                return Poll::Ready(Some(End::Done(result)));
+                return Poll::Ready(Some(ConnectionEnd::Done(result)));
             }
-            if !self.progress.is_request_arriving() {
+            if !self.activity.is_request_arriving() {
                 return Poll::Ready(None);
             }
-            deadline.as_mut().poll(cx).map(|()| Some(End::NoRequest))
+            deadline
+                .as_mut()
+                .poll(cx)
+                .map(|()| Some(ConnectionEnd::NoRequest))
         })
         .await
     }

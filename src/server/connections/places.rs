@@ -1,11 +1,13 @@
 //! The places of connections: who gets a free one, and who waits.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::oneshot;
+
+use super::super::ClientKey;
 
 /// The places of connections. A client beyond its share gets one only while more than the reserve are free, so the
 /// others never wait behind it.
@@ -23,13 +25,19 @@ struct State {
 }
 
 /// The requests that wait, by their numbers. Each leaves the queue when it is granted or dropped.
-type Queue = BTreeMap<u64, oneshot::Sender<()>>;
+type Queue = BTreeMap<u64, QueuedRequest>;
+
+struct QueuedRequest {
+    /// A trusted proxy has none.
+    client: Option<ClientKey>,
+    grant: oneshot::Sender<()>,
+}
 
 /// Whether a client is within its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Standing {
-    WithinShare,
-    BeyondShare,
+pub(super) enum ShareStatus {
+    Within,
+    Exceeded,
 }
 
 /// A place for one connection. Dropping it frees the place.
@@ -38,7 +46,6 @@ pub(super) struct Place(Arc<Places>);
 /// Waits for a place.
 pub(super) struct PlaceRequest {
     places: Arc<Places>,
-    standing: Standing,
     number: u64,
     granted: oneshot::Receiver<()>,
 }
@@ -56,12 +63,12 @@ impl Places {
         })
     }
 
-    /// Takes a place, if one is free for a client of this standing.
-    pub(super) fn try_take(self: &Arc<Self>, standing: Standing) -> Option<Place> {
+    /// Takes a place, if one is free for a client of this status.
+    pub(super) fn try_take(self: &Arc<Self>, share_status: ShareStatus) -> Option<Place> {
         let mut state = self.lock();
-        let kept = match standing {
-            Standing::WithinShare => 0,
-            Standing::BeyondShare => self.reserve,
+        let kept = match share_status {
+            ShareStatus::Within => 0,
+            ShareStatus::Exceeded => self.reserve,
         };
         // Nobody waits for these: those who wait get places as soon as they are free.
         let is_free = state.free > kept;
@@ -69,25 +76,54 @@ impl Places {
         is_free.then(|| Place(Arc::clone(self)))
     }
 
-    /// Queues a request for a place.
-    pub(super) fn request(self: &Arc<Self>, standing: Standing) -> PlaceRequest {
+    /// Queues a request of a client for a place.
+    pub(super) fn request(
+        self: &Arc<Self>,
+        share_status: ShareStatus,
+        client: Option<ClientKey>,
+    ) -> PlaceRequest {
         let (grant, granted) = oneshot::channel();
         let mut state = self.lock();
         let number = state.next_number;
         state.next_number += 1;
-        state.queue(standing).insert(number, grant);
+        let request = QueuedRequest { client, grant };
+        state.queue(share_status).insert(number, request);
         // A place may have become free since the last attempt.
         state.grant(self.reserve);
         PlaceRequest {
             places: Arc::clone(self),
-            standing,
             number,
             granted,
         }
     }
 
+    /// Lets requests go before those of clients beyond their share, if their client is within it since other connections of it
+    /// have closed. `placed` returns how many connections of a client have a place.
+    pub(super) fn promote(&self, share: usize, placed: impl Fn(ClientKey) -> usize) {
+        let mut state = self.lock();
+        let State {
+            within_share,
+            beyond_share,
+            ..
+        } = &mut *state;
+        let mut counts = HashMap::new();
+        for client in within_share.values().filter_map(|it| it.client) {
+            *counts.entry(client).or_insert_with(|| placed(client)) += 1;
+        }
+        let promoted = beyond_share.extract_if(.., |_, request| {
+            request.client.is_some_and(|client| {
+                let count = counts.entry(client).or_insert_with(|| placed(client));
+                let is_within = *count < share;
+                *count += usize::from(is_within);
+                is_within
+            })
+        });
+        within_share.extend(promoted);
+        state.grant(self.reserve);
+    }
+
     /// Returns the number of places to free for the requests that wait and for the reserve.
-    pub(super) fn shortage(&self) -> usize {
+    pub(super) fn places_to_free(&self) -> usize {
         let state = self.lock();
         let wanted = self.reserve + state.within_share.len() + state.beyond_share.len();
         wanted.saturating_sub(state.free)
@@ -110,10 +146,10 @@ impl Places {
 }
 
 impl State {
-    fn queue(&mut self, standing: Standing) -> &mut Queue {
-        match standing {
-            Standing::WithinShare => &mut self.within_share,
-            Standing::BeyondShare => &mut self.beyond_share,
+    fn queue(&mut self, share_status: ShareStatus) -> &mut Queue {
+        match share_status {
+            ShareStatus::Within => &mut self.within_share,
+            ShareStatus::Exceeded => &mut self.beyond_share,
         }
     }
 
@@ -124,9 +160,9 @@ impl State {
                 None if self.free > reserve => self.beyond_share.pop_first(),
                 next => next,
             };
-            let Some((_, grant)) = next else { return };
+            let Some((_, request)) = next else { return };
             // It fails if the request is being dropped.
-            if grant.send(()).is_ok() {
+            if request.grant.send(()).is_ok() {
                 self.free -= 1;
             }
         }
@@ -135,7 +171,7 @@ impl State {
 
 impl PlaceRequest {
     /// Waits until the request is granted.
-    pub(super) async fn place(mut self) -> Option<Place> {
+    pub(super) async fn wait_for_place(mut self) -> Option<Place> {
         let granted = (&mut self.granted).await;
         granted.ok().map(|()| Place(Arc::clone(&self.places)))
     }
@@ -143,7 +179,11 @@ impl PlaceRequest {
 
 impl Drop for PlaceRequest {
     fn drop(&mut self) {
-        self.places.lock().queue(self.standing).remove(&self.number);
+        {
+            let mut state = self.places.lock();
+            state.within_share.remove(&self.number);
+            state.beyond_share.remove(&self.number);
+        }
         self.granted.close();
         // It was granted, and nobody has taken the place.
         if self.granted.try_recv().is_ok() {

@@ -21,12 +21,13 @@ pub(super) async fn get_succeeds(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
     let mut status_line = [0; 12];
     let is_sent = stream.write_all(request).await.is_ok();
-    let is_served = is_sent && stream.read_exact(&mut status_line).await.is_ok();
+    let has_response = is_sent && stream.read_exact(&mut status_line).await.is_ok();
+    let is_served = has_response && &status_line == b"HTTP/1.1 200";
     let mut rest = Vec::new();
     while is_served && !rest.ends_with(b"\r\n\r\nOK") {
         rest.push(stream.read_u8().await.expect("the rest"));
     }
-    is_served && &status_line == b"HTTP/1.1 200"
+    is_served
 }
 
 /// The connections that one browser opens.
@@ -131,11 +132,48 @@ async fn slow_connections_of_the_largest_client_make_room() {
     );
     let log = captured.text();
     assert_eq!(log.matches(" status=503 ").count(), statuses.len(), "{log}");
-    assert!(
-        log.contains("sent 503 to slow connections of a client"),
-        "{log}"
-    );
+    assert!(log.contains("closed slow connections of a client"), "{log}");
     assert!(!log.contains("ann@example.com"), "{log}");
+}
+
+/// As on a slow line. Its responses take longer than a slow connection may be silent. It makes room after one of them.
+#[tokio::test]
+async fn client_that_reads_slowly_but_steadily_gets_whole_responses() {
+    const RESPONSES: usize = 400;
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let request = b"GET / HTTP/1.1\r\nHost: site\r\n\r\n";
+    let mut readers = Vec::new();
+    // More than the share of a client, which is one.
+    for _ in 0..3 {
+        let mut stream = site.connect().await;
+        let requests = request.repeat(RESPONSES - 1);
+        stream.write_all(&requests).await.expect("it is read");
+        let last = b"GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n";
+        stream.write_all(last).await.expect("it is read");
+        readers.push(stream);
+    }
+    // Others take the other places.
+    let mut others = Vec::new();
+    for number in 0..70 {
+        let mut stream = site.connect_from([127, 0, 1, number]).await;
+        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+        stream.write_all(head).await.expect("it is read");
+        others.push(stream);
+    }
+    let read_steadily = async |mut stream: TcpStream| {
+        let (mut received, mut buffer) = (Vec::new(), vec![0; 1 << 18]);
+        loop {
+            match stream.read(&mut buffer).await.expect("no reset") {
+                0 => return received,
+                count => received.extend_from_slice(&buffer[..count]),
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
+    };
+    for received in join_all(readers.into_iter().map(read_steadily)).await {
+        let text = String::from_utf8_lossy(&received);
+        assert!(text.ends_with("</html>"), "it was cut off");
+    }
 }
 
 /// Requests again and again, at most 20 times a second, and connects again when the server has closed the connection.
@@ -233,6 +271,33 @@ async fn request_that_waits_for_the_server_is_never_evicted() {
         let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
         assert!(read.is_err(), "it is open and waits");
     }
+}
+
+/// A browser may open a connection before the server knows that another one has closed.
+#[tokio::test]
+async fn waiting_connection_is_within_the_share_once_others_of_its_client_have_closed() {
+    let (list, mut calls) = hanging_store();
+    let site = TestSite::with_store_and_options(list, &["--max-connections=16"]).await;
+    let mut busy = Vec::new();
+    for number in 0..14 {
+        let mut stream = site.connect().await;
+        let request = sign_up(&format!("{number}@example.com"));
+        let sent = stream.write_all(request.as_bytes()).await;
+        sent.expect("it is read");
+        calls.recv().await.expect("the site calls the store");
+        busy.push(stream);
+    }
+    let mut first = site.connect_from([127, 0, 0, 2]).await;
+    let part = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+    first.write_all(part).await.expect("it is read");
+    let mut second = site.connect_from([127, 0, 0, 2]).await;
+    let too_early = timeout(Duration::from_millis(200), get_succeeds(&mut second)).await;
+    assert!(too_early.is_err(), "it waits behind others");
+    drop(first);
+    let mut status_line = [0; 12];
+    let read = timeout(TEST_TIMEOUT, second.read_exact(&mut status_line)).await;
+    read.expect("a response").expect("no reset");
+    assert_eq!(&status_line, b"HTTP/1.1 200");
 }
 
 #[tokio::test]

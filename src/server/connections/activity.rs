@@ -14,9 +14,9 @@ use futures_util::task::AtomicWaker;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
-/// The progress of a connection's requests.
+/// The activity of a connection's requests.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct ConnectionActivity {
     accepted: Instant,
     /// The number of requests whose head has arrived and whose response has not begun.
     requests: AtomicUsize,
@@ -27,8 +27,10 @@ pub(super) struct Progress {
     has_unanswered_bytes: AtomicBool,
     /// The client does not read what the server writes.
     is_write_blocked: AtomicBool,
-    /// When the last head or the last response began, in microseconds after `accepted`.
-    last_began: AtomicU64,
+    /// When a head began to arrive, or something was written, for the last time, in microseconds after `accepted`.
+    waiting_since: AtomicU64,
+    /// It has ended, and closes once the client has read the last response.
+    is_lingering: AtomicBool,
     is_evicted: AtomicBool,
     closes_after_response: AtomicBool,
     waker: AtomicWaker,
@@ -40,18 +42,20 @@ pub(super) enum Phase {
     /// The next request, of which nothing has arrived.
     Idle,
     /// The client: it has not sent its first request, or the rest of one, or does not read a response.
-    Client,
+    AwaitingClient,
     /// The server, which has a complete request.
-    Server,
+    AwaitingServer,
+    /// The end: it is being closed.
+    Lingering,
 }
 
 /// A request whose response has not begun.
-pub(super) struct RequestInProgress(Arc<Progress>);
+pub(super) struct RequestInProgress(Arc<ConnectionActivity>);
 
 /// A body that is still arriving.
-struct BodyInProgress(Arc<Progress>);
+struct BodyInProgress(Arc<ConnectionActivity>);
 
-impl Progress {
+impl ConnectionActivity {
     pub(super) fn new() -> Self {
         Self {
             accepted: Instant::now(),
@@ -61,7 +65,8 @@ impl Progress {
             has_received_bytes: AtomicBool::default(),
             has_unanswered_bytes: AtomicBool::default(),
             is_write_blocked: AtomicBool::default(),
-            last_began: AtomicU64::default(),
+            waiting_since: AtomicU64::default(),
+            is_lingering: AtomicBool::default(),
             is_evicted: AtomicBool::default(),
             closes_after_response: AtomicBool::default(),
             waker: AtomicWaker::default(),
@@ -90,23 +95,33 @@ impl Progress {
     pub(super) fn bytes_received(&self) {
         self.has_received_bytes.store(true, Relaxed);
         if !self.has_unanswered_bytes.swap(true, Relaxed) {
-            self.begin();
+            self.start_waiting();
         }
     }
 
-    pub(super) fn bytes_sent(&self) {
+    /// Notes that the server answers.
+    pub(super) fn start_write(&self) {
         if self.has_unanswered_bytes.swap(false, Relaxed) {
-            self.begin();
+            self.start_waiting();
         }
     }
 
-    fn begin(&self) {
-        let age = u64::try_from(self.accepted.elapsed().as_micros());
-        self.last_began.store(age.unwrap_or(u64::MAX), Relaxed);
+    /// Notes whether the client takes what the server writes. One that reads slowly, but steadily, is not slow.
+    pub(super) fn finish_write(&self, is_blocked: bool) {
+        self.is_write_blocked.store(is_blocked, Relaxed);
+        if !is_blocked {
+            self.start_waiting();
+        }
     }
 
-    pub(super) fn set_write_blocked(&self, is_blocked: bool) {
-        self.is_write_blocked.store(is_blocked, Relaxed);
+    fn start_waiting(&self) {
+        let age = u64::try_from(self.accepted.elapsed().as_micros());
+        self.waiting_since.store(age.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Notes that the connection has ended, and is being closed.
+    pub(super) fn linger(&self) {
+        self.is_lingering.store(true, Relaxed);
     }
 
     /// Returns whether the client has sent something since the last write.
@@ -128,18 +143,21 @@ impl Progress {
 
     pub(super) fn phase(&self) -> Phase {
         let is_reading = self.bodies.load(Relaxed) > 0 || self.is_request_arriving();
-        if is_reading || self.is_write_blocked.load(Relaxed) {
-            Phase::Client
+        if self.is_lingering.load(Relaxed) {
+            Phase::Lingering
+        } else if is_reading || self.is_write_blocked.load(Relaxed) {
+            Phase::AwaitingClient
         } else if self.has_request() {
-            Phase::Server
+            Phase::AwaitingServer
         } else {
             Phase::Idle
         }
     }
 
-    /// When the last head or the last response began, or else when the connection was accepted.
-    pub(super) fn last_began(&self) -> Instant {
-        self.accepted + Duration::from_micros(self.last_began.load(Relaxed))
+    /// When a head began to arrive, or something was written, for the last time; before that, when the connection was
+    /// accepted.
+    pub(super) fn waiting_since(&self) -> Instant {
+        self.accepted + Duration::from_micros(self.waiting_since.load(Relaxed))
     }
 
     /// Makes the connection close, as soon as it has no complete request.
@@ -162,14 +180,14 @@ impl Progress {
     }
 
     /// Returns whether the connection was chosen to close, because others wait for its place.
-    pub(super) fn makes_room(&self) -> bool {
+    pub(super) fn is_marked_to_close(&self) -> bool {
         self.is_evicted() || self.closes_after_response()
     }
 
     /// Returns whether the connection must close now. If not, `waker` is called when that may have changed.
     pub(super) fn must_close(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
-        self.is_evicted() && self.phase() != Phase::Server
+        self.is_evicted() && self.phase() != Phase::AwaitingServer
     }
 }
 
