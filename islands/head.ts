@@ -28,6 +28,8 @@ const MAX_ROUND_TRIP_MS = 100;
 
 /** Maximum time after the page has loaded until its first paint is reported, in milliseconds. */
 const MAX_PAINT_WAIT_MS = 1000;
+/** Maximum time until the page has loaded, in milliseconds. A font that stalls delays it without end. */
+const MAX_LOAD_WAIT_MS = 10_000;
 
 const { documentElement: root, head } = document;
 const { connection } = navigator as Navigator & { connection?: Connection };
@@ -61,8 +63,8 @@ function insert(template: string) {
 
 /**
  * Calls back after the first paint. The page can be idle before that, and loading the islands then would
- * delay the paint. A browser may not report the paint, so the callback does not wait longer than
- * `MAX_PAINT_WAIT_MS` after the page has loaded.
+ * delay the paint. A browser may not report the paint, so the callback waits at most `MAX_PAINT_WAIT_MS` after the
+ * page has loaded, and at most `MAX_LOAD_WAIT_MS` for that.
  */
 function afterFirstPaint(callback: () => void) {
   let isWaiting = true;
@@ -71,7 +73,8 @@ function afterFirstPaint(callback: () => void) {
     isWaiting = false;
   };
   addEventListener("load", () => setTimeout(callOnce, MAX_PAINT_WAIT_MS));
-  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return callOnce();
+  setTimeout(callOnce, MAX_LOAD_WAIT_MS);
+  if (!PerformanceObserver.supportedEntryTypes.includes("paint")) return;
   new PerformanceObserver((entries, observer) => {
     if (entries.getEntriesByName("first-contentful-paint").length === 0) return;
     observer.disconnect();
