@@ -29,7 +29,7 @@ Every recipient of a message is in one of these states:
   deferred  the mail server asked to try again later
   unknown   the connection broke, or the program was killed, at the last moment: the person may have the message
   left      the person had left the list before
-  sending   a command is sending it, or was killed less than 15 minutes ago
+  sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 
 `landing send` continues with the deferred and waiting ones. The server continues those of confirmation-1 to

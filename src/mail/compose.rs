@@ -21,7 +21,7 @@ use crate::{
 
 /// What an e-mail has besides its text.
 #[derive(Clone, Copy, Debug)]
-pub struct Envelope<'a> {
+pub struct MessageHeaders<'a> {
     /// The sender.
     pub from: &'a MailFrom,
     /// The recipient.
@@ -63,24 +63,24 @@ pub enum ComposeError {
 /// # Errors
 /// [`ComposeError`].
 pub fn compose(
-    envelope: &Envelope<'_>,
+    headers: &MessageHeaders<'_>,
     message: &RenderedMessage,
 ) -> Result<Vec<u8>, ComposeError> {
-    let to = recipient_address(envelope.to).parse();
+    let to = recipient_address(headers.to).parse();
     let to = Mailbox::new(None, to.map_err(|_| ComposeError::Address)?);
     // lettre would read the addresses from the headers, but does not understand quotation marks there.
-    let (from, recipients) = (&envelope.from.mailbox().email, vec![to.email.clone()]);
+    let (from, recipients) = (&headers.from.mailbox().email, vec![to.email.clone()]);
     let addresses = lettre::address::Envelope::new(Some(from.clone()), recipients)?;
     let mut builder = Message::builder()
         .envelope(addresses)
-        .from(envelope.from.mailbox().clone())
+        .from(headers.from.mailbox().clone())
         .to(to)
         .subject(&message.subject)
-        .date(envelope.date)
-        .message_id(Some(format!("<{}>", envelope.message_id)));
-    let headers = match envelope.unsubscribe {
+        .date(headers.date)
+        .message_id(Some(format!("<{}>", headers.message_id)));
+    let more = match headers.unsubscribe {
         Some(url) => vec![
-            ("List-Id", format!("<waitlist.{}>", envelope.host)),
+            ("List-Id", format!("<waitlist.{}>", headers.host)),
             ("List-Unsubscribe", format!("<{url}>")),
             (
                 "List-Unsubscribe-Post",
@@ -90,7 +90,7 @@ pub fn compose(
         // It responds to a sign-up, so nobody's absence note is to reply to it (RFC 3834).
         None => vec![("Auto-Submitted", "auto-replied".to_owned())],
     };
-    for (name, value) in headers {
+    for (name, value) in more {
         builder = builder.raw_header(unfolded_header(name, value));
     }
     let message = builder.multipart(
@@ -99,8 +99,8 @@ pub fn compose(
             .singlepart(quoted_printable(ContentType::TEXT_HTML, &message.html)),
     )?;
     let message = message.formatted();
-    Ok(match envelope.signer {
-        Some(signer) => signer.sign(&message, envelope.date)?,
+    Ok(match headers.signer {
+        Some(signer) => signer.sign(&message, headers.date)?,
         None => message,
     })
 }

@@ -1,10 +1,15 @@
 //! Sends one message after another, and says what the ledger records about each.
 
+use std::future::pending;
+
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     compose::recipient_address,
-    smtp::{ConnectError, NotSent, SendOutcome, SmtpClient, SmtpConnection, SmtpReply},
+    smtp::{
+        ConnectError, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection, SmtpReply,
+    },
 };
 use crate::waitlist::{DeliveryState, DeliveryStatus, Email, ServerReply};
 
@@ -64,27 +69,47 @@ impl<'a> Mailer<'a> {
         message: &[u8],
         secrets: &[String],
     ) -> Result<SendResult, ConnectError> {
-        match self.try_send(to, message).await? {
-            SendOutcome::NotSent(NotSent::Stopped) => Err(ConnectError::Stopped),
-            outcome => {
-                let secrets = [secrets, &self.client.login_secrets()].concat();
-                Ok(SendResult::from(outcome.without(&secrets)))
+        let (stop, give_up) = (self.give_up.clone(), self.give_up.child_token());
+        let limit = self.client.timeouts().write;
+        let expiry = async {
+            sleep(limit).await;
+            give_up.cancel();
+            pending().await
+        };
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.try_send(to, message, &give_up) => outcome,
+            outcome = expiry => outcome,
+        };
+        let outcome = match outcome {
+            Err(ConnectError::Stopped) if !stop.is_cancelled() => {
+                SendOutcome::NotSent(NotSent::Timeout)
             }
-        }
+            Ok(SendOutcome::NotSent(NotSent::Stopped)) if !stop.is_cancelled() => {
+                SendOutcome::NotSent(NotSent::Timeout)
+            }
+            Ok(SendOutcome::NotSent(NotSent::Stopped)) => return Err(ConnectError::Stopped),
+            outcome => outcome?,
+        };
+        let secrets = [secrets, &self.client.login_secrets()].concat();
+        Ok(SendResult::from(outcome.without(&secrets)))
     }
 
-    async fn try_send(&mut self, to: &Email, message: &[u8]) -> Result<SendOutcome, ConnectError> {
+    async fn try_send(
+        &mut self,
+        to: &Email,
+        message: &[u8],
+        give_up: &CancellationToken,
+    ) -> Result<SendOutcome, ConnectError> {
         let recipient = recipient_address(to);
         if let Some(connection) = self.connection.as_mut().filter(|it| it.is_usable()) {
-            let outcome = connection.send(self.sender, &recipient, message, &self.give_up);
+            let outcome = connection.send(self.sender, &recipient, message, give_up);
             let outcome = outcome.await;
             // That the server has closed an idle connection shows only now.
             let is_closed = match &outcome {
                 SendOutcome::NotSent(NotSent::NeedsSmtputf8 | NotSent::Stopped) => false,
                 SendOutcome::NotSent(_) => true,
-                SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
-                    reply.is_closing()
-                }
+                SendOutcome::Rejected(_, reply) => reply.is_closing(),
                 SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
             };
             if !is_closed {
@@ -94,10 +119,10 @@ impl<'a> Mailer<'a> {
         let connected = tokio::select! {
             biased;
             connected = self.client.connect() => connected?,
-            () = self.give_up.cancelled() => return Err(ConnectError::Stopped),
+            () = give_up.cancelled() => return Err(ConnectError::Stopped),
         };
         let connection = self.connection.insert(connected);
-        let outcome = connection.send(self.sender, &recipient, message, &self.give_up);
+        let outcome = connection.send(self.sender, &recipient, message, give_up);
         Ok(outcome.await)
     }
 
@@ -113,15 +138,18 @@ impl From<SendOutcome> for SendResult {
     fn from(outcome: SendOutcome) -> Self {
         match outcome {
             SendOutcome::Accepted(reply) => Self::replied(DeliveryState::Accepted, reply),
-            SendOutcome::Rejected(reply) if reply.is_objection() => Self::objected(reply),
-            SendOutcome::Rejected(reply) if reply.is_transient() => {
+            SendOutcome::Rejected(part, reply) if reply.is_objection(part) => Self::objected(reply),
+            SendOutcome::Rejected(_, reply) if reply.is_transient() => {
                 Self::replied(DeliveryState::Deferred, reply)
             }
-            SendOutcome::Rejected(reply) => Self::replied(DeliveryState::Refused, reply),
-            SendOutcome::SenderRejected(reply) if reply.is_transient() && !reply.is_objection() => {
-                Self::replied(DeliveryState::Deferred, reply)
+            // It knows nothing about the recipient yet.
+            SendOutcome::Rejected(MessagePart::Sender, reply) => Self::objected(reply),
+            // It has accepted the recipient, and does not say that this was wrong. Amazon SES reports so that it has not
+            // verified the sender.
+            SendOutcome::Rejected(MessagePart::Content, reply) if !reply.has_enhanced_code() => {
+                Self::objected(reply)
             }
-            SendOutcome::SenderRejected(reply) => Self::objected(reply),
+            SendOutcome::Rejected(_, reply) => Self::replied(DeliveryState::Refused, reply),
             SendOutcome::NotSent(NotSent::NeedsSmtputf8) => Self::noted(
                 DeliveryState::Refused,
                 ServerReply::new(

@@ -16,15 +16,15 @@ mod person_token;
 mod smtp;
 mod template;
 
-pub use compose::{ComposeError, Envelope, compose, message_id, recipient_address};
+pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
 pub use confirmation::{CODE_LEN, confirmation_code, confirmation_message};
 pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
 pub use mailer::{Mailer, SendResult};
 pub use person_token::{PersonTokens, TokenPurpose};
 pub(crate) use smtp::is_direction;
 pub use smtp::{
-    ConnectError, ConnectProgress, ConnectStep, NotSent, SendOutcome, SmtpClient, SmtpConnection,
-    SmtpReply, SmtpTimeouts, TlsSetupError,
+    ConnectError, ConnectProgress, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient,
+    SmtpConnection, SmtpReply, SmtpTimeouts, TlsSetupError,
 };
 pub use template::{
     Footer, Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem,

@@ -7,7 +7,7 @@
 //! The ledger knows people only by the keyed hashes of their addresses. It keeps them after the people have left, so
 //! that a person who joins again does not get the same message again.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{
     email::Email,
@@ -16,6 +16,10 @@ use super::{
     suppression::{AddressHash, ListKey},
 };
 
+/// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer than
+/// a delivery takes with all its timeouts, which is 16.5 minutes: six and a half to connect and write
+/// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
+pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
 /// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.
 pub const CONFIRMATION_ATTEMPTS_MAX: u32 = 20;
 /// Maximum length of the subject that the ledger keeps, in bytes. A longer one is cut.
@@ -137,9 +141,22 @@ impl ServerReply {
         &self.text
     }
 
+    /// Returns whether the reply is final (5xx).
+    pub fn is_final(&self) -> bool {
+        self.code >= 500
+    }
+
+    /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and
+    /// 504, RFC 5321, section 4.2.2; 5.1.x, RFC 3463, section 3.2, without those of the sender's address).
+    pub fn is_bad_address(&self) -> bool {
+        let is_sender =
+            ["5.1.7", "5.1.8"].contains(&self.text.split(' ').next().unwrap_or_default());
+        matches!(self.code, 501 | 504) || self.text.starts_with("5.1.") && !is_sender
+    }
+
     /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
     pub fn is_no_such_mailbox(&self) -> bool {
-        self.code >= 500 && self.text.split(' ').next() == Some("5.1.1")
+        self.is_final() && self.text.split(' ').next() == Some("5.1.1")
     }
 }
 

@@ -24,7 +24,7 @@ use super::{address::parse_listed_address, terminal::output::OutputArgs};
 use crate::{
     config::{MailOptions, MailSettings, Origin, parse_product_name},
     mail::{
-        ConnectProgress, DkimSigner, Envelope, Footer, Placeholders, SendOutcome, SmtpClient,
+        ConnectProgress, DkimSigner, Footer, MessageHeaders, Placeholders, SendOutcome, SmtpClient,
         SmtpConnection, SmtpTimeouts, Template, compose, recipient_address,
     },
     waitlist::Email,
@@ -200,7 +200,7 @@ fn test_message(
     let id = uuid::Uuid::now_v7().simple();
     let message_id = format!("{id}@{}", settings.from.domain());
     Ok(compose(
-        &Envelope {
+        &MessageHeaders {
             from: &settings.from,
             to,
             message_id: &message_id,
@@ -218,7 +218,7 @@ fn describe_outcome(outcome: &SendOutcome) -> Finding {
         SendOutcome::Accepted(reply) => Finding::ok(format!(
             "the test message was accepted: {reply}; check that it arrives in the inbox, and not in spam"
         )),
-        SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply) => {
+        SendOutcome::Rejected(_, reply) => {
             Finding::problem(format!("the test message was rejected: {reply}"))
         }
         SendOutcome::NotSent(cause) => {

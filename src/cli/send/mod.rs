@@ -2,12 +2,14 @@
 //!
 //! - `recipients`: chooses the people, and finds their addresses.
 //! - `outbox`: the messages that are waiting, shared by the connections.
+//! - `message_writer`: writes the e-mail for each person.
 //! - `sender`: sends over one connection.
 //! - `brake`: stops a send that harms the sender's reputation.
 //! - `pace`: the messages per second.
 //! - `preview`: the first message as it would look.
 
 mod brake;
+mod message_writer;
 mod outbox;
 mod pace;
 mod preview;
@@ -24,6 +26,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     address::parse_listed_address,
@@ -39,9 +42,10 @@ use crate::{
     },
     waitlist::{DeliveryState, Email, Message, print_stderr},
 };
+use message_writer::MessageWriter;
 use outbox::{Outbox, Stop};
-use recipients::{Choice, Plan, Unconfirmed, Wanted};
-use sender::{MessageWriter, Sender};
+use recipients::{Audience, Plan, RecipientCriteria, Unconfirmed};
+use sender::Sender;
 
 #[derive(clap::Args)]
 #[command(override_usage = "\
@@ -138,11 +142,11 @@ struct RecipientArgs {
 }
 
 impl RecipientArgs {
-    fn choice(&self) -> Choice {
+    fn audience(&self) -> Audience {
         match (&self.to, self.next) {
-            (Some(email), _) => Choice::Person(email.clone()),
-            (None, Some(count)) => Choice::Next(count as usize),
-            (None, None) => Choice::All,
+            (Some(email), _) => Audience::Person(email.clone()),
+            (None, Some(count)) => Audience::Next(count as usize),
+            (None, None) => Audience::All,
         }
     }
 }
@@ -187,12 +191,12 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     } else {
         list.create_keys()?
     };
-    let plan = Plan::make(
+    let plan = Plan::build(
         &list,
         template.id(),
         &keys,
-        &Wanted {
-            choice: args.recipients.choice(),
+        &RecipientCriteria {
+            audience: args.recipients.audience(),
             selection: args.selection.selection()?,
             unconfirmed: unconfirmed(args, &list)?,
             resend: args.resend(),
@@ -235,11 +239,14 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     ))?;
     let plan = plan.record(&list, template.id())?;
     let total = plan.len();
-    let outbox = Outbox::new(plan, args.rate, !args.no_wait);
-    let interrupted = outbox.stop_handle();
+    let connections = args.connections.clamp(1, total.max(1));
+    let outbox = Outbox::new(plan, connections, args.rate, !args.no_wait);
+    let (interrupted, give_up) = (outbox.stop_handle(), CancellationToken::new());
+    let given_up = give_up.clone();
     signals::on_interrupt_flag(move || {
         interrupted.stop(Stop::Interrupted);
-        print_stderr("finishing the messages under way; interrupt again to stop at once; their results will then be unknown");
+        given_up.cancel();
+        print_stderr("waiting for the results of the messages that are written; interrupt again to stop at once; their results will then be unknown");
     })
         .context("cannot handle signals")?;
     let bar = entry_progress(total as u64, "sending");
@@ -248,7 +255,8 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         client: &client,
         writer: &writer,
         outbox: &outbox,
-        connections: args.connections.clamp(1, total.max(1)),
+        connections,
+        give_up,
         bar: &bar,
     };
     sender.send_all();
@@ -265,8 +273,8 @@ fn unconfirmed(args: &SendArgs, list: &WaitlistHandle) -> anyhow::Result<Unconfi
     let messages = list.messages()?;
     let has_asked = messages.iter().any(|message| message.id.is_confirmation());
     Ok(match args.confirm.is_on() || has_asked {
-        true => Unconfirmed::LeaveOut,
-        false => Unconfirmed::LeaveOutAsked,
+        true => Unconfirmed::Exclude,
+        false => Unconfirmed::ExcludeAsked,
     })
 }
 

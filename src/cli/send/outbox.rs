@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{brake::Brake, pace::Pace, recipients::Recipient};
-use crate::{cli::delivery_counts::DeliveryCounts, mail::SendResult, waitlist::DeliveryState};
+use crate::{
+    cli::delivery_counts::DeliveryCounts,
+    mail::SendResult,
+    waitlist::{DeliveryState, DeliveryStatus},
+};
 
 /// The messages of a send.
 pub(super) struct Outbox {
@@ -25,6 +29,8 @@ struct OutboxState {
     deferred: Vec<(Instant, Recipient)>,
     /// The number that the connections are sending.
     under_way: usize,
+    /// The number of connections that send.
+    connections: usize,
     counts: DeliveryCounts,
     brake: Brake,
 }
@@ -62,12 +68,19 @@ impl StopHandle {
 }
 
 /// What a connection has done with a message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Attempt {
     /// Nothing: it is as it was before.
     NotBegun,
-    /// The delivery is in this state now.
-    Done(DeliveryState),
+    /// The delivery has this status now.
+    Done(DeliveryStatus),
+}
+
+impl Attempt {
+    /// The delivery has begun, and only another command or a later one knows its result.
+    pub(super) fn without_result() -> Self {
+        Self::Done(DeliveryStatus::new(DeliveryState::Sending))
+    }
 }
 
 /// What a connection does next.
@@ -91,12 +104,18 @@ const RETRY_PAUSES: [Duration; 3] = [
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Outbox {
-    pub(super) fn new(recipients: Vec<Recipient>, rate: u32, retries: bool) -> Self {
+    pub(super) fn new(
+        recipients: Vec<Recipient>,
+        connections: usize,
+        rate: u32,
+        retries: bool,
+    ) -> Self {
         Self {
             state: Mutex::new(OutboxState {
                 waiting: recipients.into(),
                 deferred: Vec::new(),
                 under_way: 0,
+                connections,
                 counts: DeliveryCounts::default(),
                 brake: Brake::default(),
             }),
@@ -152,19 +171,27 @@ impl Outbox {
             }
             Attempt::Done(result) => result,
         };
-        let pause = RETRY_PAUSES.get(recipient.attempts as usize);
-        recipient.attempts += 1;
-        match (result, pause) {
+        let pause = RETRY_PAUSES.get(recipient.retries);
+        match (result.state, pause) {
             (DeliveryState::Deferred, Some(pause)) if self.retries && self.stop().is_none() => {
-                recipient.status.state = result;
+                recipient.retries += 1;
+                recipient.status = result;
                 state.deferred.push((Instant::now() + *pause, recipient));
                 false
             }
-            _ => {
+            (result, _) => {
                 state.counts.add(result);
                 true
             }
         }
+    }
+
+    /// Notes that a connection sends no more, unless it is the last one. Returns whether it was not.
+    pub(super) fn close_connection(&self) -> bool {
+        let mut state = locked(&self.state);
+        let has_others = state.connections > 1;
+        state.connections -= usize::from(has_others);
+        has_others
     }
 
     /// Takes the result of a message into account, which may stop the send.

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::json;
 
-use super::{recipients::Plan, sender::MessageWriter};
+use super::{message_writer::MessageWriter, recipients::Plan};
 use crate::cli::terminal::output::OutputArgs;
 
 /// Prints the preview.

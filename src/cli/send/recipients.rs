@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use crate::cli::waitlist_handle::WaitlistHandle;
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
+    ServerReply,
 };
 
 /// The people that the owner wants to write to.
 #[derive(Clone, Debug)]
-pub(super) enum Choice {
+pub(super) enum Audience {
     /// This many people who have waited longest and have not had it.
     Next(usize),
     /// Everybody who has not had it.
@@ -24,9 +25,9 @@ pub(super) enum Choice {
     Person(Email),
 }
 
-/// Whom the owner wants to write to.
-pub(super) struct Wanted {
-    pub(super) choice: Choice,
+/// Who gets a message, and under which conditions.
+pub(super) struct RecipientCriteria {
+    pub(super) audience: Audience,
     pub(super) selection: Selection,
     pub(super) unconfirmed: Unconfirmed,
     /// The states of deliveries that are done, and are sent again all the same.
@@ -39,8 +40,8 @@ pub(super) enum Unconfirmed {
     /// The owner insists.
     Include,
     /// Nobody was asked by this list. Some people may have been asked by another one, and were imported.
-    LeaveOutAsked,
-    LeaveOut,
+    ExcludeAsked,
+    Exclude,
 }
 
 /// A person who gets the message.
@@ -50,8 +51,8 @@ pub(super) struct Recipient {
     pub(super) number: u32,
     /// How far the delivery is.
     pub(super) status: DeliveryStatus,
-    /// How often it was begun.
-    pub(super) attempts: u32,
+    /// How often this command has tried it again.
+    pub(super) retries: usize,
     /// The address, or `None` if the person has left the list.
     pub(super) email: Option<Email>,
     /// The position on the list, from 1.
@@ -88,16 +89,16 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads the ledger and the list, and chooses.
-    pub(super) fn make(
+    pub(super) fn build(
         list: &WaitlistHandle,
         id: &MessageId,
         keys: &[ListKey],
-        Wanted {
-            choice,
+        RecipientCriteria {
+            audience,
             selection,
             unconfirmed,
             resend,
-        }: &Wanted,
+        }: &RecipientCriteria,
     ) -> anyhow::Result<Self> {
         let deliveries = list.deliveries(id)?;
         let undeliverable = find_undeliverable(list)?;
@@ -121,10 +122,12 @@ impl Plan {
             .collect();
         let mut is_found = false;
         let mut listed = HashSet::new();
-        // Those who are left of an interrupted send, those who get it again, and those who have not had it.
-        let (mut rest, mut again, mut new) = (Vec::new(), Vec::new(), Vec::new());
-        let is_full = |count: usize| matches!(choice, Choice::Next(max) if count >= *max);
-        let is_person = matches!(choice, Choice::Person(_));
+        // Those who are left of an interrupted send, those who get it again, and those who have not had it. Last come those
+        // with whom the mail server has stopped a send for good: they must not stop the next one before anybody else.
+        let (mut interrupted, mut retries, mut new, mut objected) =
+            (vec![], vec![], vec![], vec![]);
+        let is_full = |count: usize| matches!(audience, Audience::Next(max) if count >= *max);
+        let is_person = matches!(audience, Audience::Person(_));
         for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
             let entry = entry?;
             let key = entry.email.key();
@@ -139,11 +142,11 @@ impl Plan {
             let number = known.iter().find(is_done).or(known.first()).copied();
             let delivery = number.map(|number| &deliveries[number as usize]);
             listed.extend(known);
-            let is_chosen = match choice {
-                Choice::Person(email) => email.key() == key,
+            let is_chosen = match audience {
+                Audience::Person(email) => email.key() == key,
                 _ => selection.selects(&entry),
             };
-            is_found |= is_chosen && matches!(choice, Choice::Person(_));
+            is_found |= is_chosen && matches!(audience, Audience::Person(_));
             if is_chosen {
                 plan.selected += 1;
             }
@@ -156,8 +159,8 @@ impl Plan {
             }
             let may_be_unconfirmed = match unconfirmed {
                 Unconfirmed::Include => true,
-                Unconfirmed::LeaveOutAsked => entry.asked_at.is_none(),
-                Unconfirmed::LeaveOut => false,
+                Unconfirmed::ExcludeAsked => entry.asked_at.is_none(),
+                Unconfirmed::Exclude => false,
             };
             if entry.confirmed_at.is_none() && !may_be_unconfirmed {
                 if is_chosen {
@@ -165,10 +168,10 @@ impl Plan {
                 }
                 continue;
             }
-            let recipient = |number, status, attempts| Recipient {
+            let recipient = |number, status| Recipient {
                 number,
                 status,
-                attempts,
+                retries: 0,
                 email: Some(entry.email.clone()),
                 position,
             };
@@ -180,11 +183,15 @@ impl Plan {
                 Some((number, delivery)) if is_due(delivery.status.state) => {
                     let status = delivery.status.clone();
                     let is_rest = status.state == DeliveryState::Waiting && !is_person;
-                    let recipient = recipient(number, status, delivery.attempts);
+                    let is_objected = status.state == DeliveryState::Deferred
+                        && status.reply.as_ref().is_some_and(ServerReply::is_final);
+                    let recipient = recipient(number, status);
                     if is_rest {
-                        rest.push(recipient);
-                    } else if is_chosen && !is_full(again.len() + new.len()) {
-                        again.push(recipient);
+                        interrupted.push(recipient);
+                    } else if is_objected && is_chosen {
+                        objected.push(recipient);
+                    } else if is_chosen && !is_full(retries.len() + new.len()) {
+                        retries.push(recipient);
                     }
                 }
                 Some((_, delivery)) if is_chosen => {
@@ -199,28 +206,31 @@ impl Plan {
                     }
                 }
                 None if is_chosen && is_undeliverable => plan.undeliverable += 1,
-                None if is_chosen && !is_full(again.len() + new.len()) => {
+                None if is_chosen && !is_full(retries.len() + new.len()) => {
                     let number = plan.known + u32::try_from(new.len())?;
                     let status = DeliveryStatus::new(DeliveryState::Waiting);
-                    new.push(recipient(number, status, 0));
+                    new.push(recipient(number, status));
                     // Only a preview does without a key.
                     plan.new.extend(hashes.first());
                 }
                 _ => {}
             }
         }
-        if let (Choice::Person(email), false) = (choice, is_found) {
+        if let (Audience::Person(email), false) = (audience, is_found) {
             bail!(
                 "{} is not on the list; check the spelling",
                 email.as_typed()
             );
         }
-        plan.is_rest = !rest.is_empty();
+        plan.is_rest = !interrupted.is_empty();
         if plan.is_rest {
             plan.new.clear();
             new.clear();
         }
-        plan.recipients = [rest, again, new].concat();
+        if let Audience::Next(max) = audience {
+            objected.truncate(max.saturating_sub(retries.len() + new.len()));
+        }
+        plan.recipients = [interrupted, retries, new, objected].concat();
         // People who have left since the send began.
         if !plan.recipients.is_empty() && !is_person {
             for (number, delivery) in (0..).zip(&deliveries) {
@@ -232,7 +242,7 @@ impl Plan {
                     plan.recipients.push(Recipient {
                         number,
                         status: delivery.status.clone(),
-                        attempts: delivery.attempts,
+                        retries: 0,
                         email: None,
                         position: 0,
                     });
@@ -305,7 +315,7 @@ impl Plan {
             ),
             (
                 self.under_way,
-                "being sent by another command, or by one that was killed less than 15 minutes ago",
+                "being sent by another command, or by one that was killed less than 20 minutes ago",
             ),
         ];
         for (count, reason) in counts.into_iter().filter(|(count, _)| *count > 0) {

@@ -11,25 +11,24 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    message_writer::{MessageWriter, WrittenMessage},
     outbox::{Attempt, Next, Outbox, Stop},
     recipients::Recipient,
 };
 use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
-    config::{MailSettings, Origin},
-    mail::{
-        ComposeError, ConnectError, DkimSigner, Envelope, Footer, Mailer, PersonTokens,
-        Placeholders, RenderedMessage, SendResult, SmtpClient, Template, compose, message_id,
-    },
-    waitlist::{DeliveryState, DeliveryStatus, Email, ListKey},
+    mail::{ComposeError, ConnectError, Mailer, SendResult, SmtpClient},
+    waitlist::{DeliveryState, DeliveryStatus, Email},
 };
 
 /// A connection begins as many deliveries at a time as it sends in this time. Each beginning is durable before the
 /// network is used, which takes as long as some messages. After a crash, those that were begun are unknown.
 const BATCH_DURATION: Duration = Duration::from_millis(100);
-/// Time after which deliveries that were begun together go back to the others: a delivery that has begun must end
-/// before other commands take it for unknown.
-const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time after which deliveries that were begun together go back to the others, because the mail server has become slow: after
+/// a crash, they would be unknown.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time in which a message is tried again over a new connection.
+const RECONNECT_PERIOD: Duration = Duration::from_secs(120);
 /// Maximum time until a connection that waits notices that the send stops.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for which it is known who is on the list.
@@ -37,79 +36,12 @@ const LIST_CHECK_MAX_AGE: Duration = Duration::from_millis(100);
 /// Maximum number of deliveries that are begun together.
 const BATCH_MAX: usize = 64;
 
-/// Length of the token of a person whose address has 65 to 128 bytes.
-const LONG_TOKEN_LEN: usize = 208;
-
 /// Pauses before another attempt to connect.
 const CONNECT_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(5),
     Duration::from_secs(25),
 ];
-
-/// Writes the e-mail for a person.
-pub(super) struct MessageWriter<'a> {
-    pub(super) template: &'a Template,
-    pub(super) settings: &'a MailSettings,
-    pub(super) origin: &'a Origin,
-    pub(super) product: &'a str,
-    pub(super) tokens: PersonTokens,
-    pub(super) key: Option<ListKey>,
-    pub(super) signer: Option<DkimSigner>,
-}
-
-/// The e-mail for a person.
-struct WrittenMessage {
-    bytes: Vec<u8>,
-    /// The token of the person, which the ledger must not get from a server that quotes the message.
-    token: String,
-}
-
-impl MessageWriter<'_> {
-    /// Returns the text of the message for a person.
-    pub(super) fn render(&self, position: u64, unsubscribe: &str) -> RenderedMessage {
-        self.template.render(&Placeholders {
-            product: self.product,
-            position,
-            unsubscribe,
-            postal_address: self.settings.postal_address.as_deref(),
-            footer: Footer::Subscriber,
-        })
-    }
-
-    /// Returns the URL of a person's unsubscribe page.
-    pub(super) fn unsubscribe_url(&self, email: &Email) -> Option<String> {
-        Some(self.url(&self.tokens.token(email)?))
-    }
-
-    /// Returns a URL as long as that of a person with a long address.
-    pub(super) fn sample_url(&self) -> String {
-        self.url(&"x".repeat(LONG_TOKEN_LEN))
-    }
-
-    fn url(&self, token: &str) -> String {
-        format!("{}/unsubscribe/{token}", self.origin.as_str())
-    }
-
-    fn write(&self, email: &Email, position: u64) -> Result<WrittenMessage, ComposeError> {
-        let token = self.tokens.token(email).ok_or(ComposeError::NoToken)?;
-        let unsubscribe = self.url(&token);
-        let message = self.render(position, &unsubscribe);
-        let key = self.key.as_ref().ok_or(ComposeError::NoToken)?;
-        let message_id = message_id(key, self.template.id(), email, &self.settings.from);
-        let envelope = Envelope {
-            from: &self.settings.from,
-            to: email,
-            message_id: &message_id,
-            date: SystemTime::now(),
-            host: self.origin.host(),
-            unsubscribe: Some(&unsubscribe),
-            signer: self.signer.as_ref(),
-        };
-        let bytes = compose(&envelope, &message)?;
-        Ok(WrittenMessage { bytes, token })
-    }
-}
 
 /// Sends the messages of an outbox.
 pub(super) struct Sender<'a> {
@@ -119,22 +51,31 @@ pub(super) struct Sender<'a> {
     pub(super) outbox: &'a Outbox,
     /// The number of connections.
     pub(super) connections: usize,
+    /// Cancelled when the messages under way are given up, unless their ends are written.
+    pub(super) give_up: CancellationToken,
     pub(super) bar: &'a ProgressBar,
 }
 
 /// A connection, with a runtime on this thread. A runtime with its own threads would pass each reply of the server
 /// from one thread to another: that halved the messages a second.
-struct Line<'a> {
+struct SendConnection<'a> {
     runtime: Runtime,
     mailer: Mailer<'a>,
+    /// The mail server does not want another connection.
+    is_closed: bool,
 }
 
-impl<'a> Line<'a> {
-    fn new(client: &'a SmtpClient, sender: &'a str) -> anyhow::Result<Self> {
+impl<'a> SendConnection<'a> {
+    fn new(
+        client: &'a SmtpClient,
+        sender: &'a str,
+        give_up: CancellationToken,
+    ) -> anyhow::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build();
         Ok(Self {
             runtime: runtime.context("cannot start the runtime")?,
-            mailer: Mailer::new(client, sender, CancellationToken::new()),
+            mailer: Mailer::new(client, sender, give_up),
+            is_closed: false,
         })
     }
 
@@ -155,7 +96,7 @@ impl Sender<'_> {
         thread::scope(|scope| {
             for _ in 0..self.connections {
                 scope.spawn(|| {
-                    if let Err(error) = self.send_some() {
+                    if let Err(error) = self.run_connection() {
                         let reason = format!("{error:#}; run the command again to continue");
                         self.outbox.stop_handle().stop(Stop::Failed(reason));
                     }
@@ -165,10 +106,12 @@ impl Sender<'_> {
     }
 
     /// Sends messages over one connection, until none is left.
-    fn send_some(&self) -> anyhow::Result<()> {
-        let mut line = Line::new(self.client, &self.writer.settings.bounce_address)?;
+    fn run_connection(&self) -> anyhow::Result<()> {
+        let bounce_address = &self.writer.settings.bounce_address;
+        let mut connection =
+            SendConnection::new(self.client, bounce_address, self.give_up.clone())?;
         let mut batch_size = 1;
-        loop {
+        while !connection.is_closed {
             let recipients = match self.outbox.take(batch_size) {
                 Next::Send(recipients) => recipients,
                 Next::Wait(pause) => {
@@ -178,9 +121,8 @@ impl Sender<'_> {
                 Next::Done => break,
             };
             let started = Instant::now();
-            let count = recipients.len();
-            self.send_batch(recipients, &mut line)?;
-            let each = started.elapsed() / u32::try_from(count).unwrap_or(1);
+            let sent = self.send_batch(recipients, &mut connection)?;
+            let each = started.elapsed() / u32::try_from(sent).unwrap_or(1).max(1);
             let fitting = BATCH_DURATION.as_nanos() / each.as_nanos().max(1);
             // A pause before a message must not keep others begun.
             let paced = self.outbox.pace.messages_in(BATCH_DURATION) / self.connections;
@@ -189,16 +131,16 @@ impl Sender<'_> {
                 .min(paced)
                 .clamp(1, BATCH_MAX);
         }
-        line.runtime.block_on(line.mailer.quit());
+        connection.runtime.block_on(connection.mailer.quit());
         Ok(())
     }
 
-    /// Begins deliveries, sends the messages, and records the results.
+    /// Begins deliveries, sends the messages, and records the results. Returns how many have one.
     fn send_batch(
         &self,
         recipients: Vec<Recipient>,
-        line: &mut Line<'_>,
-    ) -> Result<(), LocatedListError> {
+        connection: &mut SendConnection<'_>,
+    ) -> Result<usize, LocatedListError> {
         // Before anything is recorded: after a crash, those who wait are not in doubt.
         self.wait_for_pace();
         let mut is_first = true;
@@ -212,8 +154,7 @@ impl Sender<'_> {
             Err(error) => {
                 // Nobody knows whether the list has recorded it.
                 for recipient in recipients {
-                    let attempt = Attempt::Done(DeliveryState::Sending);
-                    self.outbox.finish(recipient, attempt);
+                    self.outbox.finish(recipient, Attempt::without_result());
                 }
                 return Err(error);
             }
@@ -224,7 +165,7 @@ impl Sender<'_> {
         for (at, (recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
             if !is_begun {
                 // Another command sends it.
-                attempts.push((recipient, Attempt::Done(DeliveryState::Sending)));
+                attempts.push((recipient, Attempt::without_result()));
                 continue;
             }
             // The first message has waited above.
@@ -232,9 +173,9 @@ impl Sender<'_> {
                 self.wait_for_pace();
             }
             let is_late = started.elapsed() > BATCH_TIMEOUT;
-            let sent = match is_late || failure.is_some() {
+            let sent = match is_late || connection.is_closed || failure.is_some() {
                 true => Ok(None),
-                false => self.send_one(&recipient, line, || check.is_listed(at)),
+                false => self.send_one(&recipient, connection, || check.is_listed(at)),
             };
             // The results of the messages before are recorded all the same.
             let sent = sent.unwrap_or_else(|error| {
@@ -243,9 +184,9 @@ impl Sender<'_> {
             });
             let (status, attempt) = match sent {
                 Some(status) => {
-                    let attempt = Attempt::Done(status.state);
                     let since = Some(SystemTime::now());
-                    (DeliveryStatus { since, ..status }, attempt)
+                    let status = DeliveryStatus { since, ..status };
+                    (status.clone(), Attempt::Done(status))
                 }
                 // As it was before.
                 None => (recipient.status.clone(), Attempt::NotBegun),
@@ -253,18 +194,20 @@ impl Sender<'_> {
             statuses.push((recipient.number, status));
             attempts.push((recipient, attempt));
         }
+        let is_done = |(_, attempt): &&(Recipient, Attempt)| matches!(attempt, Attempt::Done(_));
+        let done = attempts.iter().filter(is_done).count();
         let recorded = self.list.finish_deliveries(id, &statuses);
         for (recipient, attempt) in attempts {
             let attempt = match recorded {
                 Ok(()) => attempt,
                 // The list does not know the result.
-                Err(_) => Attempt::Done(DeliveryState::Sending),
+                Err(_) => Attempt::without_result(),
             };
             if self.outbox.finish(recipient, attempt) {
                 self.bar.inc(1);
             }
         }
-        recorded.and(failure.map_or(Ok(()), Err))
+        recorded.and(failure.map_or(Ok(done), Err))
     }
 
     /// Waits until the next message may begin, or the send stops.
@@ -287,7 +230,7 @@ impl Sender<'_> {
     fn send_one(
         &self,
         recipient: &Recipient,
-        line: &mut Line<'_>,
+        connection: &mut SendConnection<'_>,
         is_listed: impl FnOnce() -> Result<bool, LocatedListError>,
     ) -> Result<Option<DeliveryStatus>, LocatedListError> {
         if self.outbox.stop().is_some() {
@@ -310,15 +253,21 @@ impl Sender<'_> {
             }
         };
         let mut pauses = CONNECT_PAUSES.iter();
+        let started = Instant::now();
         loop {
-            let error = match line.send(email, &message) {
+            let error = match connection.send(email, &message) {
                 Ok(result) => {
                     self.outbox.check(&result);
                     return Ok(Some(result.status));
                 }
                 Err(error) => error,
             };
-            let pause = pauses.next().filter(|_| may_pass(&error));
+            if is_deferred(&error) && self.outbox.close_connection() {
+                connection.is_closed = true;
+                return Ok(None);
+            }
+            let may_reconnect = is_transient(&error) && started.elapsed() < RECONNECT_PERIOD;
+            let pause = pauses.next().filter(|_| may_reconnect);
             match pause {
                 Some(pause) if self.outbox.stop().is_none() => {
                     self.sleep_until(Instant::now() + *pause);
@@ -368,13 +317,18 @@ impl<'a> ListCheck<'a> {
     }
 }
 
+/// Returns whether the mail server asks to connect later (4xx), as it does when there are too many connections: with 421, or with
+/// 432 after the login.
+fn is_deferred(error: &ConnectError) -> bool {
+    matches!(error, ConnectError::Rejected { reply, .. } if reply.is_transient())
+}
+
 /// Returns whether an error of connecting may pass in a moment.
-fn may_pass(error: &ConnectError) -> bool {
+fn is_transient(error: &ConnectError) -> bool {
     match error {
         ConnectError::Timeout { .. } | ConnectError::Broken { .. } | ConnectError::Protocol(_) => {
             true
         }
-        ConnectError::Rejected { reply, .. } => reply.is_transient(),
-        _ => false,
+        error => is_deferred(error),
     }
 }

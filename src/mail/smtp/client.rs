@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use super::{
     connection::SmtpConnection,
     error::{ConnectError, ConnectStep, TlsSetupError},
-    raw_client::{RawClient, Stream, boxed},
+    raw_client::{LimitedStream, RawClient, Stream, boxed},
     reply::SmtpReply,
     timeouts::SmtpTimeouts,
 };
@@ -68,6 +68,11 @@ impl SmtpClient {
         })
     }
 
+    /// Returns the time limits of its connections.
+    pub(in crate::mail) fn timeouts(&self) -> &SmtpTimeouts {
+        &self.timeouts
+    }
+
     /// Returns the secrets of the login, which no reply may show.
     pub(in crate::mail) fn login_secrets(&self) -> Vec<String> {
         let login = self.url.credentials.as_ref();
@@ -94,19 +99,15 @@ impl SmtpClient {
         if let Ok(address) = stream.peer_addr() {
             report(ConnectProgress::Connected(address));
         }
-        let plain = mail_send::SmtpClient {
-            stream,
-            timeout: self.timeouts.step,
-        };
         let (mut client, hello) = match self.url.encryption {
             SmtpEncryption::Tls => {
-                let mut client = self.encrypt(plain, report).await?;
+                let mut client = self.encrypt(stream, report).await?;
                 self.greet(&mut client, report).await?;
                 let hello = self.hello(&mut client).await?;
                 (client, hello)
             }
             SmtpEncryption::StartTls | SmtpEncryption::Optional => {
-                self.greet_and_start_tls(plain, report).await?
+                self.greet_and_start_tls(stream, report).await?
             }
         };
         if let Some((user, password)) = &self.url.credentials {
@@ -131,9 +132,13 @@ impl SmtpClient {
     /// Greets the server without encryption, and encrypts the connection.
     async fn greet_and_start_tls(
         &self,
-        mut plain: mail_send::SmtpClient<TcpStream>,
+        stream: TcpStream,
         report: &mut (dyn FnMut(ConnectProgress) + Send),
     ) -> Result<(RawClient, EhloResponse<String>), ConnectError> {
+        let mut plain = mail_send::SmtpClient {
+            stream: LimitedStream::new(stream),
+            timeout: self.timeouts.step,
+        };
         self.greet(&mut plain, report).await?;
         let hello = self.hello(&mut plain).await?;
         let is_required = self.url.encryption == SmtpEncryption::StartTls;
@@ -156,16 +161,20 @@ impl SmtpClient {
                 reply: SmtpReply::new(&response),
             });
         }
-        let mut client = self.encrypt(plain, report).await?;
+        let mut client = self.encrypt(plain.stream.into_inner(), report).await?;
         let hello = self.hello(&mut client).await?;
         Ok((client, hello))
     }
 
     async fn encrypt(
         &self,
-        plain: mail_send::SmtpClient<TcpStream>,
+        stream: TcpStream,
         report: &mut (dyn FnMut(ConnectProgress) + Send),
     ) -> Result<RawClient, ConnectError> {
+        let plain = mail_send::SmtpClient {
+            stream,
+            timeout: self.timeouts.step,
+        };
         let encrypted = plain.into_tls(&self.tls, &self.url.host).await;
         let client = encrypted.map_err(|error| self.step_error(ConnectStep::Tls, error))?;
         let version = client.tls_connection().protocol_version();

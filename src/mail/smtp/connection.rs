@@ -8,10 +8,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    announcement::Announcement,
+    envelope::EnvelopeReplies,
     outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
-    reply::SmtpReply,
+    reply::{MessagePart, SmtpReply},
     timeouts::SmtpTimeouts,
 };
 
@@ -66,7 +66,7 @@ impl SmtpConnection {
             }
             parameters.add("SMTPUTF8");
         }
-        // It becomes usable again with the last response.
+        // Until the last reply says otherwise.
         self.is_usable = false;
         let written = tokio::select! {
             biased;
@@ -77,11 +77,7 @@ impl SmtpConnection {
             Ok(()) => self.read_outcome().await,
             Err(outcome) => outcome,
         };
-        let is_rejected = matches!(
-            outcome,
-            SendOutcome::Rejected(_) | SendOutcome::SenderRejected(_)
-        );
-        if is_rejected && self.is_usable {
+        if matches!(outcome, SendOutcome::Rejected(..)) && self.is_usable {
             self.is_usable = self.client.rset().await.is_ok();
         }
         outcome.without_address(recipient)
@@ -104,10 +100,10 @@ impl SmtpConnection {
         message: &[u8],
     ) -> Result<(), SendOutcome> {
         let (client, is_pipelined) = (&mut self.client, self.has_pipelining);
-        let announcement =
-            Announcement::send(client, is_pipelined, sender, parameters, recipient).await;
-        self.is_usable = announcement.can_continue();
-        announcement.into_result()?;
+        let replies =
+            EnvelopeReplies::send(client, is_pipelined, sender, parameters, recipient).await;
+        self.is_usable = replies.can_continue();
+        replies.into_result()?;
         match timeout(self.timeouts.step, self.client.write_message(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(SendOutcome::NotSent(NotSent::Broken)),
@@ -124,7 +120,7 @@ impl SmtpConnection {
         self.is_usable = matches!(reply.code, 200..300 | 400..600) && !reply.is_closing();
         match reply.code {
             200..300 => SendOutcome::Accepted(reply),
-            400..600 => SendOutcome::Rejected(reply),
+            400..600 => SendOutcome::Rejected(MessagePart::Content, reply),
             _ => SendOutcome::Unknown,
         }
     }

@@ -1,14 +1,15 @@
 //! The connection to the mail server, with mail-send.
 //!
 //! - `client`: connects step by step. `timeouts`: the time limit of each step. `raw_client`: the client of mail-send.
-//! - `connection`: sends messages over a connection. `announcement`: the commands before the content of a message.
+//! - `connection`: sends messages over a connection. `envelope`: the commands before the
+//!   content of a message.
 //!   `outcome`: what became of a message.
 //! - `reply`: the replies of the server.
 //! - `error`: why a connection fails.
 
-mod announcement;
 mod client;
 mod connection;
+mod envelope;
 mod error;
 mod outcome;
 mod raw_client;
@@ -19,6 +20,6 @@ pub use client::{ConnectProgress, SmtpClient};
 pub use connection::SmtpConnection;
 pub use error::{ConnectError, ConnectStep, TlsSetupError};
 pub use outcome::{NotSent, SendOutcome};
-pub use reply::SmtpReply;
 pub(crate) use reply::is_direction;
+pub use reply::{MessagePart, SmtpReply};
 pub use timeouts::SmtpTimeouts;

@@ -1,16 +1,14 @@
 //! The outcome of sending a message.
 
-use super::reply::SmtpReply;
+use super::reply::{MessagePart, SmtpReply};
 
 /// The outcome of sending a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SendOutcome {
     /// The server has accepted the message.
     Accepted(SmtpReply),
-    /// The server asks to try again later, or refuses the message. It has not accepted it.
-    Rejected(SmtpReply),
-    /// The same, before the server knew the recipient.
-    SenderRejected(SmtpReply),
+    /// The server rejects a part of the message, for now (4xx) or for good (5xx).
+    Rejected(MessagePart, SmtpReply),
     /// The server has certainly not accepted the message.
     NotSent(NotSent),
     /// The connection broke, or the time limit ended, after the whole message was written. The server may have
@@ -32,8 +30,7 @@ impl SendOutcome {
     fn with_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
         match self {
             Self::Accepted(reply) => Self::Accepted(change(&reply)),
-            Self::Rejected(reply) => Self::Rejected(change(&reply)),
-            Self::SenderRejected(reply) => Self::SenderRejected(change(&reply)),
+            Self::Rejected(part, reply) => Self::Rejected(part, change(&reply)),
             Self::NotSent(_) | Self::Unknown => self,
         }
     }
@@ -48,8 +45,8 @@ pub enum NotSent {
     /// The server took too long.
     #[error("the server did not respond in time")]
     Timeout,
-    /// The server closed the connection, or its reply is not SMTP or longer than 4096 bytes.
-    #[error("the server closed the connection, or its reply is invalid or longer than 4 KiB")]
+    /// The server closed the connection, or its reply is not SMTP or too long.
+    #[error("the server closed the connection, or its reply is invalid or too long")]
     Protocol,
     /// The program ends, and the server was slow.
     #[error("the program was stopped")]

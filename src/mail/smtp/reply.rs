@@ -15,8 +15,23 @@ const SECRET_WORD_MIN_BYTES: usize = 6;
 const SECRET_PART_MIN_BYTES: usize = 8;
 
 /// Replies that are about the conversation: syntax and order of commands (RFC 5321, section 4.2.2), a server that takes no
-/// mail (RFC 7504), and a login that is missing or too weak (RFC 4954, section 6).
-const CONVERSATION_CODES: [u16; 9] = [500, 501, 502, 503, 504, 521, 530, 534, 538];
+/// mail (RFC 7504), and a login that is missing, too weak or failing (RFC 4954, section 6). With 454, Amazon SES also says
+/// that its quota is used up.
+const CONVERSATION_CODES: [u16; 10] = [454, 500, 501, 502, 503, 504, 521, 530, 534, 538];
+
+/// Those of them with which servers reject the form of a recipient's address.
+const ADDRESS_FORM_CODES: [u16; 2] = [501, 504];
+
+/// A part of a message, in the order in which the server gets them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MessagePart {
+    /// The address of the sender (`MAIL`).
+    Sender,
+    /// The address of the recipient (`RCPT`).
+    Recipient,
+    /// The message itself (`DATA`).
+    Content,
+}
 
 /// The reply of a mail server.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -52,13 +67,27 @@ impl SmtpReply {
         self.code == 421
     }
 
-    /// Returns whether the server objects to the sender, to the content or to the conversation, and not to the recipient:
-    /// the enhanced codes 4.7.x and 5.7.x (security and policy), 5.3.x (the mail system), 5.5.x (the protocol) and 5.6.x
-    /// (the content), see RFC 3463, section 3; or codes that are never about a recipient.
-    pub fn is_objection(&self) -> bool {
-        let starts = ["4.7.", "5.7.", "5.3.", "5.5.", "5.6."];
-        CONVERSATION_CODES.contains(&self.code)
-            || starts.iter().any(|start| self.text.starts_with(start))
+    /// Returns whether the server objects to the sender, to the content or to the conversation, and not to the recipient, with
+    /// this reply to a part of a message: the enhanced codes 4.7.x and 5.7.x (security and policy), 5.3.x (the mail system),
+    /// 5.5.x (the protocol) and 5.6.x (the content), see RFC 3463, section 3; or codes that are never about a recipient.
+    ///
+    /// In the reply to a recipient, 501, 504 and 5.5.x mean that the server rejects the form of this address, and 5.6.x that it
+    /// cannot write it.
+    pub fn is_objection(&self, part: MessagePart) -> bool {
+        let mut classes = vec!["4.7.", "5.7.", "5.3."];
+        let mut codes = CONVERSATION_CODES.to_vec();
+        match part {
+            MessagePart::Recipient => codes.retain(|code| !ADDRESS_FORM_CODES.contains(code)),
+            MessagePart::Sender | MessagePart::Content => classes.extend(["5.5.", "5.6."]),
+        }
+        codes.contains(&self.code) || classes.iter().any(|it| self.text.starts_with(it))
+    }
+
+    /// Returns whether the text begins with an enhanced code.
+    pub(in crate::mail) fn has_enhanced_code(&self) -> bool {
+        ["2.", "4.", "5."]
+            .iter()
+            .any(|it| self.text.starts_with(it))
     }
 
     /// Returns the reply without words that name a recipient: its local part, its domain, or any address.

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-/// The time limits of a connection. RFC 5321, section 4.5.3.2, has minutes, for servers that pass mail on. A person
-/// waits for this program, and what takes too long is tried again.
+/// The time limits of a connection. They are shorter than the minutes of RFC 5321, section 4.5.3.2, because what takes too long
+/// is tried again. That does not hold for the reply to the whole message.
 #[derive(Clone, Copy, Debug)]
 pub struct SmtpTimeouts {
     /// For connecting, with the lookup of the host.
     pub connect: Duration,
     /// For each other step.
     pub step: Duration,
-    /// For the response to the whole message. Some servers scan it first.
+    /// For connecting and sending a message together, until its end is written.
+    pub write: Duration,
+    /// For the reply to the whole message. Some servers scan it first, and a limit that is too short leaves a message unknown
+    /// that was accepted: section 4.5.3.2.6 has ten minutes.
     pub accept: Duration,
 }
 
@@ -19,7 +22,8 @@ impl Default for SmtpTimeouts {
         Self {
             connect: Duration::from_secs(10),
             step: Duration::from_secs(30),
-            accept: Duration::from_secs(120),
+            write: Duration::from_secs(4 * 60),
+            accept: Duration::from_secs(10 * 60),
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Confirmation, book::Person, locked};
 use crate::{
     mail::{
-        ComposeError, Envelope, Mailer, PersonTokens, SendResult, TokenPurpose, compose,
+        ComposeError, Mailer, MessageHeaders, PersonTokens, SendResult, TokenPurpose, compose,
         confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
@@ -39,8 +39,8 @@ const OBJECTION_PAUSES: [Duration; 4] = [
 ];
 const LONGEST_OBJECTION_PAUSE: Duration = Duration::from_secs(15 * 60);
 const OBJECTIONS_TOGETHER: usize = 5;
-/// How many messages in a row the mail server may refuse, for another reason than that the mailbox does not exist. After
-/// that, it probably refuses the sender.
+/// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
+/// the sender.
 const REFUSALS_MAX: usize = 5;
 /// How often the result of a message is recorded again. A result that is lost is unknown.
 const FINISH_ATTEMPTS_MAX: usize = 5;
@@ -182,11 +182,11 @@ impl<'a> Courier<'a> {
             }
         };
         self.failures = 0;
-        let is_mailbox = status
+        let is_bad_address = status
             .reply
             .as_ref()
-            .is_some_and(ServerReply::is_no_such_mailbox);
-        let is_refused = status.state == DeliveryState::Refused && !is_mailbox;
+            .is_some_and(ServerReply::is_bad_address);
+        let is_refused = status.state == DeliveryState::Refused && !is_bad_address;
         self.refusals = if is_refused { self.refusals + 1 } else { 0 };
         // Not all of these people can have mistyped their address.
         let is_brake = self.refusals > REFUSALS_MAX;
@@ -256,7 +256,7 @@ impl<'a> Courier<'a> {
             &code,
             &format!("{}/confirm/{token}", settings.origin.as_str()),
         )?;
-        let envelope = Envelope {
+        let headers = MessageHeaders {
             from: &mail.from,
             to: email,
             message_id: &message_id(key, id, email, &mail.from),
@@ -266,7 +266,7 @@ impl<'a> Courier<'a> {
             signer: self.confirmation.sender.signer.as_ref(),
         };
         Ok(WrittenMessage {
-            bytes: compose(&envelope, &message)?,
+            bytes: compose(&headers, &message)?,
             secrets: [token, code],
         })
     }

@@ -16,7 +16,7 @@ use super::{
     super::{
         email::Email,
         error::StoreError,
-        ledger::{Delivery, DeliveryState, DeliveryStatus, Message, ServerReply},
+        ledger::{DELIVERY_LEASE, Delivery, DeliveryState, DeliveryStatus, Message, ServerReply},
         message_id::MessageId,
         queue::REPLY_TIMEOUT,
         suppression::{AddressHash, ListKey},
@@ -29,10 +29,6 @@ use super::{
     sql, suppression_sql,
     writer::{list_keys, truncate_to_millis},
 };
-
-/// Time after which a delivery that has begun is unknown, because its process must have ended. It is longer than a
-/// delivery takes with all its timeouts.
-const LEASE: Duration = Duration::from_secs(15 * 60);
 
 /// Maximum number of deliveries in a statement.
 const DELIVERIES_PER_STATEMENT_MAX: usize = 4096;
@@ -171,7 +167,7 @@ impl PostgresLedger {
         deliveries: &[(u32, DeliveryState)],
     ) -> Result<Vec<bool>, StoreError> {
         let id = message.as_str();
-        let lease = LEASE.as_millis() as i64;
+        let lease = DELIVERY_LEASE.as_millis() as i64;
         let mut begun = HashSet::new();
         for some in deliveries.chunks(DELIVERIES_PER_STATEMENT_MAX) {
             let numbers: Vec<_> = some.iter().map(|(number, _)| i64::from(*number)).collect();

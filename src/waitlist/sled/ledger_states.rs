@@ -1,18 +1,14 @@
 //! The states of all deliveries, in memory: a byte for each.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Instant};
 
 use super::{
-    super::{ledger::DeliveryState, message_id::MessageId},
+    super::{
+        ledger::{DELIVERY_LEASE, DeliveryState},
+        message_id::MessageId,
+    },
     record::RecordItem,
 };
-
-/// Time after which a delivery that has begun is unknown, because the command that sent it must have ended. It is
-/// longer than a delivery takes with all its timeouts.
-const LEASE: Duration = Duration::from_secs(15 * 60);
 
 /// The messages and the states of their deliveries, by their numbers.
 #[derive(Debug, Default)]
@@ -67,7 +63,7 @@ impl LedgerStates {
     fn current(&self, delivery: (u16, u32), state: DeliveryState) -> DeliveryState {
         let begun_at = self.begun_at.get(&delivery);
         match state {
-            DeliveryState::Sending if begun_at.is_none_or(|it| it.elapsed() > LEASE) => {
+            DeliveryState::Sending if begun_at.is_none_or(|it| it.elapsed() > DELIVERY_LEASE) => {
                 DeliveryState::Unknown
             }
             state => state,

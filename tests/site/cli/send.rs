@@ -179,9 +179,12 @@ fn objection_of_the_server_stops_the_send_and_refuses_nobody() {
         (Step::Recipient, "550 5.7.1 relaying denied"),
         (Step::Recipient, "503 5.5.1 authentication required first"),
         (Step::End, "552 5.3.4 message too big"),
+        // Amazon SES says both without an enhanced code.
+        (Step::End, "554 Message rejected: address is not verified"),
+        (Step::End, "454 Throttling failure: daily quota exceeded"),
     ];
     let places = with_three_people().into_iter();
-    let places = places.chain([(); 3].map(|()| without_server().with_three_people()));
+    let places = places.chain([(); 5].map(|()| without_server().with_three_people()));
     for ((step, reply), cli) in replies.into_iter().zip(places) {
         let server = SmtpServer::scripted(move |at, _| match at == step {
             true => Action::Reply(reply),
@@ -195,6 +198,25 @@ fn objection_of_the_server_stops_the_send_and_refuses_nobody() {
         let server = SmtpServer::start();
         let (out, ..) = send(&cli, &server, &["--all"]);
         assert_eq!((&*out, server.recipients().len()), ("3 accepted\n", 3));
+    }
+}
+
+/// As Postfix does for `-ann@example.com` and `ann@localhost`, which the form accepts, and others for a full mailbox.
+#[test]
+fn server_that_rejects_the_form_of_one_address_gets_the_other_messages() {
+    for reply in [
+        "501 5.1.3 bad recipient address syntax",
+        "504 5.5.2 need fully-qualified address",
+        "550 5.5.0 mailbox unavailable",
+    ] {
+        let cli = without_server().with_three_people();
+        let server = SmtpServer::scripted(move |step, line| match step {
+            Step::Recipient if line.contains("ann") => Action::Reply(reply),
+            _ => Action::Continue,
+        });
+        let (out, err, is_success) = send(&cli, &server, &["--all"]);
+        let expected = ("2 accepted, 1 refused\n", "", true);
+        assert_eq!((&*out, &*err, is_success), expected, "{reply}");
     }
 }
 

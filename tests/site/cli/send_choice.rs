@@ -1,12 +1,23 @@
 //! Which people `landing send` chooses after an interruption, and when it stops by itself.
 
-use std::{thread, time::Duration};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
 
 use super::{
     send::{MESSAGE, args, args_with_rate, messages, send, start},
-    stderr, with_three_people, without_server,
+    stderr, stdout, with_three_people, without_server,
 };
-use crate::mail::smtp_server::{Action, SmtpServer, Step};
+use crate::{
+    mail::smtp_server::{Action, SmtpServer, Step},
+    process::{TEST_TIMEOUT, signal},
+};
 
 /// With a rate, few messages are under way at a time, however fast the mail server is.
 #[test]
@@ -44,6 +55,97 @@ fn messages_without_a_reply_stop_the_send() {
         err.contains("did not reply, during 5 messages in a row"),
         "{err}"
     );
+}
+
+/// Some servers object to one recipient with the code of an objection to the sender.
+#[test]
+fn person_to_whom_the_server_objects_keeps_nobody_waiting() {
+    for cli in with_three_people() {
+        let server = SmtpServer::scripted(|step, line| match step {
+            Step::Recipient if line.contains("ann") => Action::Reply("550 5.7.1 closed mailbox"),
+            _ => Action::Continue,
+        });
+        let (out, ..) = send(&cli, &server, &["--next", "1"]);
+        assert_eq!(out, "0 accepted, 1 deferred\n");
+        for _ in ["Bob", "Cyd"] {
+            let (out, ..) = send(&cli, &server, &["--next", "1"]);
+            assert_eq!(out, "1 accepted\n");
+        }
+        let (out, ..) = send(&cli, &server, &["--next", "1"]);
+        assert_eq!(out, "0 accepted, 1 deferred\n");
+    }
+}
+
+#[test]
+fn server_that_allows_few_connections_gets_all_messages() {
+    for (step, reply) in [
+        (Step::Greeting, "421 4.7.0 too many connections"),
+        (Step::LogIn, "432 4.3.2 too many connections"),
+    ] {
+        let cli = without_server();
+        cli.import_people(30);
+        let opened = AtomicUsize::new(0);
+        // The first connection only checks the login.
+        let server = SmtpServer::scripted(move |at, _| match at == step {
+            true if opened.fetch_add(1, Ordering::SeqCst) >= 2 => Action::Reply(reply),
+            _ => Action::Continue,
+        });
+        cli.write("launch.md", MESSAGE);
+        let url = server.url().replace("smtp://", "smtp://user:secret@");
+        let sent = cli.run(&args(&url, &["--all", "--connections", "4"]));
+        assert_eq!(stderr(&sent), "");
+        assert_eq!(stdout(&sent.success()), "30 accepted\n");
+        assert_eq!(server.recipients().len(), 30);
+    }
+}
+
+/// A fast server that becomes slow has been promised many messages.
+#[test]
+fn killed_send_to_a_slow_server_leaves_few_in_doubt() {
+    const FAST: usize = 150;
+    let cli = without_server();
+    cli.import_people(300);
+    let ended = AtomicUsize::new(0);
+    let server = SmtpServer::scripted(move |step, _| {
+        if step == Step::End && ended.fetch_add(1, Ordering::SeqCst) >= FAST {
+            thread::sleep(Duration::from_millis(400));
+        }
+        Action::Continue
+    });
+    let url = server.url();
+    let mut sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
+    while server.received().len() < FAST + 6 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    sending.kill().expect("the program runs");
+    sending.wait().expect("the program ends");
+    let unknown = &messages(&cli)[0]["unknown"];
+    assert!(unknown.as_u64() <= Some(2), "{unknown}");
+}
+
+#[test]
+fn interrupted_send_gives_up_a_server_that_stalls() {
+    for cli in with_three_people() {
+        let (stalled, stall) = mpsc::channel();
+        let stalled = Mutex::new(stalled);
+        let server = SmtpServer::scripted(move |step, _| match step {
+            Step::Recipient => {
+                // The test may be over.
+                let _ = stalled.lock().expect("no panic").send(());
+                Action::Stall
+            }
+            _ => Action::Continue,
+        });
+        let url = server.url();
+        let sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
+        stall.recv_timeout(TEST_TIMEOUT).expect("a recipient");
+        signal(sending.id(), "-INT");
+        let output = sending.wait_with_output().expect("the program ends");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "0 accepted, 3 waiting\n"
+        );
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod pipelining;
 #[cfg(target_os = "linux")]
 mod postfix;
 mod smtp_faults;
+mod smtp_limits;
 pub(crate) mod smtp_server;
 mod templates;
 mod unsubscribe;

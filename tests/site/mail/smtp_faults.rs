@@ -5,32 +5,52 @@ use std::time::Duration;
 
 use landing::{
     config::SmtpUrl,
-    mail::{ConnectError, ConnectStep, Mailer, NotSent, SendOutcome, SmtpClient, SmtpTimeouts},
+    mail::{
+        ConnectError, ConnectStep, Mailer, MessagePart, NotSent, SendOutcome, SmtpClient,
+        SmtpConnection, SmtpTimeouts,
+    },
     waitlist::Email,
 };
 
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::smtp_server::{Action, SmtpServer, Step};
 
 pub(super) const MESSAGE: &[u8] = b"Subject: hi\r\n\r\n.a line that begins with a dot\r\nlast\r\n";
 
+/// The time limit of a step for servers that stall.
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_millis(300);
+pub(super) const TIMEOUTS: SmtpTimeouts = SmtpTimeouts {
+    connect: Duration::from_secs(5),
+    step: STEP_TIMEOUT,
+    write: Duration::from_secs(60),
+    accept: STEP_TIMEOUT,
+};
+
 /// Returns a client that gives up soon, for servers that stall.
 pub(super) fn client(server: &SmtpServer, login: &str) -> SmtpClient {
+    client_with_timeouts(server, login, TIMEOUTS)
+}
+
+pub(super) fn client_with_timeouts(
+    server: &SmtpServer,
+    login: &str,
+    timeouts: SmtpTimeouts,
+) -> SmtpClient {
     let url = server.url().replace("smtp://", &format!("smtp://{login}"));
     let url: SmtpUrl = url.parse().expect("a URL");
-    let soon = Duration::from_millis(300);
-    let timeouts = SmtpTimeouts {
-        connect: Duration::from_secs(5),
-        step: soon,
-        accept: soon,
-    };
     SmtpClient::new(&url, "client.test", timeouts).expect("TLS")
 }
 
+/// Sends a message to Ann, or to somebody else.
+pub(super) async fn send_message(connection: &mut SmtpConnection, recipient: &str) -> SendOutcome {
+    let never = CancellationToken::new();
+    let sent = connection.send("me@site.test", recipient, MESSAGE, &never);
+    sent.await
+}
+
 /// Sends a message to a server that does this at one step. The result is the same with and without pipelining.
-async fn send(at: Step, action: Action) -> (SendOutcome, bool, usize) {
+pub(super) async fn send(at: Step, action: Action) -> (SendOutcome, bool, usize) {
     let pipelined = send_to(at, action.clone(), "250-mail.test\r\n250 PIPELINING").await;
     let step_by_step = send_to(at, action, "250 mail.test").await;
     assert_eq!(pipelined, step_by_step, "{at:?}");
@@ -46,10 +66,7 @@ async fn send_to(at: Step, action: Action, hello: &'static str) -> (SendOutcome,
     });
     let connection = client(&server, "").connect().await;
     let mut connection = connection.unwrap_or_else(|error| panic!("{error}"));
-    let give_up = CancellationToken::new();
-    let outcome = connection
-        .send("me@site.test", "ann@example.com", MESSAGE, &give_up)
-        .await;
+    let outcome = send_message(&mut connection, "ann@example.com").await;
     let is_usable = connection.is_usable();
     (outcome, is_usable, server.received().len())
 }
@@ -59,14 +76,7 @@ async fn accepted_message_arrives_as_it_was_sent() {
     let server = SmtpServer::start();
     let mut connection = client(&server, "").connect().await.expect("a connection");
     for recipient in ["ann@example.com", "bob@example.com"] {
-        let outcome = connection
-            .send(
-                "me@site.test",
-                recipient,
-                MESSAGE,
-                &CancellationToken::new(),
-            )
-            .await;
+        let outcome = send_message(&mut connection, recipient).await;
         assert!(
             matches!(&outcome, SendOutcome::Accepted(reply) if reply.to_string() == "250 2.0.0 queued"),
             "{outcome:?}"
@@ -84,7 +94,12 @@ async fn accepted_message_arrives_as_it_was_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejections_have_the_words_of_the_server() {
-    for step in [Step::Mail, Step::Recipient, Step::Data, Step::End] {
+    for (step, part) in [
+        (Step::Mail, MessagePart::Sender),
+        (Step::Recipient, MessagePart::Recipient),
+        (Step::Data, MessagePart::Content),
+        (Step::End, MessagePart::Content),
+    ] {
         for (reply, code, text) in [
             (
                 "450 4.2.1 <ann@example.com>: busy",
@@ -100,10 +115,9 @@ async fn rejections_have_the_words_of_the_server() {
             ("554 no", 554, "no"),
         ] {
             let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
-            let reply = match (step, outcome) {
-                (Step::Mail, SendOutcome::SenderRejected(reply)) => reply,
-                (Step::Recipient | Step::Data | Step::End, SendOutcome::Rejected(reply)) => reply,
-                (_, outcome) => panic!("{step:?} {code}: {outcome:?}"),
+            let reply = match outcome {
+                SendOutcome::Rejected(rejected, reply) if rejected == part => reply,
+                outcome => panic!("{step:?} {code}: {outcome:?}"),
             };
             assert_eq!((reply.code, received), (code, 0), "{step:?}");
             assert_eq!(reply.text, text, "{step:?}");
@@ -137,8 +151,7 @@ async fn addresses_in_replies_are_hidden_in_any_spelling() {
     ] {
         for step in [Step::Mail, Step::Recipient, Step::Data, Step::End] {
             let (outcome, ..) = send(step, Action::Reply(reply)).await;
-            let (SendOutcome::Rejected(reply) | SendOutcome::SenderRejected(reply)) = outcome
-            else {
+            let SendOutcome::Rejected(_, reply) = outcome else {
                 panic!("{step:?}: {outcome:?}");
             };
             assert_eq!(reply.text, text, "{step:?}");
@@ -177,7 +190,6 @@ async fn reply_that_breaks_the_protocol_ends_the_connection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connection_that_breaks_at_the_final_dot_leaves_the_result_unknown() {
     for (step, action, accepted) in [
-        (Step::Data, Action::CutInMessage, 0),
         (Step::End, Action::Cut, 0),
         (Step::End, Action::AcceptAndCut, 1),
         (Step::End, Action::Stall, 0),
@@ -185,18 +197,24 @@ async fn connection_that_breaks_at_the_final_dot_leaves_the_result_unknown() {
         (Step::End, Action::Reply("354 go on"), 0),
     ] {
         let (outcome, is_usable, received) = send(step, action.clone()).await;
+        assert_eq!(outcome, SendOutcome::Unknown, "{action:?}");
+        assert_eq!((is_usable, received), (false, accepted), "{action:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_breaks_in_the_message_has_not_accepted_it() {
+    for hello in ["250-mail.test\r\n250 PIPELINING", "250 mail.test"] {
+        let (outcome, is_usable, received) = send_to(Step::Data, Action::CutInMessage, hello).await;
         // A short message is written before the client can notice that the server has gone.
         assert!(
             matches!(
                 outcome,
                 SendOutcome::Unknown | SendOutcome::NotSent(NotSent::Broken)
             ),
-            "{action:?}: {outcome:?}"
+            "{outcome:?}"
         );
-        assert_eq!((is_usable, received), (false, accepted), "{action:?}");
-        if step == Step::End {
-            assert_eq!(outcome, SendOutcome::Unknown, "{action:?}");
-        }
+        assert_eq!((is_usable, received), (false, 0));
     }
 }
 
@@ -308,34 +326,6 @@ async fn server_on_this_machine_needs_no_certificate() {
         });
         let connected = client(&server, login).connect().await;
         assert!(connected.is_ok(), "{:?}", connected.err());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn message_under_way_is_given_up_until_its_end_is_written() {
-    for (at, is_given_up) in [
-        (Step::Mail, true),
-        (Step::Recipient, true),
-        (Step::Data, true),
-        (Step::End, false),
-    ] {
-        let server = SmtpServer::scripted(move |step, _| match step == at {
-            true => Action::Stall,
-            false => Action::Continue,
-        });
-        let mut connection = client(&server, "").connect().await.expect("a connection");
-        let give_up = CancellationToken::new();
-        let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &give_up);
-        let give_up = async {
-            sleep(Duration::from_millis(150)).await;
-            give_up.cancel();
-        };
-        let (outcome, ()) = tokio::join!(outcome, give_up);
-        let expected = match is_given_up {
-            true => SendOutcome::NotSent(NotSent::Stopped),
-            false => SendOutcome::Unknown,
-        };
-        assert_eq!(outcome, expected, "{at:?}");
     }
 }
 

@@ -102,7 +102,11 @@ async fn server_that_defers_one_person_keeps_nobody_waiting(fixture: impl StoreF
 async fn addresses_that_do_not_exist_keep_nobody_waiting(fixture: impl StoreFixture) {
     let list = open(&fixture);
     let server = SmtpServer::scripted(|step, line| match step {
-        Step::Recipient if !line.contains("good@") => Action::Reply("550 5.1.1 no such mailbox"),
+        Step::Recipient if line.contains("good@") => Action::Continue,
+        // As Postfix does for `-ann@example.com` and `ann@localhost`.
+        Step::Recipient if line.contains("1@") => Action::Reply("501 5.1.3 bad address syntax"),
+        Step::Recipient if line.contains("2@") => Action::Reply("504 5.5.2 need a full address"),
+        Step::Recipient => Action::Reply("550 5.1.1 no such mailbox"),
         _ => Action::Continue,
     });
     let site = site(&list, &server, &[]).await;

@@ -1,4 +1,4 @@
-//! Announces a message to the mail server: `MAIL`, `RCPT` and `DATA`.
+//! The envelope of a message: `MAIL` and `RCPT`, and `DATA`, which asks for the content.
 
 use mail_send::{Error, smtp::message::Parameters};
 use smtp_proto::{Response, response::parser::ResponseReceiver};
@@ -10,7 +10,7 @@ use tokio::{
 use super::{
     outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
-    reply::SmtpReply,
+    reply::{MessagePart, SmtpReply},
 };
 
 /// Size of the read buffer, in bytes. Most replies are shorter.
@@ -18,15 +18,15 @@ const READ_BYTES: usize = 1024;
 /// The reply with which a server waits for the content of a message.
 const START_INPUT: u16 = 354;
 
-/// What the server has replied to the announcement of a message.
-pub(super) struct Announcement {
+/// The replies to the envelope of a message.
+pub(super) struct EnvelopeReplies {
     /// The replies to `MAIL`, `RCPT` and `DATA`, as far as they came.
     replies: Vec<Response<String>>,
-    /// Why there are no more.
+    /// The error that ended the exchange.
     error: Option<Error>,
 }
 
-impl Announcement {
+impl EnvelopeReplies {
     /// Sends the three commands. With `is_pipelined`, they go out together (RFC 2920): each round trip to a relay on the
     /// internet takes tens of milliseconds. Otherwise, each waits for the reply to the one before.
     pub(super) async fn send(
@@ -41,10 +41,10 @@ impl Announcement {
             format!("RCPT TO:<{recipient}>\r\n"),
             "DATA\r\n".to_owned(),
         ];
-        let together = if is_pipelined { commands.len() } else { 1 };
+        let commands_per_write = if is_pipelined { commands.len() } else { 1 };
         let mut replies = Vec::with_capacity(commands.len());
         let mut error = None;
-        for commands in commands.chunks(together) {
+        for commands in commands.chunks(commands_per_write) {
             error = exchange(client, commands, &mut replies).await.err();
             let unexpected = replies
                 .last()
@@ -57,7 +57,7 @@ impl Announcement {
     }
 
     /// Returns whether the connection can take another command after the message was rejected. After a 354, the server
-    /// would take it for the content.
+    /// would read it as content.
     pub(super) fn can_continue(&self) -> bool {
         let is_open = |reply: &Response<String>| {
             reply.code() != START_INPUT && !SmtpReply::new(reply).is_closing()
@@ -74,9 +74,13 @@ impl Announcement {
         let unexpected = |&(at, reply): &(usize, &Response<String>)| !is_expected(at, reply);
         if let Some((at, reply)) = self.replies.iter().enumerate().find(unexpected) {
             let reply = SmtpReply::new(reply);
-            return Err(match (at, reply.code) {
-                (0, 400..600) => SendOutcome::SenderRejected(reply),
-                (_, 400..600) => SendOutcome::Rejected(reply),
+            let part = match at {
+                0 => MessagePart::Sender,
+                1 => MessagePart::Recipient,
+                _ => MessagePart::Content,
+            };
+            return Err(match reply.code {
+                400..600 => SendOutcome::Rejected(part, reply),
                 _ => SendOutcome::NotSent(NotSent::Protocol),
             });
         }
@@ -97,7 +101,8 @@ fn is_expected(at: usize, reply: &Response<String>) -> bool {
     }
 }
 
-/// Sends commands together, and adds the replies. mail-send's own `cmds` loses the replies before an error, and a server
+/// Sends commands together, and adds the replies. Each has the time limit of a step; a server may use it for all of them,
+/// and send them together (RFC 2920, section 3.2). mail-send's own `cmds` loses the replies before an error, and a server
 /// that closes the connection says why in the first one.
 async fn exchange(
     client: &mut RawClient,
@@ -114,7 +119,9 @@ async fn exchange(
     let mut receiver = ResponseReceiver::default();
     let mut buffer = [0; READ_BYTES];
     let wanted = replies.len() + commands.len();
-    let mut deadline = Instant::now() + limit;
+    let deadline_for =
+        |missing: usize| Instant::now() + limit * u32::try_from(missing).unwrap_or(1);
+    let mut deadline = deadline_for(commands.len());
     while replies.len() < wanted {
         let read = timeout_at(deadline, client.stream.read(&mut buffer)).await;
         let count = read.map_err(|_| Error::Timeout)??;
@@ -130,7 +137,7 @@ async fn exchange(
                 Err(_) => return Err(Error::UnparseableReply),
             }
             receiver.reset();
-            deadline = Instant::now() + limit;
+            deadline = deadline_for(wanted - replies.len());
         }
     }
     Ok(())

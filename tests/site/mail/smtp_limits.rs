@@ -1,0 +1,85 @@
+//! A mail server cannot keep a message or the memory of the program without end.
+
+use std::{thread, time::Duration};
+
+use landing::{
+    mail::{Mailer, NotSent, SendOutcome, SmtpTimeouts},
+    waitlist::{DeliveryState, Email},
+};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    smtp_faults::{MESSAGE, STEP_TIMEOUT, TIMEOUTS, client, client_with_timeouts, send},
+    smtp_server::{Action, SmtpServer, Step},
+};
+
+/// mail-send limits only the length of a line.
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_reply_ends_the_connection() {
+    let endless: &'static str = Box::leak(("250-a\r\n".repeat(10_000) + "250 z").into());
+    for (step, expected) in [
+        (Step::Mail, SendOutcome::NotSent(NotSent::Protocol)),
+        (Step::End, SendOutcome::Unknown),
+    ] {
+        let (outcome, is_usable, _) = send(step, Action::Reply(endless)).await;
+        assert_eq!((outcome, is_usable), (expected, false));
+    }
+}
+
+/// A delivery that has begun must end before other commands take it for unknown.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_that_takes_too_long_to_write_is_not_sent() {
+    let server = SmtpServer::scripted(|step, _| {
+        if matches!(step, Step::Mail | Step::Recipient | Step::Data) {
+            thread::sleep(STEP_TIMEOUT / 2);
+        }
+        Action::Continue
+    });
+    let timeouts = SmtpTimeouts {
+        write: STEP_TIMEOUT,
+        ..TIMEOUTS
+    };
+    let client = client_with_timeouts(&server, "", timeouts);
+    let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
+    let recipient = Email::parse("ann@example.com").expect("an address");
+    let sent = mailer.send(&recipient, MESSAGE, &[]).await;
+    let status = sent.expect("a result").status;
+    let reply = status.reply.expect("a reason");
+    assert_eq!(
+        (status.state, reply.text()),
+        (
+            DeliveryState::Deferred,
+            "4.4.2 the server did not respond in time"
+        )
+    );
+    assert_eq!(server.received().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_under_way_is_given_up_until_its_end_is_written() {
+    for (at, is_given_up) in [
+        (Step::Mail, true),
+        (Step::Recipient, true),
+        (Step::Data, true),
+        (Step::End, false),
+    ] {
+        let server = SmtpServer::scripted(move |step, _| match step == at {
+            true => Action::Stall,
+            false => Action::Continue,
+        });
+        let mut connection = client(&server, "").connect().await.expect("a connection");
+        let give_up = CancellationToken::new();
+        let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &give_up);
+        let give_up = async {
+            sleep(Duration::from_millis(150)).await;
+            give_up.cancel();
+        };
+        let (outcome, ()) = tokio::join!(outcome, give_up);
+        let expected = match is_given_up {
+            true => SendOutcome::NotSent(NotSent::Stopped),
+            false => SendOutcome::Unknown,
+        };
+        assert_eq!(outcome, expected, "{at:?}");
+    }
+}
