@@ -22,6 +22,7 @@ interface Line {
 }
 
 const SLOW: Line = { connection: { effectiveType: "3g" } };
+const FAST: Line = { connection: { effectiveType: "4g" } };
 
 /** Makes the browser describe another line than its own. */
 async function describeLine(page: Page, line: Line): Promise<void> {
@@ -32,6 +33,16 @@ async function describeLine(page: Page, line: Line): Promise<void> {
     Object.defineProperty(prototype, "requestStart", { get: () => 10 });
     Object.defineProperty(prototype, "responseStart", { get: () => 10 + roundTrip });
   }, line);
+}
+
+/** Makes the browser report no paint. */
+async function hidePaints(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const { observe } = PerformanceObserver.prototype;
+    PerformanceObserver.prototype.observe = function (options) {
+      if (options?.type !== "paint") observe.call(this, options);
+    };
+  });
 }
 
 /** Returns the names of the files that were requested before the first paint, and after it. */
@@ -82,13 +93,17 @@ test.describe("the first paint", { tag: "@once" }, () => {
   }
 
   test("the islands start although the browser does not report it", async ({ landing, page }) => {
-    await page.addInitScript(() => {
-      const { observe } = PerformanceObserver.prototype;
-      PerformanceObserver.prototype.observe = function (options) {
-        if (options?.type !== "paint") observe.call(this, options);
-      };
-    });
+    await hidePaints(page);
     await landing.openForm();
+  });
+
+  test("the islands start although a font stalls too", async ({ page }) => {
+    await hidePaints(page);
+    await page.setViewportSize({ width: DESKTOP, height: 800 });
+    await describeLine(page, FAST);
+    await page.route("**/*.woff2", () => {});
+    await page.goto("/", { waitUntil: "domcontentloaded" });
+    await expect(page.locator("head script[data-wasm]")).toBeAttached({ timeout: 30_000 });
   });
 
   test("a phone's second visit has the typeface from the cache", async ({ landing, page }) => {

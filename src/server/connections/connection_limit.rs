@@ -20,8 +20,8 @@ use super::{
     super::{
         AppState, ClientKey, WarningThrottle,
         limits::{
-            EVICTION_AGE_MIN, EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT, PROMOTE_INTERVAL,
-            RESERVE_DIVISOR, SHARE_DIVISOR,
+            EVICTION_AGE_MIN, IDLE_EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT,
+            PROMOTE_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR, SLOW_EVICTION_BATCH,
         },
     },
     activity::{ConnectionActivity, Phase},
@@ -205,9 +205,9 @@ impl ConnectionLimit {
 
     /// Closes connections while the reserve is not free, or others wait:
     ///
-    /// 1. a batch of those that have been idle for the longest time;
-    /// 2. for the rest of the batch, slow ones of clients beyond their share;
-    /// 3. if the batch is not full, any of these clients, after their next response.
+    /// 1. those that have been idle for the longest time, up to [`IDLE_EVICTION_BATCH`];
+    /// 2. if these are not enough, slow ones of clients beyond their share, up to [`SLOW_EVICTION_BATCH`];
+    /// 3. if that is not enough either, any of these clients, after their next response.
     fn make_room(&self) {
         let mut clients = self.clients.lock();
         let missing = self.places.places_to_free().saturating_sub(clients.closing);
@@ -217,12 +217,12 @@ impl ConnectionLimit {
             return;
         }
         clients.last_eviction = Some(Instant::now());
-        let batch = missing.min(EVICTION_BATCH);
         let mut idle = evictable(clients.placed().flatten(), Phase::Idle);
-        idle.truncate(batch);
+        idle.truncate(missing.min(IDLE_EVICTION_BATCH));
         idle.iter().for_each(|it| it.evict());
         let mut evicted = idle.len();
-        evicted += self.evict_slow(&clients, batch - evicted);
+        let batch = missing.min(SLOW_EVICTION_BATCH);
+        evicted += self.evict_slow(&clients, batch.saturating_sub(evicted));
         if evicted < batch {
             self.close_after_response(&clients, missing - evicted);
         }
@@ -360,4 +360,34 @@ fn is_connection_error(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    /// Otherwise visitors wait for each other although places could be free.
+    #[tokio::test]
+    async fn idle_connections_make_room_at_once_for_all_that_wait() {
+        let limit = ConnectionLimit::new(64);
+        let idle = (0..64).map(|number| {
+            let client = ClientKey::from(IpAddr::from([127, 0, 0, number]));
+            let place = limit.places.try_take(ShareStatus::Within);
+            let place = place.expect("it is free");
+            let connection = limit.clients.add_placed(Some(client), place);
+            connection.activity().bytes_received();
+            connection.activity().start_write();
+            connection
+        });
+        let idle: Vec<_> = idle.collect();
+        sleep(EVICTION_AGE_MIN).await;
+        let request = |_| limit.places.request(ShareStatus::Within, None);
+        let _waiting: Vec<_> = (0..40).map(request).collect();
+        limit.make_room();
+        let evicted = idle.iter().filter(|it| it.activity().is_evicted());
+        let reserve = 64 / RESERVE_DIVISOR;
+        assert_eq!(evicted.count(), 40 + reserve);
+    }
 }
