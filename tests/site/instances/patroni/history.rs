@@ -19,6 +19,9 @@ pub(super) enum Outcome {
     Added,
     /// A sign-up got 409.
     AlreadyListed,
+    /// A sign-up got 409 from a balancer that sends a request again if an instance does not respond. The first one may have added
+    /// the address.
+    AddedOrListed,
     /// A sign-up got another response, or none.
     MaybeAdded,
     /// `landing erase` erased the address.
@@ -49,9 +52,9 @@ impl Operation {
     /// unknown outcome is left out if it would change nothing.
     fn apply(&self, is_listed: bool) -> Option<bool> {
         match (self.outcome, is_listed) {
-            (Outcome::Added | Outcome::MaybeAdded, false) | (Outcome::AlreadyListed, true) => {
-                Some(true)
-            }
+            (Outcome::Added | Outcome::MaybeAdded, false)
+            | (Outcome::AlreadyListed, true)
+            | (Outcome::AddedOrListed, _) => Some(true),
             (Outcome::Erased | Outcome::MaybeErased, true) | (Outcome::NotListed, false) => {
                 Some(false)
             }
@@ -92,6 +95,20 @@ pub(super) enum Violation {
         /// The count.
         count: u64,
     },
+}
+
+impl Violation {
+    /// Returns the address, if the difference is about one.
+    pub(super) fn address(&self) -> Option<&str> {
+        match self {
+            Self::Lost(address)
+            | Self::Doubled(address)
+            | Self::Resurrected(address)
+            | Self::NeverRequested(address)
+            | Self::Contradiction(address) => Some(address),
+            Self::WrongCount { .. } => None,
+        }
+    }
 }
 
 /// Returns all differences between a history and the final list with its count.
@@ -209,6 +226,7 @@ mod tests {
         let lost = [Violation::Lost(ANN.into())];
         assert_eq!(found(&[(0, 1, Added)], 0), lost);
         assert_eq!(found(&[(0, 9, MaybeAdded), (1, 2, AlreadyListed)], 0), lost);
+        assert_eq!(found(&[(0, 1, AddedOrListed)], 0), lost);
         // Signed up again after an erasure.
         let again = [(0, 1, Added), (2, 3, Erased), (4, 5, Added)];
         assert_eq!(found(&again, 0), lost);
@@ -311,6 +329,10 @@ mod tests {
             assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, NotListed)], entries), []);
         }
         assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, Added)], 1), []);
+        for first in [Added, MaybeAdded] {
+            assert_eq!(found(&[(0, 1, first), (2, 3, AddedOrListed)], 1), []);
+        }
+        assert_eq!(found(&[(0, 1, AddedOrListed)], 1), []);
         assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, AlreadyListed)], 1), []);
     }
 

@@ -32,7 +32,7 @@ use crate::{
 use cluster::{Cluster, HEADING, RECOVERY_TIMEOUT};
 use history::{Operation, Outcome, Violation, violations};
 use machine::{Machine, REPORT, enter_network};
-use recorder::Recorder;
+use recorder::{BALANCER, Recorder};
 
 /// The name of the test for the test runner.
 const TEST: &str = "instances::patroni::automatic_failover_loses_doubles_and_restores_no_entry";
@@ -115,7 +115,7 @@ impl Site {
             ("a", format!("http://{}", instances[0].addr)),
             ("b", format!("http://{}", instances[1].addr)),
             ("c through HAProxy", format!("http://{}", instances[2].addr)),
-            ("balancer", format!("http://127.0.0.1:{port}")),
+            (BALANCER, format!("http://127.0.0.1:{port}")),
         ];
         Self {
             recorder: Recorder::start(origins, &direct),
@@ -217,7 +217,13 @@ impl Site {
             .map(str::to_owned)
             .partition(|line| line.contains('@'));
         let count = counts[0].parse().expect("a number");
-        assert_eq!(violations(&history, &list, count), []);
+        let found = violations(&history, &list, count);
+        for address in found.iter().filter_map(Violation::address) {
+            for operation in history.iter().filter(|it| it.address == address) {
+                println!("{REPORT}{operation:?}");
+            }
+        }
+        assert_eq!(found, []);
         for instance in &self.instances {
             wait_until("the instance's count is exact", || {
                 thread::sleep(Duration::from_millis(10));

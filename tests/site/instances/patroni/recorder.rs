@@ -23,6 +23,9 @@ use super::{
     history::{Operation, Outcome},
 };
 
+/// The origin that sends a request again if an instance does not respond.
+pub(super) const BALANCER: &str = "balancer";
+
 /// Clients of each origin.
 const CLIENTS_PER_ORIGIN: usize = 4;
 /// Pause of a client between two sign-ups, so that the list of many rounds stays short.
@@ -190,6 +193,7 @@ impl Shared {
                 let status = response.map_or(0, |response| response.status().as_u16());
                 let outcome = match status {
                     201 => Outcome::Added,
+                    409 if *origin == BALANCER => Outcome::AddedOrListed,
                     409 => Outcome::AlreadyListed,
                     _ => Outcome::MaybeAdded,
                 };
