@@ -27,7 +27,7 @@ Every recipient of a message is in one of these states:
   accepted  the mail server took the message
   refused   the mail server refused it for good; its words follow the address
   deferred  the mail server asked to try again later
-  unknown   the connection broke, or the program was killed, at the last moment: the person may have the message
+  unknown   the connection broke at the last moment, or the program was killed: the person may have the message
   left      the person had left the list before
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before

@@ -112,7 +112,7 @@ impl<'a> Mailer<'a> {
                 SendOutcome::Rejected(_, reply) => reply.is_closing(),
                 SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
             };
-            if !is_closed {
+            if !is_closed || give_up.is_cancelled() {
                 return Ok(outcome);
             }
         }

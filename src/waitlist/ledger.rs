@@ -17,8 +17,8 @@ use super::{
 };
 
 /// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer than
-/// a delivery takes with all its timeouts, which is 16.5 minutes: six and a half to connect and write
-/// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
+/// a delivery takes with all its timeouts, which is 17 minutes: six and a half to connect and write
+/// (`src/cli/send/sender.rs`), ten for the reply and a half for RSET (`src/mail/smtp/timeouts.rs`).
 pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
 /// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.
 pub const CONFIRMATION_ATTEMPTS_MAX: u32 = 20;
@@ -141,9 +141,9 @@ impl ServerReply {
         &self.text
     }
 
-    /// Returns whether the reply is final (5xx).
-    pub fn is_final(&self) -> bool {
-        self.code >= 500
+    /// Returns whether this reply to a deferred delivery was an objection to the sender or to the message, which stopped the send.
+    pub fn is_objection(&self) -> bool {
+        self.code == 454 || self.code >= 500 || self.text.starts_with("4.7.")
     }
 
     /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and
@@ -156,7 +156,7 @@ impl ServerReply {
 
     /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
     pub fn is_no_such_mailbox(&self) -> bool {
-        self.is_final() && self.text.split(' ').next() == Some("5.1.1")
+        self.code >= 500 && self.text.split(' ').next() == Some("5.1.1")
     }
 }
 

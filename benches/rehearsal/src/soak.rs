@@ -28,7 +28,7 @@ const RESTART_INTERVAL: Duration = Duration::from_secs(10 * 60);
 const MIN_RESTARTS: u32 = 4;
 /// How often the owner exports, imports and erases between two restarts.
 const TURNS_PER_RESTART: u32 = 9;
-/// The turn before which the owner looks at the list.
+/// The turn after which the owner looks at the list.
 const REPORT_TURN: u32 = 4;
 /// How often the server's resources are sampled in a generation.
 const SAMPLES: u32 = 120;

@@ -29,7 +29,7 @@ struct OutboxState {
     deferred: Vec<(Instant, Recipient)>,
     /// The number that the connections are sending.
     under_way: usize,
-    /// The number of connections that send.
+    /// The number of connections that do not pause.
     connections: usize,
     counts: DeliveryCounts,
     brake: Brake,
@@ -166,7 +166,7 @@ impl Outbox {
         state.under_way -= 1;
         let result = match attempt {
             Attempt::NotBegun => {
-                state.waiting.push_back(recipient);
+                state.waiting.push_front(recipient);
                 return false;
             }
             Attempt::Done(result) => result,
@@ -186,12 +186,25 @@ impl Outbox {
         }
     }
 
-    /// Notes that a connection sends no more, unless it is the last one. Returns whether it was not.
-    pub(super) fn close_connection(&self) -> bool {
+    /// Notes that a connection pauses, unless it is the last one. Returns whether it was not.
+    pub(super) fn leave_to_others(&self) -> bool {
         let mut state = locked(&self.state);
         let has_others = state.connections > 1;
         state.connections -= usize::from(has_others);
         has_others
+    }
+
+    /// Notes that a connection has paused.
+    pub(super) fn rejoin_others(&self) {
+        locked(&self.state).connections += 1;
+    }
+
+    /// Returns whether messages wait or are under way, and the send goes on.
+    pub(super) fn has_messages(&self) -> bool {
+        let state = locked(&self.state);
+        let has_any =
+            !state.waiting.is_empty() || !state.deferred.is_empty() || state.under_way > 0;
+        has_any && self.stop().is_none()
     }
 
     /// Takes the result of a message into account, which may stop the send.

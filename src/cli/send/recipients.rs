@@ -123,7 +123,7 @@ impl Plan {
         let mut is_found = false;
         let mut listed = HashSet::new();
         // Those who are left of an interrupted send, those who get it again, and those who have not had it. Last come those
-        // with whom the mail server has stopped a send for good: they must not stop the next one before anybody else.
+        // with whom an objection of the mail server has stopped a send: they must not stop the next one before anybody else.
         let (mut interrupted, mut retries, mut new, mut objected) =
             (vec![], vec![], vec![], vec![]);
         let is_full = |count: usize| matches!(audience, Audience::Next(max) if count >= *max);
@@ -184,7 +184,7 @@ impl Plan {
                     let status = delivery.status.clone();
                     let is_rest = status.state == DeliveryState::Waiting && !is_person;
                     let is_objected = status.state == DeliveryState::Deferred
-                        && status.reply.as_ref().is_some_and(ServerReply::is_final);
+                        && status.reply.as_ref().is_some_and(ServerReply::is_objection);
                     let recipient = recipient(number, status);
                     if is_rest {
                         interrupted.push(recipient);

@@ -27,6 +27,8 @@ const BATCH_DURATION: Duration = Duration::from_millis(100);
 /// Time after which deliveries that were begun together go back to the others, because the mail server has become slow: after
 /// a crash, they would be unknown.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Pause of a connection that the mail server does not want yet, while others send.
+const CONNECT_LATER_PAUSE: Duration = Duration::from_secs(60);
 /// Time in which a message is tried again over a new connection.
 const RECONNECT_PERIOD: Duration = Duration::from_secs(120);
 /// Maximum time until a connection that waits notices that the send stops.
@@ -61,8 +63,8 @@ pub(super) struct Sender<'a> {
 struct SendConnection<'a> {
     runtime: Runtime,
     mailer: Mailer<'a>,
-    /// The mail server does not want another connection.
-    is_closed: bool,
+    /// The mail server asks to connect later.
+    is_deferred: bool,
 }
 
 impl<'a> SendConnection<'a> {
@@ -75,7 +77,7 @@ impl<'a> SendConnection<'a> {
         Ok(Self {
             runtime: runtime.context("cannot start the runtime")?,
             mailer: Mailer::new(client, sender, give_up),
-            is_closed: false,
+            is_deferred: false,
         })
     }
 
@@ -111,7 +113,11 @@ impl Sender<'_> {
         let mut connection =
             SendConnection::new(self.client, bounce_address, self.give_up.clone())?;
         let mut batch_size = 1;
-        while !connection.is_closed {
+        loop {
+            if connection.is_deferred {
+                self.wait_to_connect();
+                connection.is_deferred = false;
+            }
             let recipients = match self.outbox.take(batch_size) {
                 Next::Send(recipients) => recipients,
                 Next::Wait(pause) => {
@@ -168,12 +174,13 @@ impl Sender<'_> {
                 attempts.push((recipient, Attempt::without_result()));
                 continue;
             }
+            let is_given_back =
+                started.elapsed() > BATCH_TIMEOUT || connection.is_deferred || failure.is_some();
             // The first message has waited above.
-            if !std::mem::take(&mut is_first) {
+            if !std::mem::take(&mut is_first) && !is_given_back {
                 self.wait_for_pace();
             }
-            let is_late = started.elapsed() > BATCH_TIMEOUT;
-            let sent = match is_late || connection.is_closed || failure.is_some() {
+            let sent = match is_given_back {
                 true => Ok(None),
                 false => self.send_one(&recipient, connection, || check.is_listed(at)),
             };
@@ -197,7 +204,8 @@ impl Sender<'_> {
         let is_done = |(_, attempt): &&(Recipient, Attempt)| matches!(attempt, Attempt::Done(_));
         let done = attempts.iter().filter(is_done).count();
         let recorded = self.list.finish_deliveries(id, &statuses);
-        for (recipient, attempt) in attempts {
+        // Those that are given back keep their order.
+        for (recipient, attempt) in attempts.into_iter().rev() {
             let attempt = match recorded {
                 Ok(()) => attempt,
                 // The list does not know the result.
@@ -208,6 +216,15 @@ impl Sender<'_> {
             }
         }
         recorded.and(failure.map_or(Ok(done), Err))
+    }
+
+    /// Waits before the connection is opened again, while others have messages to send.
+    fn wait_to_connect(&self) {
+        let until = Instant::now() + CONNECT_LATER_PAUSE;
+        while Instant::now() < until && self.outbox.has_messages() {
+            thread::sleep(STOP_INTERVAL);
+        }
+        self.outbox.rejoin_others();
     }
 
     /// Waits until the next message may begin, or the send stops.
@@ -262,8 +279,8 @@ impl Sender<'_> {
                 }
                 Err(error) => error,
             };
-            if is_deferred(&error) && self.outbox.close_connection() {
-                connection.is_closed = true;
+            if is_deferred(&error) && self.outbox.leave_to_others() {
+                connection.is_deferred = true;
                 return Ok(None);
             }
             let may_reconnect = is_transient(&error) && started.elapsed() < RECONNECT_PERIOD;

@@ -17,8 +17,8 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
 
-/// Maximum length of the replies to what was written together, in bytes. smtp-proto limits only the length of a line, and a
-/// reply may have any number of lines.
+/// Maximum length of the replies to what was written together, in bytes. smtp-proto limits the text of a reply,
+/// but counts no lines without text or with one character.
 const REPLIES_MAX_BYTES: usize = 16 * 1024;
 
 /// A stream that ends when the server sends more than [`REPLIES_MAX_BYTES`] in a row.

@@ -276,7 +276,9 @@ impl ConnectionLimit {
     fn close_after_response(&self, clients: &ClientTable, count: usize) {
         let is_closing =
             |it: &&Arc<ConnectionActivity>| it.closes_after_response() && !it.is_evicted();
-        let is_open = |it: &&Arc<ConnectionActivity>| !it.is_marked_to_close();
+        let is_open = |it: &&Arc<ConnectionActivity>| {
+            !it.is_marked_to_close() && it.phase() != Phase::Lingering
+        };
         let closing = clients.placed().flatten().filter(is_closing).count();
         let mut missing = count.saturating_sub(closing);
         let mut beyond_share: Vec<_> = self.beyond_share(clients, is_open).collect();

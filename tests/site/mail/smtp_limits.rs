@@ -6,15 +6,15 @@ use landing::{
     mail::{Mailer, NotSent, SendOutcome, SmtpTimeouts},
     waitlist::{DeliveryState, Email},
 };
-use tokio::time::sleep;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    smtp_faults::{MESSAGE, STEP_TIMEOUT, TIMEOUTS, client, client_with_timeouts, send},
+    smtp_faults::{MESSAGE, STEP_TIMEOUT, TIMEOUTS, client_with_timeouts, send},
     smtp_server::{Action, SmtpServer, Step},
 };
 
-/// mail-send limits only the length of a line.
+/// smtp-proto limits the text of a reply, but counts no lines with one character.
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_reply_ends_the_connection() {
     let endless: &'static str = Box::leak(("250-a\r\n".repeat(10_000) + "250 z").into());
@@ -64,15 +64,26 @@ async fn message_under_way_is_given_up_until_its_end_is_written() {
         (Step::Data, true),
         (Step::End, false),
     ] {
-        let server = SmtpServer::scripted(move |step, _| match step == at {
-            true => Action::Stall,
-            false => Action::Continue,
+        let (stalled, mut stall) = mpsc::unbounded_channel();
+        let server = SmtpServer::scripted(move |step, _| {
+            if step != at {
+                return Action::Continue;
+            }
+            // The test may be over.
+            let _ = stalled.send(());
+            Action::Stall
         });
-        let mut connection = client(&server, "").connect().await.expect("a connection");
+        // The client must not give up before.
+        let timeouts = SmtpTimeouts {
+            step: Duration::from_secs(30),
+            ..TIMEOUTS
+        };
+        let client = client_with_timeouts(&server, "", timeouts);
+        let mut connection = client.connect().await.expect("a connection");
         let give_up = CancellationToken::new();
         let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &give_up);
         let give_up = async {
-            sleep(Duration::from_millis(150)).await;
+            stall.recv().await.expect("the server stalls");
             give_up.cancel();
         };
         let (outcome, ()) = tokio::join!(outcome, give_up);
