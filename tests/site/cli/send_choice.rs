@@ -118,7 +118,9 @@ fn killed_send_to_a_slow_server_leaves_few_in_doubt() {
     });
     let url = server.url();
     let mut sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
-    wait_until("the server is slow", || server.received().len() >= FAST + 6);
+    wait_until("the server is slow", || {
+        server.received().len() >= FAST + 12
+    });
     sending.kill().expect("the program runs");
     sending.wait().expect("the program ends");
     let unknown = &messages(&cli)[0]["unknown"];

@@ -2,15 +2,20 @@
 //!
 //! For each address the checker looks for an order of the operations that explains every response and the final list.
 //! In it, an operation takes effect between its request and its response. If the outcome of an operation is unknown,
-//! it may take effect at any later time or never, but see [`Operation::is_fenced_by`].
+//! it may take effect at any later time or never, but see [`Operation::is_fenced_by`]. An erasure may take effect several times.
 
 use std::{
     collections::{BTreeMap, HashSet},
+    iter::repeat_n,
     time::Duration,
 };
 
 /// Maximum number of operations on an address. The search keeps a bit for each.
 const OPERATIONS_MAX: usize = 128;
+
+/// How often one erasure may erase a person who signs up while it goes on, after the first time. It looks again until it finds
+/// nobody, and begins again after a failure.
+const REPEATED_ERASURES: usize = 4;
 
 /// What a client reports about an operation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -26,6 +31,8 @@ pub(super) enum Outcome {
     MaybeAdded,
     /// `landing erase` erased the address.
     Erased,
+    /// The same one erased somebody who had signed up in between.
+    ErasedAgain,
     /// `landing erase` did not find the address.
     NotListed,
     /// `landing erase` failed.
@@ -45,7 +52,10 @@ pub(super) struct Operation {
 
 impl Operation {
     fn is_known(&self) -> bool {
-        !matches!(self.outcome, Outcome::MaybeAdded | Outcome::MaybeErased)
+        !matches!(
+            self.outcome,
+            Outcome::MaybeAdded | Outcome::MaybeErased | Outcome::ErasedAgain
+        )
     }
 
     /// Returns whether the address is listed after this operation, if it can take effect now. An operation with an
@@ -55,9 +65,8 @@ impl Operation {
             (Outcome::Added | Outcome::MaybeAdded, false)
             | (Outcome::AlreadyListed, true)
             | (Outcome::AddedOrListed, _) => Some(true),
-            (Outcome::Erased | Outcome::MaybeErased, true) | (Outcome::NotListed, false) => {
-                Some(false)
-            }
+            (Outcome::Erased | Outcome::MaybeErased | Outcome::ErasedAgain, true)
+            | (Outcome::NotListed, false) => Some(false),
             _ => None,
         }
     }
@@ -67,11 +76,14 @@ impl Operation {
     /// who has signed up since then. An erasure that finds nobody is no fence: it can wait for a sign-up that is being committed,
     /// and does not see its entry.
     fn is_fenced_by(&self, later: &Self) -> bool {
-        let is_opposite = matches!(
+        let is_fence = matches!(
             (self.outcome, later.outcome),
-            (Outcome::MaybeAdded, Outcome::Erased) | (Outcome::MaybeErased, Outcome::Added)
+            (Outcome::MaybeAdded, Outcome::Erased)
+                | (Outcome::MaybeErased, Outcome::Added)
+                // It has a response.
+                | (Outcome::ErasedAgain, _)
         );
-        is_opposite && self.returned < later.invoked
+        is_fence && self.returned < later.invoked
     }
 }
 
@@ -147,6 +159,15 @@ pub(super) fn violations(history: &[Operation], list: &[String], count: u64) -> 
 /// Returns whether an order of the operations on one address explains their outcomes, and that the address is listed at
 /// the end or not.
 fn explains(operations: &[&Operation], is_listed: bool) -> bool {
+    let erasures = operations.iter().filter(|it| it.outcome == Outcome::Erased);
+    let repeated: Vec<_> = erasures
+        .flat_map(|it| repeat_n(*it, REPEATED_ERASURES))
+        .map(|it| Operation {
+            outcome: Outcome::ErasedAgain,
+            ..it.clone()
+        })
+        .collect();
+    let operations: Vec<_> = operations.iter().copied().chain(&repeated).collect();
     assert!(
         operations.len() <= OPERATIONS_MAX,
         "too many operations on one address"
@@ -177,21 +198,24 @@ fn explains(operations: &[&Operation], is_listed: bool) -> bool {
         let possible = (0..operations.len()).filter(|at| {
             done & (1 << at) == 0 && before[*at] & !done == 0 && fences[*at] & done == 0
         });
-        let mut first_unknown: Option<usize> = None;
+        // Of several unknown operations with the same fences, the one that returned first is fenced first. So the others need not
+        // be tried.
+        let mut first_unknown: BTreeMap<bool, usize> = BTreeMap::new();
         for at in possible {
             let Some(next) = operations[at].apply(is_now_listed) else {
                 continue;
             };
             if operations[at].is_known() {
                 open.push((done | 1 << at, next));
-            } else if first_unknown
-                .is_none_or(|first| operations[at].returned < operations[first].returned)
-            {
-                first_unknown = Some(at);
+                continue;
+            }
+            let is_repeated = operations[at].outcome == Outcome::ErasedAgain;
+            let first = first_unknown.entry(is_repeated).or_insert(at);
+            if operations[at].returned < operations[*first].returned {
+                *first = at;
             }
         }
-        // Of several unknown operations, the one that returned first is fenced first. So the others need not be tried.
-        if let Some(at) = first_unknown {
+        for at in first_unknown.into_values() {
             open.push((done | 1 << at, !is_now_listed));
         }
     }
@@ -295,6 +319,9 @@ mod tests {
                 found(&[(0, 3, Added), (1, 2, Added)], entries),
                 contradiction
             );
+            // Added twice after an erasure.
+            let after = [(0, 1, Added), (2, 3, Erased), (4, 5, Added), (6, 7, Added)];
+            assert_eq!(found(&after, entries), contradiction);
             // Already listed, and nobody had signed up.
             assert_eq!(found(&[(0, 1, AlreadyListed)], entries), contradiction);
             assert_eq!(
@@ -315,6 +342,11 @@ mod tests {
         assert_eq!(found(&race, 0), []);
         let raced_erasure = [(0, 1, Added), (2, 9, Erased), (3, 8, Added)];
         assert_eq!(found(&raced_erasure, 1), []);
+        // One erasure that erases two people, one after another.
+        let twice = [(0, 1, Added), (2, 9, Erased), (3, 4, Added), (5, 6, Added)];
+        for entries in [0, 1] {
+            assert_eq!(found(&twice, entries), []);
+        }
         let raced_by_failure = [(0, 1, Added), (2, 5, MaybeAdded), (4, 6, Erased)];
         assert_eq!(found(&raced_by_failure, 0), []);
         assert_eq!(found(&raced_by_failure, 1), []);
