@@ -2,6 +2,7 @@
 
 use std::{
     path::PathBuf,
+    process::exit,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -78,11 +79,18 @@ async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
     let visitors = Arc::clone(&stage.visitors);
     let mut owner = Owner::new(stage.workplace, stage.socket, stage.server, expected);
     // The owner's commands block, and visitors must not wait for them.
-    let owner =
-        thread::spawn(move || run_owner(&mut owner, duration).map(|samples| (owner, samples)));
+    let owner = thread::spawn(move || match run_owner(&mut owner, duration) {
+        Ok(samples) => (owner, samples),
+        Err(error) => {
+            // Otherwise the visits would go on without a site.
+            drop(owner);
+            eprintln!("the owner: {error:#}");
+            exit(1);
+        }
+    });
     let figures = visit(visitors, rate, duration).await?;
-    let owned = owner.join().ok().context("the owner's thread panicked")?;
-    let (mut owner, (samples, between)) = owned?;
+    let owner = owner.join().ok().context("the owner's thread panicked")?;
+    let (mut owner, (samples, between)) = owner;
     report(&mut owner, &figures, &samples, between)
 }
 
