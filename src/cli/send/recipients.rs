@@ -123,7 +123,7 @@ impl Plan {
         let mut is_found = false;
         let mut listed = HashSet::new();
         // Those who are left of an interrupted send, those who get it again, and those who have not had it. Last come those
-        // with whom an objection of the mail server has stopped a send: they must not stop the next one before anybody else.
+        // who have stopped a send by an objection of the mail server: they must not stop the next one before anybody else.
         let (mut interrupted, mut retries, mut new, mut objected) =
             (vec![], vec![], vec![], vec![]);
         let is_full = |count: usize| matches!(audience, Audience::Next(max) if count >= *max);

@@ -3,7 +3,7 @@
 //! - `client`: connects step by step. `timeouts`: the time limit of each step. `raw_client`: the client of mail-send.
 //! - `connection`: sends messages over a connection. `envelope`: the commands before the
 //!   content of a message.
-//!   `outcome`: what became of a message.
+//!   `outcome`: the outcome of a message.
 //! - `reply`: the replies of the server.
 //! - `error`: why a connection fails.
 

@@ -17,7 +17,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
 
-/// Maximum length of the replies to what was written together, in bytes. smtp-proto limits the text of a reply,
+/// Maximum length of the replies to one write, in bytes. smtp-proto limits the text of a reply,
 /// but counts no lines without text or with one character.
 const REPLIES_MAX_BYTES: usize = 16 * 1024;
 
