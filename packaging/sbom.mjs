@@ -4,6 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** The crates for Linux, with all features: one compiles the program, the other one the wasm host. */
 function crates() {
@@ -14,10 +15,16 @@ function crates() {
     execFileSync("cargo", [...args, "--target", target, "--override-filename", "landing.cdx"]);
     return JSON.parse(readFileSync(file, "utf8"));
   } finally {
-    // It writes into the repository, whose version would be a changed one in the next build.
-    rmSync(file, { force: true });
-    rmSync(`fuzz/${file}`, { force: true });
+    // It writes a file for each crate of the workspace into the repository.
+    for (const { manifest_path } of workspace())
+      rmSync(join(dirname(manifest_path), file), { force: true });
   }
+}
+
+/** The crates of the workspace, as Cargo describes them. */
+function workspace() {
+  const metadata = ["metadata", "--no-deps", "--format-version", "1"];
+  return JSON.parse(execFileSync("cargo", metadata, { encoding: "utf8" })).packages;
 }
 
 /** The npm packages, with the typefaces, from the lock file. `npm sbom --omit dev` left out react, react-dom and scheduler. */
