@@ -118,14 +118,22 @@ async fn concurrent_joins_across_instances_are_new_and_counted_once() {
     join_and_erase_concurrently(open_three(&database)).await;
 }
 
+/// Number of attempts to make transactions conflict. Nearly always, the first one succeeds.
+const SERIALIZATION_ROUNDS_MAX: usize = 20;
+
 /// Serializable transactions, the default of CockroachDB, fail with 40001 when they conflict, and must be retried.
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_serialization_failures() {
     let server = PostgresServer::with_settings(&["default_transaction_isolation = 'serializable'"]);
-    let url = server.create_database().parse().expect("a valid URL");
-    join_and_erase_concurrently(open_three(&url)).await;
-    let failures = server.read("log").matches("could not serialize").count();
-    assert!(failures > 0, "no transaction conflicted");
+    // Whether transactions conflict is chance.
+    for _ in 0..SERIALIZATION_ROUNDS_MAX {
+        let url = server.create_database().parse().expect("a valid URL");
+        join_and_erase_concurrently(open_three(&url)).await;
+        if server.read("log").contains("could not serialize") {
+            return;
+        }
+    }
+    panic!("no transaction conflicted");
 }
 
 /// An update of a locked count row waits, and then adds to its new value. Rows are locked when instances share one, or
