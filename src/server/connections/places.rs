@@ -1,4 +1,4 @@
-//! The places of connections: who gets a free one, and who waits.
+//! The places of connections, and the queue of those that wait for one.
 
 use std::{
     collections::{BTreeMap, HashMap},
