@@ -202,3 +202,24 @@ impl Drop for BodyInProgress {
         self.0.bodies.fetch_sub(1, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+
+    use super::*;
+
+    /// A client that reads slowly, but steadily, must not be evicted as a slow one.
+    #[test]
+    fn each_completed_write_restarts_the_wait() {
+        let activity = ConnectionActivity::new();
+        activity.bytes_received();
+        activity.start_write();
+        activity.finish_write(true);
+        let blocked_since = activity.waiting_since();
+        assert_eq!(activity.phase(), Phase::AwaitingClient);
+        sleep(Duration::from_millis(2));
+        activity.finish_write(false);
+        assert!(activity.waiting_since() > blocked_since);
+    }
+}

@@ -136,46 +136,6 @@ async fn slow_connections_of_the_largest_client_make_room() {
     assert!(!log.contains("ann@example.com"), "{log}");
 }
 
-/// As on a slow line. Its responses take longer than a slow connection may be silent. It makes room after one of them.
-#[tokio::test]
-async fn client_that_reads_slowly_but_steadily_gets_whole_responses() {
-    const RESPONSES: usize = 400;
-    let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let request = b"GET / HTTP/1.1\r\nHost: site\r\n\r\n";
-    let mut readers = Vec::new();
-    // More than the share of a client, which is one.
-    for _ in 0..3 {
-        let mut stream = site.connect().await;
-        let requests = request.repeat(RESPONSES - 1);
-        stream.write_all(&requests).await.expect("it is read");
-        let last = b"GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n";
-        stream.write_all(last).await.expect("it is read");
-        readers.push(stream);
-    }
-    // Others take the other places.
-    let mut others = Vec::new();
-    for number in 0..70 {
-        let mut stream = site.connect_from([127, 0, 1, number]).await;
-        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-        stream.write_all(head).await.expect("it is read");
-        others.push(stream);
-    }
-    let read_steadily = async |mut stream: TcpStream| {
-        let (mut received, mut buffer) = (Vec::new(), vec![0; 1 << 18]);
-        loop {
-            match stream.read(&mut buffer).await.expect("no reset") {
-                0 => return received,
-                count => received.extend_from_slice(&buffer[..count]),
-            }
-            sleep(Duration::from_millis(30)).await;
-        }
-    };
-    for received in join_all(readers.into_iter().map(read_steadily)).await {
-        let text = String::from_utf8_lossy(&received);
-        assert!(text.ends_with("</html>"), "it was cut off");
-    }
-}
-
 /// Requests again and again, at most 20 times a second, and connects again when the server has closed the connection.
 async fn stay_busy(site: &TestSite, address: [u8; 4]) {
     loop {
