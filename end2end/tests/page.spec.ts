@@ -158,17 +158,20 @@ test.describe("§2 links scroll to their section", { tag: "@everywhere" }, () =>
 });
 
 test("§2 scrolling to a section is smooth @motion", async ({ landing, page }) => {
-  await landing.open();
-  const positions = page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
-        const seen = new Set<number>();
-        addEventListener("scroll", () => seen.add(scrollY));
-        addEventListener("scrollend", () => resolve(seen.size), { once: true });
-      }),
-  );
-  await landing.nav.getByRole("link", { name: "Contact" }).click();
-  expect(await positions).toBeGreaterThan(3);
+  // Again on a busy machine, which may draw few positions, or none, in between.
+  await expect(async () => {
+    await landing.open();
+    const positions = page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const seen = new Set<number>();
+          addEventListener("scroll", () => seen.add(scrollY));
+          addEventListener("scrollend", () => resolve(seen.size), { once: true });
+        }),
+    );
+    await landing.nav.getByRole("link", { name: "Contact" }).click();
+    expect(await positions).toBeGreaterThan(3);
+  }).toPass({ timeout: 40_000 });
 });
 
 test("§2 with reduced motion a link jumps", async ({ landing, page }) => {
@@ -213,8 +216,14 @@ test(
     await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(1000);
     // The page jumps once, and again when the fonts have moved the section.
     expect(await countPositions()).toBeLessThanOrEqual(3);
-    await page.getByRole("navigation").getByRole("link", { name: "Features" }).click();
-    await expect.poll(countPositions).toBeGreaterThan(5);
+    // Again on a busy machine, which may draw few positions in between.
+    const nav = page.getByRole("navigation");
+    await expect(async () => {
+      const before = await countPositions();
+      await nav.getByRole("link", { name: "Contact" }).click();
+      await nav.getByRole("link", { name: "Features" }).click();
+      await expect.poll(countPositions, { timeout: 5_000 }).toBeGreaterThan(before + 5);
+    }).toPass({ timeout: 40_000 });
   },
 );
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{Erasure, JoinOutcome, StoreError, Waitlist};
+use landing::waitlist::{
+    Erasure, JoinOutcome, PostgresWaitlist, StoreError, Waitlist, WaitlistEntry,
+};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{ProxiedDatabase, is_outage, open_url, within_timeout};
@@ -158,22 +160,39 @@ async fn read_only_database_is_an_outage_until_it_writes_again() {
     let server = PostgresServer::start();
     let list = open_url(&server.create_database());
     join(&list, "ann@example.com").await;
-    server.set_synchronous_standby("missing");
     let mut outage = list.outage();
-    let join_bob = || list.join(entry("bob@example.com", 1));
-    assert_eq!(join_bob().await, Err(StoreError::Unreachable));
+    server.set_synchronous_standby("missing");
+    let (acknowledged, error) = join_until_error(&list).await;
+    assert_eq!(error, StoreError::Unreachable);
     assert!(
         outage.borrow().is_some(),
         "a successful read of the count does not end the outage"
     );
     assert_eq!(list.ready().await, Err(StoreError::Unreachable));
-    assert_eq!(join_bob().await, Err(StoreError::Unreachable));
+    let join_again = || list.join(numbered_person(acknowledged));
+    assert_eq!(join_again().await, Err(StoreError::Unreachable));
     server.set_synchronous_standby("");
     within_timeout(outage.wait_for(Option::is_none)).await;
     assert_eq!(list.ready().await, Ok(()));
     // The failed join may have been committed.
-    join_bob().await.expect("a response");
-    assert_eq!(addresses(&list).len(), 2);
+    join_again().await.expect("a response");
+    assert_eq!(addresses(&list).len(), acknowledged + 2);
+}
+
+fn numbered_person(number: usize) -> WaitlistEntry {
+    entry(&format!("{number}@example.com"), 1)
+}
+
+/// Adds people until the server applies `synchronous_standby_names`, which it does some time after it is told. Returns how
+/// many were acknowledged, and the error of the next one.
+async fn join_until_error(list: &PostgresWaitlist) -> (usize, StoreError) {
+    let mut acknowledged = 0;
+    loop {
+        match list.join(numbered_person(acknowledged)).await {
+            Ok(_) => acknowledged += 1,
+            Err(error) => return (acknowledged, error),
+        }
+    }
 }
 
 /// A restart interrupts a commit that waits for its standby. After the restart the commit is visible, but the standby
@@ -193,15 +212,7 @@ async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
         server.up();
         server
     });
-    let person = |number| entry(&format!("{number}@example.com"), 1);
-    // The server applies the setting some time later, and acknowledges joins until then.
-    let mut acknowledged = 0;
-    let interrupted = loop {
-        match list.join(person(acknowledged)).await {
-            Ok(_) => acknowledged += 1,
-            Err(error) => break error,
-        }
-    };
+    let (acknowledged, interrupted) = join_until_error(&list).await;
     let _server = restart.await.expect("the server restarts");
     assert!(is_outage(&interrupted), "{interrupted:?}");
     assert_eq!(
@@ -209,7 +220,7 @@ async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
         acknowledged + 2,
         "the interrupted commit is visible"
     );
-    let again = list.join(person(acknowledged)).await;
+    let again = list.join(numbered_person(acknowledged)).await;
     let again = again.expect_err("no standby has the entry");
     assert!(is_outage(&again), "{again:?}");
 }
