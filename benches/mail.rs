@@ -29,7 +29,7 @@ const CONNECTIONS: [usize; 2] = [1, 16];
 /// Messages in a run.
 const MESSAGES: usize = 20_000;
 /// Runs of each side. The table shows medians.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 9;
 /// The goal, as a share of the rate of each bare loop.
 const GOAL: f64 = 0.8;
 /// How long the visitor signs up without a command.
@@ -72,7 +72,10 @@ async fn main() {
             let message_len = sink.message_len();
             for (bare_loop, rates) in BareLoop::ALL.into_iter().zip(&mut bare_rates) {
                 let sink = Sink::start();
+                // As beside the command.
+                let visitor = Visitor::start(&server);
                 send_bare(&sink, connections, bare_loop).await;
+                visitor.stop().await;
                 rates.push(sink.rate());
                 lengths = (message_len, sink.message_len());
             }
