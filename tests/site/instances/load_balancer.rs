@@ -14,7 +14,7 @@ use crate::{
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 
-/// Longer than the response timeout.
+/// Longer than HAProxy waits for an instance.
 const HANG_DURATION: Duration = Duration::from_secs(13);
 
 /// Starts HAProxy on a port, with the documented configuration, three instances and no TLS.

@@ -1,8 +1,8 @@
 //! Several instances of the server with one database, during failures and a migration.
 
 mod database_faults;
-mod failover;
 mod load_balancer;
+mod manual_failover;
 mod migration;
 mod patroni;
 

@@ -136,6 +136,14 @@ impl Cluster {
         primary
     }
 
+    /// Waits until the database of another machine is the primary.
+    pub(super) fn wait_until_replaced(&self, number: usize) {
+        wait_up_to(RECOVERY_TIMEOUT, "the standby is promoted", || {
+            sleep(CHECK_INTERVAL);
+            self.primary() == Some(3 - number)
+        });
+    }
+
     /// Waits until Patroni on a machine has decided three times that its database must not become the primary, although
     /// there is none.
     pub(super) fn wait_until_not_promoted(&self, number: usize) {

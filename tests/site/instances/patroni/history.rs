@@ -17,7 +17,7 @@ const OPERATIONS_MAX: usize = 128;
 /// nobody, and begins again after a failure.
 const REPEATED_ERASURES: usize = 4;
 
-/// What a client reports about an operation.
+/// What is known about an operation: what a client reports, or [`ErasedAgain`](Self::ErasedAgain), which the checker adds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// A sign-up got 201.
@@ -51,7 +51,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    fn is_known(&self) -> bool {
+    fn must_take_effect(&self) -> bool {
         !matches!(
             self.outcome,
             Outcome::MaybeAdded | Outcome::MaybeErased | Outcome::ErasedAgain
@@ -80,7 +80,7 @@ impl Operation {
             (self.outcome, later.outcome),
             (Outcome::MaybeAdded, Outcome::Erased)
                 | (Outcome::MaybeErased, Outcome::Added)
-                // It has a response.
+                // The erasure has returned, so it erases nobody any more.
                 | (Outcome::ErasedAgain, _)
         );
         is_fence && self.returned < later.invoked
@@ -174,7 +174,7 @@ fn explains(operations: &[&Operation], is_listed: bool) -> bool {
     );
     let mask = |condition: &dyn Fn(&Operation) -> bool| {
         let matching = operations.iter().enumerate();
-        let matching = matching.filter(|(_, it)| it.is_known() && condition(it));
+        let matching = matching.filter(|(_, it)| it.must_take_effect() && condition(it));
         matching.fold(0_u128, |mask, (at, _)| mask | 1 << at)
     };
     let known = mask(&|_| true);
@@ -198,14 +198,14 @@ fn explains(operations: &[&Operation], is_listed: bool) -> bool {
         let possible = (0..operations.len()).filter(|at| {
             done & (1 << at) == 0 && before[*at] & !done == 0 && fences[*at] & done == 0
         });
-        // Of several unknown operations with the same fences, the one that returned first is fenced first. So the others need not
-        // be tried.
+        // Of several unknown operations with the same fences, only the one that returned first is tried. What fences another one
+        // later fences it too, so using it first leaves the most choices.
         let mut first_unknown: BTreeMap<bool, usize> = BTreeMap::new();
         for at in possible {
             let Some(next) = operations[at].apply(is_now_listed) else {
                 continue;
             };
-            if operations[at].is_known() {
+            if operations[at].must_take_effect() {
                 open.push((done | 1 << at, next));
                 continue;
             }
@@ -254,7 +254,7 @@ mod tests {
         // Signed up again after an erasure.
         let again = [(0, 1, Added), (2, 3, Erased), (4, 5, Added)];
         assert_eq!(found(&again, 0), lost);
-        // An erasure that failed names only the entries that it found.
+        // A failed erasure that runs later erases only entries from before it.
         let since = [
             (0, 1, Added),
             (2, 3, MaybeErased),

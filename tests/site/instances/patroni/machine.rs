@@ -87,14 +87,14 @@ fn run(program: &str, arguments: &[&str]) {
 pub(super) struct Machine {
     number: usize,
     /// A shell in the namespace, which waits until its standard input is closed.
-    keeper: Child,
-    _keeper_stdin: ChildStdin,
+    namespace_holder: Child,
+    _holder_stdin: ChildStdin,
     /// Identifies the namespace.
     namespace: PathBuf,
 }
 
 /// Waits until standard input is closed, and then kills everything else in the namespace.
-const KEEPER_SCRIPT: &str = r#"
+const HOLDER_SCRIPT: &str = r#"
     echo ready
     cat >/dev/null
     own=$(readlink /proc/$$/ns/net)
@@ -107,23 +107,23 @@ const KEEPER_SCRIPT: &str = r#"
 
 impl Machine {
     pub(super) fn start(number: usize) -> Self {
-        let mut keeper = Command::new("unshare")
-            .args(["--net", "sh", "-c", KEEPER_SCRIPT])
+        let mut namespace_holder = Command::new("unshare")
+            .args(["--net", "sh", "-c", HOLDER_SCRIPT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare starts");
-        let stdin = keeper.stdin.take().expect("a pipe");
+        let stdin = namespace_holder.stdin.take().expect("a pipe");
         let mut line = String::new();
-        let mut out = BufReader::new(keeper.stdout.take().expect("a pipe"));
+        let mut out = BufReader::new(namespace_holder.stdout.take().expect("a pipe"));
         out.read_line(&mut line).expect("readable");
         assert_eq!(line, "ready\n");
-        let pid = keeper.id();
+        let pid = namespace_holder.id();
         let namespace = fs::read_link(format!("/proc/{pid}/ns/net")).expect("readable");
         let machine = Self {
             number,
-            keeper,
-            _keeper_stdin: stdin,
+            namespace_holder,
+            _holder_stdin: stdin,
             namespace,
         };
         let link = machine.link();
@@ -154,7 +154,7 @@ impl Machine {
 
     fn as_root(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/proc/{}/ns/net", self.keeper.id()));
+        command.arg(format!("--net=/proc/{}/ns/net", self.namespace_holder.id()));
         command.arg(program);
         command
     }
@@ -170,14 +170,14 @@ impl Machine {
 
     /// Returns the ids of all processes of the machine.
     fn processes(&self) -> Vec<u32> {
-        let keeper = self.keeper.id();
+        let namespace_holder = self.namespace_holder.id();
         let processes = fs::read_dir("/proc").expect("Linux").flatten();
         let pids = processes.filter_map(|it| it.file_name().to_str()?.parse().ok());
         pids.filter(|pid: &u32| {
             let process = Path::new("/proc").join(pid.to_string());
             let is_inside = fs::read_link(process.join("ns/net"))
                 .is_ok_and(|namespace| namespace == self.namespace);
-            is_inside && *pid != keeper && parent(*pid) != Some(keeper)
+            is_inside && *pid != namespace_holder && parent(*pid) != Some(namespace_holder)
         })
         .collect()
     }
@@ -240,7 +240,7 @@ fn parent(pid: u32) -> Option<u32> {
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
-        let _ = self.keeper.kill();
-        let _ = self.keeper.wait();
+        let _ = self.namespace_holder.kill();
+        let _ = self.namespace_holder.wait();
     }
 }

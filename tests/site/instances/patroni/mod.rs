@@ -35,7 +35,8 @@ use machine::{Machine, REPORT, enter_network};
 use recorder::{BALANCER, Recorder};
 
 /// The name of the test for the test runner.
-const TEST: &str = "instances::patroni::automatic_failover_loses_doubles_and_restores_no_entry";
+const TEST: &str =
+    "instances::patroni::automatic_failover_neither_loses_nor_doubles_nor_restores_entries";
 
 /// The role and the database of the recipe.
 const USER: &str = "landing";
@@ -49,14 +50,14 @@ const SIGN_UPS_PER_STEP: usize = 100;
 enum Fault {
     /// The machine loses its power.
     Killed,
-    /// All processes of the machine hang, and continue when another database is the primary.
+    /// All processes of the machine hang, and resume when another database is the primary.
     Hung,
     /// The machine has no network.
     Isolated,
-    /// Patroni hangs, and PostgreSQL goes on.
+    /// Patroni hangs, and PostgreSQL goes on, also after another database is the primary.
     PatroniHung,
-    /// All processes of the machine hang, and continue some time later, perhaps while another database takes over.
-    Interrupted,
+    /// All processes of the machine hang, and resume some time later, perhaps while another database takes over.
+    Suspended,
     /// The standby is lost, then the primary. The old standby returns first.
     BothKilled,
 }
@@ -70,7 +71,7 @@ const FAULTS: [Fault; 6] = [
     Fault::Hung,
     Fault::Isolated,
     Fault::PatroniHung,
-    Fault::Interrupted,
+    Fault::Suspended,
     Fault::BothKilled,
 ];
 
@@ -153,12 +154,14 @@ impl Site {
             }
             Fault::PatroniHung => {
                 let stopped = self.cluster.machine(primary).stop("/usr/bin/patroni");
+                // Until then, people sign up with the old primary.
+                self.cluster.wait_until_replaced(primary);
                 let recovered = self.wait_until_recovered();
                 self.check();
                 Machine::resume(&stopped);
                 recovered
             }
-            Fault::Interrupted => {
+            Fault::Suspended => {
                 let stopped = self.cluster.machine(primary).stop("");
                 let since = self.recorder.now();
                 let pause = self.random.random_range(1_000..40_000);
@@ -270,7 +273,7 @@ fn assert_checker_finds_planted_faults(history: &[Operation], list: &[String]) {
 }
 
 #[test]
-fn automatic_failover_loses_doubles_and_restores_no_entry() {
+fn automatic_failover_neither_loses_nor_doubles_nor_restores_entries() {
     if !enter_network(TEST) {
         return;
     }

@@ -34,7 +34,7 @@ const THINK_TIME: Duration = Duration::from_millis(80);
 const ERASURE_INTERVAL: Duration = Duration::from_millis(200);
 /// How often a client repeats a sign-up that failed.
 const RETRIES: usize = 2;
-/// Number of sign-ups with an address that several clients use. The next ones use another one.
+/// Number of sign-ups with an address that several clients use. After these, they share a new address.
 const SIGN_UPS_PER_SHARED_ADDRESS: usize = 40;
 /// The owner erases one of this number of newest shared addresses.
 const SHARED_ADDRESSES_TO_ERASE: usize = 2;
