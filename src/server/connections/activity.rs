@@ -17,7 +17,8 @@ use hyper::body::{Body as _, Incoming};
 /// The activity of a connection's requests.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
-    accepted: Instant,
+    /// When the connection got its place.
+    placed_at: Instant,
     /// The number of requests whose head has arrived and whose response has not begun.
     requests: AtomicUsize,
     /// The number of requests whose body is still arriving.
@@ -27,7 +28,7 @@ pub(super) struct ConnectionActivity {
     has_unanswered_bytes: AtomicBool,
     /// The client does not read what the server writes.
     is_write_blocked: AtomicBool,
-    /// When a head began to arrive, or something was written, for the last time, in microseconds after `accepted`.
+    /// When a head began to arrive, or something was written, for the last time, in microseconds after `placed_at`.
     waiting_since: AtomicU64,
     /// It has ended, and closes once the client has read the last response.
     is_lingering: AtomicBool,
@@ -58,7 +59,7 @@ struct BodyInProgress(Arc<ConnectionActivity>);
 impl ConnectionActivity {
     pub(super) fn new() -> Self {
         Self {
-            accepted: Instant::now(),
+            placed_at: Instant::now(),
             requests: AtomicUsize::default(),
             bodies: AtomicUsize::default(),
             is_http2: AtomicBool::default(),
@@ -106,7 +107,8 @@ impl ConnectionActivity {
         }
     }
 
-    /// Notes whether the client takes what the server writes. One that reads slowly, but steadily, is not slow.
+    /// Notes whether the client takes what the server writes. Each completed write restarts the wait, so a client that reads
+    /// steadily is not evicted.
     pub(super) fn finish_write(&self, is_blocked: bool) {
         self.is_write_blocked.store(is_blocked, Relaxed);
         if !is_blocked {
@@ -115,7 +117,7 @@ impl ConnectionActivity {
     }
 
     fn start_waiting(&self) {
-        let age = u64::try_from(self.accepted.elapsed().as_micros());
+        let age = u64::try_from(self.placed_at.elapsed().as_micros());
         self.waiting_since.store(age.unwrap_or(u64::MAX), Relaxed);
     }
 
@@ -154,10 +156,10 @@ impl ConnectionActivity {
         }
     }
 
-    /// When a head began to arrive, or something was written, for the last time; before that, when the connection was
-    /// accepted.
+    /// When a head began to arrive, or something was written, for the last time; before that, when the connection got its
+    /// place.
     pub(super) fn waiting_since(&self) -> Instant {
-        self.accepted + Duration::from_micros(self.waiting_since.load(Relaxed))
+        self.placed_at + Duration::from_micros(self.waiting_since.load(Relaxed))
     }
 
     /// Makes the connection close, as soon as it has no complete request.

@@ -32,7 +32,7 @@ use super::{
 /// Limits the open connections, and closes some of them when places become scarce.
 ///
 /// A crowd behind one address opens as many connections as an attacker. So no client has a fixed limit. Idle and slow
-/// connections close first, and new connections of the clients with the most wait behind all others.
+/// connections close first, and new connections of clients beyond their share wait behind all others.
 pub(super) struct ConnectionLimit {
     places: Arc<Places>,
     /// Permits for connections that are accepted and wait for a place: as many as there are places.
@@ -93,8 +93,8 @@ impl ConnectionLimit {
             places: Places::new(max_connections, reserve),
             waiting: Arc::new(Semaphore::new(max_connections)),
             rejecting: Arc::new(Semaphore::new(reserve)),
-            // With fewer places, one browser is beyond its share. Then nobody is rejected: others wait in the kernel's
-            // queue, as long as it takes.
+            // With fewer places, one browser is beyond its share. Then no connection is rejected at once: others wait in the
+            // kernel's queue.
             waiting_reserve: if max_connections < SHARE_DIVISOR {
                 0
             } else {
@@ -220,13 +220,13 @@ impl ConnectionLimit {
         let mut idle = evictable(clients.placed().flatten(), Phase::Idle);
         idle.truncate(missing.min(IDLE_EVICTION_BATCH));
         idle.iter().for_each(|it| it.evict());
-        let mut evicted = idle.len();
+        let missing = missing - idle.len();
         let batch = missing.min(SLOW_EVICTION_BATCH);
-        evicted += self.evict_slow(&clients, batch.saturating_sub(evicted));
-        if evicted < batch {
-            self.close_after_response(&clients, missing - evicted);
+        let slow = self.evict_slow(&clients, batch);
+        if slow < batch {
+            self.close_after_response(&clients, missing - slow);
         }
-        clients.closing += evicted;
+        clients.closing += idle.len() + slow;
     }
 
     fn warn_if_full(&self, state: &AppState) {
@@ -340,8 +340,8 @@ impl ConnectionLimit {
     }
 }
 
-/// Returns the connections that have been in this phase for a while, those first that have been in it for the longest
-/// time.
+/// Returns the connections in this phase that have waited for [`EVICTION_AGE_MIN`], those first that have waited for the
+/// longest time.
 fn evictable<'a>(
     connections: impl IntoIterator<Item = &'a Arc<ConnectionActivity>>,
     phase: Phase,
@@ -370,26 +370,52 @@ mod tests {
 
     use super::*;
 
+    /// Adds a connection of a client, which has sent nothing yet.
+    fn add_slow(limit: &ConnectionLimit, client: u8) -> PlacedConnection {
+        let client = ClientKey::from(IpAddr::from([127, 0, 0, client]));
+        let place = limit.places.try_take(ShareStatus::Within);
+        let place = place.expect("it is free");
+        limit.clients.add_placed(Some(client), place)
+    }
+
+    fn add_idle(limit: &ConnectionLimit, client: u8) -> PlacedConnection {
+        let connection = add_slow(limit, client);
+        connection.activity().bytes_received();
+        connection.activity().start_write();
+        connection
+    }
+
+    fn wait(limit: &ConnectionLimit, count: usize) -> Vec<PlaceRequest> {
+        let request = |_| limit.places.request(ShareStatus::Within, None);
+        (0..count).map(request).collect()
+    }
+
+    fn count_evicted(connections: &[PlacedConnection]) -> usize {
+        let evicted = connections.iter().filter(|it| it.activity().is_evicted());
+        evicted.count()
+    }
+
     /// Otherwise visitors wait for each other although places could be free.
     #[tokio::test]
     async fn idle_connections_make_room_at_once_for_all_that_wait() {
         let limit = ConnectionLimit::new(64);
-        let idle = (0..64).map(|number| {
-            let client = ClientKey::from(IpAddr::from([127, 0, 0, number]));
-            let place = limit.places.try_take(ShareStatus::Within);
-            let place = place.expect("it is free");
-            let connection = limit.clients.add_placed(Some(client), place);
-            connection.activity().bytes_received();
-            connection.activity().start_write();
-            connection
-        });
-        let idle: Vec<_> = idle.collect();
+        let idle: Vec<_> = (0..64).map(|client| add_idle(&limit, client)).collect();
         sleep(EVICTION_AGE_MIN).await;
-        let request = |_| limit.places.request(ShareStatus::Within, None);
-        let _waiting: Vec<_> = (0..40).map(request).collect();
+        let _waiting = wait(&limit, 40);
         limit.make_room();
-        let evicted = idle.iter().filter(|it| it.activity().is_evicted());
-        let reserve = 64 / RESERVE_DIVISOR;
-        assert_eq!(evicted.count(), 40 + reserve);
+        assert_eq!(count_evicted(&idle), 40 + 64 / RESERVE_DIVISOR);
+    }
+
+    /// Otherwise an attacker keeps the places while others come and go.
+    #[tokio::test]
+    async fn slow_connections_are_closed_besides_idle_ones() {
+        let limit = ConnectionLimit::new(256);
+        let idle: Vec<_> = (1..41).map(|client| add_idle(&limit, client)).collect();
+        let slow: Vec<_> = (40..256).map(|_| add_slow(&limit, 0)).collect();
+        sleep(EVICTION_AGE_MIN).await;
+        let _waiting = wait(&limit, 60);
+        limit.make_room();
+        assert_eq!(count_evicted(&idle), idle.len());
+        assert_eq!(count_evicted(&slow), SLOW_EVICTION_BATCH);
     }
 }

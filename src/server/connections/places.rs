@@ -97,8 +97,8 @@ impl Places {
         }
     }
 
-    /// Lets requests go before those of clients beyond their share, if their client is within it since other connections of it
-    /// have closed. `placed` returns how many connections of a client have a place.
+    /// Moves requests to the queue of clients within their share, once enough connections of their client have closed. `placed`
+    /// returns how many connections of a client have a place.
     pub(super) fn promote(&self, share: usize, placed: impl Fn(ClientKey) -> usize) {
         let mut state = self.lock();
         let State {
