@@ -88,11 +88,11 @@ siege: build ## attack the release for six minutes, and measure what other visit
 
 REHEARSAL := -p landing-rehearsal --profile rehearsal
 
-rehearse: build ## play whole visits, and find the rate that one processor serves: RATE=400 WAY=http1
+rehearse: build ## simulate whole visits, and find the rate that one processor serves: RATE=400 PROTOCOL=http1
 	.ci/setup rehearse
 	cargo clippy $(REHEARSAL) --all-targets -- -D warnings
 	cargo test $(REHEARSAL)
-	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- rehearse $(if $(RATE),--rate $(RATE)) $(if $(WAY),--way $(WAY)) \
+	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- rehearse $(if $(RATE),--rate $(RATE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) \
 		$(foreach option,$(OPTIONS),--option $(option))
 
 soak: build ## use the release for an hour, with commands and restarts: MINUTES=60 RATE=100 PROCESSORS=0.33

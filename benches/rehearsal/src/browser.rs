@@ -53,24 +53,6 @@ pub(crate) enum RequestError {
     Timeout,
 }
 
-impl RequestError {
-    /// Returns whether a browser sends the request again, on a new connection: the server has closed an idle one
-    /// without a response.
-    fn is_of_closed_connection(&self) -> bool {
-        let Self::Http(error) = self else {
-            return false;
-        };
-        let is_reset = |error: &dyn std::error::Error| {
-            let io = error.source().and_then(|it| it.downcast_ref::<io::Error>());
-            io.is_some_and(|it| {
-                let kinds = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
-                kinds.contains(&it.kind())
-            })
-        };
-        error.is_canceled() || error.is_closed() || error.is_incomplete_message() || is_reset(error)
-    }
-}
-
 /// A response that has arrived.
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -83,9 +65,10 @@ pub(crate) struct Browser {
     target: Arc<Target>,
     /// The visitor's own address.
     address: Ipv4Addr,
-    places: Semaphore,
+    /// For each connection that may be open.
+    connections: Semaphore,
     idle: Mutex<Vec<http1::SendRequest<Body>>>,
-    shared: AsyncMutex<Option<http2::SendRequest<Body>>>,
+    http2: AsyncMutex<Option<http2::SendRequest<Body>>>,
 }
 
 impl Browser {
@@ -93,9 +76,9 @@ impl Browser {
         Self {
             target,
             address,
-            places: Semaphore::new(HTTP1_CONNECTIONS),
+            connections: Semaphore::new(HTTP1_CONNECTIONS),
             idle: Mutex::default(),
-            shared: AsyncMutex::default(),
+            http2: AsyncMutex::default(),
         }
     }
 
@@ -119,8 +102,8 @@ impl Browser {
     }
 
     async fn send_http1(&self, request: &Request<Body>) -> Result<Reply, RequestError> {
-        let place = self.places.acquire().await;
-        let _place = place.expect("the semaphore is never closed");
+        let permit = self.connections.acquire().await;
+        let _permit = permit.expect("the semaphore is never closed");
         loop {
             let idle = self.idle().pop();
             let is_new = idle.is_none();
@@ -129,16 +112,16 @@ impl Browser {
                 Some(connection) => connection,
                 None => self.open_http1().await?,
             };
-            let response = connection.send_request(request.clone()).await;
-            match read(response).await {
-                Ok(reply) => {
+            match connection.send_request(request.clone()).await {
+                Ok(response) => {
+                    let reply = read(response).await?;
                     if connection.ready().await.is_ok() {
                         self.idle().push(connection);
                     }
                     return Ok(reply);
                 }
-                Err(error) if !is_new && error.is_of_closed_connection() => {}
-                Err(error) => return Err(error),
+                Err(error) if !is_new && is_of_closed_connection(&error) => {}
+                Err(error) => return Err(RequestError::Http(error)),
             }
         }
     }
@@ -146,16 +129,16 @@ impl Browser {
     async fn send_http2(&self, request: &Request<Body>) -> Result<Reply, RequestError> {
         loop {
             let (mut connection, is_new) = {
-                let mut shared = self.shared.lock().await;
-                match &*shared {
+                let mut http2 = self.http2.lock().await;
+                match &*http2 {
                     Some(connection) if !connection.is_closed() => (connection.clone(), false),
-                    _ => (shared.insert(self.open_http2().await?).clone(), true),
+                    _ => (http2.insert(self.open_http2().await?).clone(), true),
                 }
             };
-            let response = connection.send_request(request.clone()).await;
-            match read(response).await {
-                Err(error) if !is_new && error.is_of_closed_connection() => {}
-                result => return result,
+            match connection.send_request(request.clone()).await {
+                Ok(response) => return read(response).await,
+                Err(error) if !is_new && is_of_closed_connection(&error) => {}
+                Err(error) => return Err(RequestError::Http(error)),
             }
         }
     }
@@ -197,8 +180,22 @@ impl Browser {
     }
 }
 
-async fn read(response: hyper::Result<Response<Incoming>>) -> Result<Reply, RequestError> {
-    let (head, body) = response.map_err(RequestError::Http)?.into_parts();
+/// Returns whether a browser sends a request again, on a new connection, if it got no head of a response: the server has closed
+/// an idle one.
+fn is_of_closed_connection(error: &hyper::Error) -> bool {
+    let is_reset = |error: &dyn std::error::Error| {
+        let io = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+        io.is_some_and(|it| {
+            let kinds = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+            kinds.contains(&it.kind())
+        })
+    };
+    error.is_canceled() || error.is_closed() || error.is_incomplete_message() || is_reset(error)
+}
+
+/// Reads the whole response. A browser does not ask again for one that is cut off.
+async fn read(response: Response<Incoming>) -> Result<Reply, RequestError> {
+    let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(RequestError::Http)?;
     let etag = head.headers.get("etag").and_then(|it| it.to_str().ok());
     Ok(Reply {

@@ -20,14 +20,14 @@ use goose::{
 };
 use tokio::time::Instant;
 
-use crate::visit::{Kind, Visitors};
+use crate::visit::{Metric, Visitors};
 
 /// How long before its arrival Goose starts a visitor, at the latest.
-const LEAD: Duration = Duration::from_secs(1);
+pub(crate) const LEAD: Duration = Duration::from_secs(1);
 /// The method under which Goose keeps the times.
 const METHOD: &str = "VISIT";
 
-/// The times of one kind.
+/// The times of one metric.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) count: usize,
@@ -38,39 +38,40 @@ pub(crate) struct Times {
 }
 
 /// What a run has measured.
-pub(crate) struct Figures {
-    times: BTreeMap<Kind, Times>,
+pub(crate) struct Measurements {
+    times: BTreeMap<Metric, Times>,
     /// Responses with status 304.
     pub(crate) not_modified: usize,
     /// How often each error occurred.
     pub(crate) errors: BTreeMap<String, usize>,
 }
 
-impl Figures {
-    pub(crate) fn times(&self, kind: Kind) -> Option<Times> {
-        self.times.get(&kind).copied()
+impl Measurements {
+    pub(crate) fn times(&self, metric: Metric) -> Option<Times> {
+        self.times.get(&metric).copied()
     }
 
     /// Returns the number of visits.
     pub(crate) fn visits(&self) -> usize {
-        self.times(Kind::Lateness).map_or(0, |times| times.count)
+        self.times(Metric::StartDelay)
+            .map_or(0, |times| times.count)
     }
 
     /// Returns the longest p99 of the responses, in milliseconds.
     pub(crate) fn worst_p99(&self) -> f64 {
-        let is_response = |kind: &Kind| !matches!(kind, Kind::Visit | Kind::Lateness);
-        let waits = self.times.iter().filter(|(kind, _)| is_response(kind));
+        let is_response = |metric: &Metric| !matches!(metric, Metric::Visit | Metric::StartDelay);
+        let waits = self.times.iter().filter(|(metric, _)| is_response(metric));
         waits.map(|(_, times)| times.p99).fold(0.0, f64::max)
     }
 
     fn of(metrics: &GooseMetrics) -> Self {
-        let mut figures = Self {
+        let mut measurements = Self {
             times: BTreeMap::new(),
             not_modified: 0,
             errors: BTreeMap::new(),
         };
-        for kind in Kind::ALL {
-            let Some(request) = metrics.requests.get(&format!("{METHOD} {}", kind.name())) else {
+        for metric in Metric::ALL {
+            let Some(request) = metrics.requests.get(&format!("{METHOD} {}", metric.name())) else {
                 continue;
             };
             let data = &request.raw_data;
@@ -81,26 +82,26 @@ impl Figures {
                 p99: milliseconds(0.99),
                 longest: milliseconds(1.0),
             };
-            figures.times.insert(kind, times);
+            measurements.times.insert(metric, times);
             let not_modified = request.status_code_counts.get(&304).copied();
-            figures.not_modified += not_modified.unwrap_or_default();
+            measurements.not_modified += not_modified.unwrap_or_default();
         }
         for error in metrics.errors.values() {
             let name = format!("{}: {}", error.name, error.error);
-            *figures.errors.entry(name).or_default() += error.occurrences;
+            *measurements.errors.entry(name).or_default() += error.occurrences;
         }
-        figures
+        measurements
     }
 }
 
-/// Plays a visit at each of these times after the start.
+/// Simulates a visit at each of these times after the start.
 ///
 /// # Errors
-/// If Goose fails. Errors of visits are part of the figures.
+/// If Goose fails. Errors of visits are part of the measurements.
 pub(crate) async fn run(
     visitors: Arc<Visitors>,
     arrivals: Vec<Duration>,
-) -> anyhow::Result<Figures> {
+) -> anyhow::Result<Measurements> {
     // The rate of Goose is even, so it must be that of the busiest second.
     let busiest = arrivals
         .iter()
@@ -137,7 +138,7 @@ pub(crate) async fn run(
         .set_client_builder_without_cookies(GooseClientBuilder::new().without_cookies())?
         .register_scenario(visit);
     let metrics = attack.execute().await.context("Goose failed")?;
-    Ok(Figures::of(&metrics))
+    Ok(Measurements::of(&metrics))
 }
 
 async fn visit(
@@ -150,7 +151,7 @@ async fn visit(
             Ok(status) => (Some(*status), None),
             Err(error) => (None, Some(error.as_str())),
         };
-        let name = sample.kind.name();
+        let name = sample.metric.name();
         user.record_custom_request_duration(
             METHOD,
             name,

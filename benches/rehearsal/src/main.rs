@@ -1,17 +1,17 @@
 //! `make rehearse` and `make soak`: whole visits to the release, as an open loop.
 
-mod arrivals;
 mod browser;
+mod environment;
 mod expected_list;
 mod load;
 mod owner;
 mod process;
+mod rate_profile;
 mod rehearse;
 mod samples;
 mod server;
 mod site;
 mod soak;
-mod stage;
 mod visit;
 
 use std::process::ExitCode;

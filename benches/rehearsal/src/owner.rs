@@ -11,9 +11,9 @@ use std::{
 use anyhow::{Context, ensure};
 
 use crate::{
+    environment::OPTIONS,
     expected_list::{Differences, ExpectedList},
-    server::{Program, SiteSocket, Workplace},
-    stage::OPTIONS,
+    server::{Program, RunDirectory, SiteSocket},
 };
 
 /// People in a file that is imported, and people who are erased at once.
@@ -21,7 +21,7 @@ const PEOPLE: usize = 50;
 
 /// The owner of a list that is in use.
 pub(crate) struct Owner {
-    pub(crate) workplace: Workplace,
+    pub(crate) run_directory: RunDirectory,
     pub(crate) socket: SiteSocket,
     pub(crate) server: Program,
     pub(crate) expected: Arc<ExpectedList>,
@@ -34,13 +34,13 @@ pub(crate) struct Owner {
 
 impl Owner {
     pub(crate) fn new(
-        workplace: Workplace,
+        run_directory: RunDirectory,
         socket: SiteSocket,
         server: Program,
         expected: Arc<ExpectedList>,
     ) -> Self {
         Self {
-            workplace,
+            run_directory,
             socket,
             server,
             expected,
@@ -90,8 +90,10 @@ impl Owner {
         let status = self.server.stop()?;
         ensure!(status.success(), "the server has stopped with {status}");
         self.read_log()?;
-        let log = self.workplace.path("log");
-        self.server = self.socket.serve(&self.workplace, &log, &OPTIONS[..1])?;
+        let log = self.run_directory.path("log");
+        self.server = self
+            .socket
+            .serve(&self.run_directory, &log, &OPTIONS[..1])?;
         *self.commands.entry("restart".into()).or_default() += 1;
         Ok(())
     }
@@ -104,7 +106,7 @@ impl Owner {
         let before = self.expected.snapshot();
         self.run("export -o compare.csv")?;
         let later = self.expected.snapshot();
-        let list = fs::read_to_string(self.workplace.path("compare.csv"))?;
+        let list = fs::read_to_string(self.run_directory.path("compare.csv"))?;
         // The first cell of each line but the header row; the last line is a comment with a checksum.
         let emails = list
             .lines()
@@ -119,7 +121,7 @@ impl Owner {
     /// # Errors
     /// If it fails.
     pub(crate) fn count(&self) -> anyhow::Result<usize> {
-        let output = self.workplace.landing(&["count"]).output()?;
+        let output = self.run_directory.landing(&["count"]).output()?;
         let number = String::from_utf8(output.stdout)?;
         number.trim().parse().context("no count")
     }
@@ -129,7 +131,7 @@ impl Owner {
     /// # Errors
     /// If the log cannot be read.
     pub(crate) fn read_log(&mut self) -> anyhow::Result<()> {
-        let log = fs::read_to_string(self.workplace.path("log"))?;
+        let log = fs::read_to_string(self.run_directory.path("log"))?;
         for line in log.lines() {
             let message = ["WARN ", "ERROR "]
                 .iter()
@@ -143,7 +145,7 @@ impl Owner {
 
     fn run(&mut self, command: &str) -> anyhow::Result<()> {
         let words: Vec<_> = command.split(' ').collect();
-        let mut command: Command = self.workplace.landing(&words);
+        let mut command: Command = self.run_directory.landing(&words);
         let output = command.stdin(Stdio::null()).output()?;
         ensure!(output.status.success(), "{words:?} failed: {output:?}");
         *self.commands.entry(words[0].to_owned()).or_default() += 1;
@@ -151,7 +153,7 @@ impl Owner {
     }
 
     fn write_emails(&self, file: &str, emails: &[String]) -> anyhow::Result<()> {
-        let mut file = fs::File::create(self.workplace.path(file))?;
+        let mut file = fs::File::create(self.run_directory.path(file))?;
         writeln!(file, "Email Address,OPTIN_TIME")?;
         for email in emails {
             writeln!(file, "{email},2026-11-01 08:00:00")?;

@@ -1,4 +1,4 @@
-//! What a process uses, from `/proc`: processor time, memory, open handles, threads.
+//! What a process uses, from `/proc`: processor time, memory, open files, threads.
 
 use std::{fs, process::Command};
 
@@ -10,7 +10,7 @@ pub(crate) struct Usage {
     /// Resident memory in megabytes.
     pub(crate) memory: f64,
     /// Open files and connections.
-    pub(crate) handles: f64,
+    pub(crate) open_files: f64,
     pub(crate) threads: f64,
 }
 
@@ -27,12 +27,20 @@ pub(crate) fn usage(process: u32) -> anyhow::Result<Usage> {
     };
     Ok(Usage {
         memory: field("VmRSS:")? / 1024.0,
-        handles: fs::read_dir(format!("/proc/{process}/fd"))?.count() as f64,
+        open_files: fs::read_dir(format!("/proc/{process}/fd"))?.count() as f64,
         threads: field("Threads:")?,
     })
 }
 
-/// Returns the highest memory of a process so far, in megabytes.
+/// Makes [`peak_memory`] begin again (proc_pid_clear_refs(5)).
+///
+/// # Errors
+/// If the process does not run.
+pub(crate) fn reset_peak_memory(process: u32) -> anyhow::Result<()> {
+    Ok(fs::write(format!("/proc/{process}/clear_refs"), "5")?)
+}
+
+/// Returns the highest memory of a process since its start or the last reset, in megabytes.
 ///
 /// # Errors
 /// If the process does not run.

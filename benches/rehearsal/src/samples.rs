@@ -2,7 +2,7 @@
 
 use crate::process::Usage;
 
-/// The share of a generation after which its samples count: until then the connections of its visitors pile up, and its
+/// The share of a generation (a server process, until the restart) after which its samples count: until then the connections of its visitors pile up, and its
 /// memory with them.
 const WARM_UP: f64 = 0.25;
 
@@ -23,7 +23,7 @@ type Field = (&'static str, &'static str, fn(&Usage) -> f64);
 
 const FIELDS: [Field; 3] = [
     ("memory", "MB", |usage| usage.memory),
-    ("handles", "", |usage| usage.handles),
+    ("open files", "", |usage| usage.open_files),
     ("threads", "", |usage| usage.threads),
 ];
 
@@ -42,13 +42,13 @@ impl Samples {
 
     /// Prints the median of each resource in each generation, the slopes within them, and the slope across them.
     pub(crate) fn print(&self) {
-        println!("| generation | memory | an hour | handles | an hour | threads | an hour |");
+        println!("| generation | memory | an hour | open files | an hour | threads | an hour |");
         println!("|---|---|---|---|---|---|---|");
-        let generations = self.0.iter().map(|it| without_warm_up(it));
-        let generations: Vec<_> = generations.filter(|it| it.len() > 2).collect();
+        let generations = (1..).zip(self.0.iter().map(|it| without_warm_up(it)));
+        let generations: Vec<_> = generations.filter(|(_, it)| it.len() > 2).collect();
         let mut slopes = [const { Vec::new() }; 3];
         let mut medians = [const { Vec::new() }; 3];
-        for (number, samples) in (1..).zip(&generations) {
+        for (number, samples) in &generations {
             print!("| {number} |");
             for (field, (_, unit, value)) in FIELDS.iter().enumerate() {
                 let points: Vec<_> = samples
@@ -122,7 +122,7 @@ mod tests {
     fn samples_of_the_warm_up_do_not_count() {
         let usage = Usage {
             memory: 1.0,
-            handles: 1.0,
+            open_files: 1.0,
             threads: 1.0,
         };
         let sample = |hours| Sample { hours, usage };

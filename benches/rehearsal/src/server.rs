@@ -21,16 +21,16 @@ pub(crate) const RELEASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tar
 /// The recipe for Caddy.
 const DEPLOYMENT: &str = include_str!("../../../docs/deployment.md");
 /// How long a program may take to start or to stop.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
+const START_STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A directory with a copy of the release, so that a build does not disturb a run, and with the files of the run.
-pub(crate) struct Workplace {
+pub(crate) struct RunDirectory {
     directory: tempfile::TempDir,
     /// The processor of the server, and of the proxy.
     processor: Option<u32>,
 }
 
-impl Workplace {
+impl RunDirectory {
     /// # Errors
     /// If there is no release, or the disk is full.
     pub(crate) fn new(release: &Path, processor: Option<u32>) -> anyhow::Result<Self> {
@@ -92,7 +92,7 @@ impl Program {
     pub(crate) fn stop(&mut self) -> anyhow::Result<ExitStatus> {
         let kill = Command::new("kill").arg(self.id().to_string()).status()?;
         ensure!(kill.success(), "kill failed");
-        let deadline = Instant::now() + START_TIMEOUT;
+        let deadline = Instant::now() + START_STOP_TIMEOUT;
         loop {
             if let Some(status) = self.0.try_wait()? {
                 return Ok(status);
@@ -132,18 +132,18 @@ impl SiteSocket {
     /// If it does not start.
     pub(crate) fn serve(
         &self,
-        workplace: &Workplace,
+        run_directory: &RunDirectory,
         log: &Path,
         options: &[&str],
     ) -> anyhow::Result<Program> {
         // Standard input is the only descriptor that can be passed on without unsafe code.
         let script = r#"LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null"#;
-        let mut shell = workplace.pinned("sh");
+        let mut shell = run_directory.pinned("sh");
         shell
             .args(["-c", script, "sh"])
-            .arg(workplace.path("landing"));
+            .arg(run_directory.path("landing"));
         shell.args(["serve", "--store", "data"]).args(options);
-        shell.current_dir(workplace.directory.path());
+        shell.current_dir(run_directory.directory.path());
         shell.stdin(Stdio::from(OwnedFd::from(self.0.try_clone()?)));
         shell.stdout(Stdio::null()).stderr(File::create(log)?);
         let mut program = Program(shell.spawn().context("cannot start the server")?);
@@ -167,11 +167,11 @@ impl Caddy {
     /// # Errors
     /// If Caddy or openssl are missing, or Caddy does not start.
     pub(crate) fn start(
-        workplace: &Workplace,
+        run_directory: &RunDirectory,
         port: u16,
         server: SocketAddr,
     ) -> anyhow::Result<Self> {
-        create_certificate(workplace)?;
+        create_certificate(run_directory)?;
         let (_, recipe) = DEPLOYMENT
             .split_once("```caddyfile\n")
             .context("no recipe")?;
@@ -182,23 +182,23 @@ impl Caddy {
                 "steward.example {",
                 &format!("localhost:{port} {{\n\ttls certificate.pem key.pem"),
             );
-        let storage = workplace.path("caddy").display().to_string();
+        let storage = run_directory.path("caddy").display().to_string();
         let global = format!(
             "{{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {storage}\n}}\n"
         );
-        fs::write(workplace.path("Caddyfile"), global + &recipe)?;
-        let mut caddy = workplace.pinned("caddy");
+        fs::write(run_directory.path("Caddyfile"), global + &recipe)?;
+        let mut caddy = run_directory.pinned("caddy");
         caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-        caddy.current_dir(workplace.directory.path());
-        caddy.env("HOME", workplace.directory.path());
+        caddy.current_dir(run_directory.directory.path());
+        caddy.env("HOME", run_directory.directory.path());
         caddy.stdin(Stdio::null()).stdout(Stdio::null());
-        caddy.stderr(File::create(workplace.path("caddy.log"))?);
+        caddy.stderr(File::create(run_directory.path("caddy.log"))?);
         let mut program = Program(caddy.spawn().context("cannot start Caddy")?);
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
         wait_until(&mut program, "Caddy", || TcpStream::connect(addr).is_ok())?;
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(
-            workplace.path("certificate.pem"),
+            run_directory.path("certificate.pem"),
         )?)?;
         let mut tls =
             ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
@@ -224,7 +224,7 @@ pub(crate) fn free_port() -> anyhow::Result<u16> {
 }
 
 /// Creates a certificate for localhost that is valid for this run.
-fn create_certificate(workplace: &Workplace) -> anyhow::Result<()> {
+fn create_certificate(run_directory: &RunDirectory) -> anyhow::Result<()> {
     let output = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
         .args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -237,7 +237,7 @@ fn create_certificate(workplace: &Workplace) -> anyhow::Result<()> {
         // Otherwise it is the certificate of an authority, which a site cannot have.
         .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-        .current_dir(workplace.directory.path())
+        .current_dir(run_directory.directory.path())
         .output()
         .context("cannot run openssl")?;
     ensure!(output.status.success(), "openssl failed: {output:?}");
@@ -249,7 +249,7 @@ fn wait_until(
     name: &str,
     mut is_ready: impl FnMut() -> bool,
 ) -> anyhow::Result<()> {
-    let deadline = Instant::now() + START_TIMEOUT;
+    let deadline = Instant::now() + START_STOP_TIMEOUT;
     while !is_ready() {
         if let Some(status) = program.0.try_wait()? {
             bail!("{name} has ended: {status}");

@@ -12,15 +12,15 @@ use anyhow::{Context, ensure};
 use tokio::task::LocalSet;
 
 use crate::{
-    arrivals::Shape,
+    environment::{CALIBRATION, CALIBRATION_RATE, Protocol, TestEnvironment},
     expected_list::{Differences, ExpectedList},
-    load::{self, Figures},
+    load::{self, Measurements},
     owner::Owner,
     process::usage,
+    rate_profile::RateProfile,
     samples::Samples,
     server::RELEASE,
-    stage::{Stage, Way},
-    visit::{Kind, Visitors},
+    visit::{Metric, Visitors},
 };
 
 /// The longest time from one restart to the next.
@@ -33,9 +33,6 @@ const TURNS_PER_RESTART: u32 = 9;
 const REPORT_TURN: u32 = 4;
 /// How often the server's resources are sampled in a generation.
 const SAMPLES: u32 = 120;
-/// Duration and rate of the visits that tell what a visit costs.
-const CALIBRATION: Duration = Duration::from_secs(10);
-const CALIBRATION_RATE: f64 = 40.0;
 
 #[derive(clap::Args)]
 pub(crate) struct SoakArgs {
@@ -48,8 +45,8 @@ pub(crate) struct SoakArgs {
     /// Visits per second. Otherwise half of those that would take all of a processor
     #[arg(long)]
     rate: Option<f64>,
-    /// Maximum share of a processor for the site and its visitors together, such as 0.33
-    #[arg(long)]
+    /// Chooses a rate at which the site and its visitors take at most this share of a processor, such as 0.33
+    #[arg(long, conflicts_with = "rate")]
     processors: Option<f64>,
 }
 
@@ -62,8 +59,8 @@ pub(crate) fn run(args: &SoakArgs) -> anyhow::Result<()> {
 
 async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
     let expected = Arc::new(ExpectedList::default());
-    let stage = Stage::open(
-        Way::Http1,
+    let environment = TestEnvironment::open(
+        Protocol::Http1,
         &args.release,
         None,
         &[],
@@ -72,12 +69,17 @@ async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
     .await?;
     let rate = match args.rate {
         Some(rate) => rate,
-        None => choose_rate(&stage, args.processors).await?,
+        None => choose_rate(&environment, args.processors).await?,
     };
     let duration = Duration::from_secs_f64(args.minutes * 60.0);
     println!("{} minutes, {rate:.0} visits per second\n", args.minutes);
-    let visitors = Arc::clone(&stage.visitors);
-    let mut owner = Owner::new(stage.workplace, stage.socket, stage.server, expected);
+    let visitors = Arc::clone(&environment.visitors);
+    let mut owner = Owner::new(
+        environment.run_directory,
+        environment.socket,
+        environment.server,
+        expected,
+    );
     // The owner's commands block, and visitors must not wait for them.
     let owner = thread::spawn(move || match run_owner(&mut owner, duration) {
         Ok(samples) => (owner, samples),
@@ -88,50 +90,56 @@ async fn soak(args: &SoakArgs) -> anyhow::Result<()> {
             exit(1);
         }
     });
-    let figures = visit(visitors, rate, duration).await?;
+    let measurements = visit(visitors, rate, duration).await;
+    // First: the owner stops the server.
     let owner = owner.join().ok().context("the owner's thread panicked")?;
+    let measurements = measurements?;
     let (mut owner, (samples, between)) = owner;
-    report(&mut owner, &figures, &samples, between)
+    report(&mut owner, &measurements, &samples, between)
 }
 
 /// Returns half of the rate that would take all of a processor, or less.
-async fn choose_rate(stage: &Stage, processors: Option<f64>) -> anyhow::Result<f64> {
-    let run = stage
-        .run(Shape::constant(CALIBRATION), CALIBRATION_RATE)
+async fn choose_rate(
+    environment: &TestEnvironment,
+    processors: Option<f64>,
+) -> anyhow::Result<f64> {
+    let run = environment
+        .run(RateProfile::constant(CALIBRATION), CALIBRATION_RATE)
         .await?;
-    let errors = &run.figures.errors;
+    let errors = &run.measurements.errors;
     ensure!(errors.is_empty(), "visitors met errors: {errors:?}");
     let half = run.capacity() / 2.0;
     let site: f64 = run.milliseconds_per_visit().iter().sum();
     let load = run.load_milliseconds_per_visit();
-    println!("a visit takes {site:.2} ms of a processor, and {load:.2} ms more to play it");
+    println!("a visit takes {site:.2} ms of a processor, and {load:.2} ms more to simulate it");
     let limit = processors.map(|it| it * 1e3 / (site + load));
     Ok(limit.map_or(half, |limit| limit.min(half)))
 }
 
-/// Plays visits, in parts: Goose creates all users of a part at its start.
+/// Simulates visits, in parts: Goose creates all users of a part at its start.
 async fn visit(
     visitors: Arc<Visitors>,
     rate: f64,
     duration: Duration,
-) -> anyhow::Result<Vec<Figures>> {
+) -> anyhow::Result<Vec<Measurements>> {
     let part = Duration::from_secs(60).min(duration);
     let started = tokio::time::Instant::now();
     let mut parts = Vec::new();
     let mut offset = Duration::ZERO;
     while offset < duration {
         tokio::time::sleep_until(started + offset).await;
-        let arrivals = Shape::constant(part).arrivals(rate, rand::random());
+        let part = part.min(duration - offset);
+        let arrivals = RateProfile::constant(part).arrivals(rate, rand::random());
         // The last visits of a part overlap the first ones of the next.
         let run = load::run(Arc::clone(&visitors), arrivals);
         parts.push(tokio::task::spawn_local(run));
         offset += part;
     }
-    let mut figures = Vec::new();
+    let mut measurements = Vec::new();
     for part in parts {
-        figures.push(part.await??);
+        measurements.push(part.await??);
     }
-    Ok(figures)
+    Ok(measurements)
 }
 
 /// Does what an owner does, samples the server, and returns the samples and the differences found between restarts.
@@ -175,7 +183,7 @@ fn run_owner(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, 
 
 fn report(
     owner: &mut Owner,
-    figures: &[Figures],
+    measurements: &[Measurements],
     samples: &Samples,
     mut differences: Vec<Differences>,
 ) -> anyhow::Result<()> {
@@ -185,19 +193,22 @@ fn report(
     ensure!(status.success(), "the server has stopped with {status}");
     owner.read_log()?;
     let expected = owner.expected.snapshot();
-    let visits: usize = figures.iter().map(Figures::visits).sum();
+    let visits: usize = measurements.iter().map(Measurements::visits).sum();
     println!(
         "\n{visits} visits, {} people on the list, {} erased",
         expected.count(),
         expected.erased()
     );
     println!("the owner: {:?}", owner.commands);
-    for kind in Kind::ALL {
-        let times: Vec<_> = figures.iter().filter_map(|it| it.times(kind)).collect();
+    for metric in Metric::ALL {
+        let times: Vec<_> = measurements
+            .iter()
+            .filter_map(|it| it.times(metric))
+            .collect();
         let worst = |value: fn(&load::Times) -> f64| times.iter().map(value).fold(0.0, f64::max);
         println!(
             "{}: p50 at most {:.1} ms, p99 at most {:.1} ms in any minute, longest {:.0} ms",
-            kind.name(),
+            metric.name(),
             worst(|it| it.p50),
             worst(|it| it.p99),
             worst(|it| it.longest)
@@ -213,7 +224,7 @@ fn report(
         }
     );
     let mut errors = 0;
-    for (error, count) in figures.iter().flat_map(|it| &it.errors) {
+    for (error, count) in measurements.iter().flat_map(|it| &it.errors) {
         errors += count;
         println!("error of a visitor, {count} times: {error}");
     }

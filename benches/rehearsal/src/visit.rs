@@ -27,7 +27,7 @@ const REPEAT_EVERY: u64 = 5;
 const SIGN_UP_EVERY: u64 = 10;
 /// How long a browser keeps connections after the visit, if the server does not close them.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// Milliseconds until the page is painted and idle, which starts the page's script.
+/// Milliseconds until the page is painted and idle, and its script loads the host of the islands.
 const PAINT_MS: std::ops::Range<u64> = 50..250;
 /// Milliseconds until the visitor scrolls.
 const READ_MS: std::ops::Range<u64> = 500..3_000;
@@ -36,7 +36,7 @@ const TYPE_MS: std::ops::Range<u64> = 1_000..4_000;
 
 /// A time that is measured. The names are those of the tables.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Kind {
+pub(crate) enum Metric {
     /// From the arrival of a first visitor to the last byte of the page: connecting and a late start count.
     Page,
     /// The same, of a visitor who has the page in the cache.
@@ -48,10 +48,10 @@ pub(crate) enum Kind {
     /// All that the visitor has waited for.
     Visit,
     /// How late the visitor started, because the load generator was busy.
-    Lateness,
+    StartDelay,
 }
 
-impl Kind {
+impl Metric {
     pub(crate) const ALL: [Self; 7] = [
         Self::Page,
         Self::PageAgain,
@@ -59,7 +59,7 @@ impl Kind {
         Self::Count,
         Self::SignUp,
         Self::Visit,
-        Self::Lateness,
+        Self::StartDelay,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -69,15 +69,15 @@ impl Kind {
             Self::File => "file",
             Self::Count => "count",
             Self::SignUp => "sign-up",
-            Self::Visit => "whole visit, without pauses",
-            Self::Lateness => "late start",
+            Self::Visit => "all waits of a visit",
+            Self::StartDelay => "start delay",
         }
     }
 }
 
 /// A measured time, with the status of the response, or an error.
 pub(crate) struct Sample {
-    pub(crate) kind: Kind,
+    pub(crate) metric: Metric,
     pub(crate) time: Duration,
     pub(crate) outcome: Result<u16, String>,
 }
@@ -95,7 +95,8 @@ pub(crate) trait SignUps: Send + Sync {
 pub(crate) struct Visitors {
     pub(crate) target: Arc<Target>,
     pub(crate) files: SiteFiles,
-    /// The validator of the page that was sent last, which repeat visitors have in their caches.
+    /// The validator of the page that was sent last. Repeat visitors have it in their caches, as if they had seen the page a
+    /// moment ago.
     etag: Mutex<Option<String>>,
     sign_ups: Option<Arc<dyn SignUps>>,
     number: AtomicU64,
@@ -126,7 +127,7 @@ impl Visitors {
         1.0 + first * self.files.count() as f64 + 1.0 + 2.0 / SIGN_UP_EVERY as f64
     }
 
-    /// Waits for the arrival of a visitor, and plays the visit.
+    /// Waits for the arrival of a visitor, and simulates the visit.
     pub(crate) async fn visit(&self, arrival: Instant) -> Vec<Sample> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         // Each visitor has an address: 127.1.0.1 and those after it.
@@ -140,11 +141,11 @@ impl Visitors {
             samples: Vec::new(),
             waited: Duration::ZERO,
         };
-        visit.add(Kind::Lateness, arrival.elapsed(), Ok(0));
+        visit.add(Metric::StartDelay, arrival.elapsed(), Ok(0));
         // An error ends the visit, as an error page does.
-        if visit.play(number, arrival).await.is_some() {
+        if visit.run(number, arrival).await.is_some() {
             let waited = visit.waited;
-            visit.add(Kind::Visit, waited, Ok(0));
+            visit.add(Metric::Visit, waited, Ok(0));
         }
         let browser = visit.browser;
         tokio::spawn(async move {
@@ -164,8 +165,8 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Plays a visit. Returns `None` after an error.
-    async fn play(&mut self, number: u64, arrival: Instant) -> Option<()> {
+    /// Simulates the visit. Returns `None` after an error.
+    async fn run(&mut self, number: u64, arrival: Instant) -> Option<()> {
         let files = &self.visitors.files;
         let is_repeat = number % REPEAT_EVERY == REPEAT_EVERY - 1;
         self.open_page(is_repeat, arrival).await?;
@@ -197,10 +198,10 @@ impl Visit<'_> {
             request = request.header("if-none-match", etag);
         }
         let reply = self.browser.send(&with_body(request, "")).await;
-        let kind = if is_repeat {
-            Kind::PageAgain
+        let metric = if is_repeat {
+            Metric::PageAgain
         } else {
-            Kind::Page
+            Metric::Page
         };
         let outcome = match &reply {
             // The count on the page may have changed since.
@@ -210,7 +211,7 @@ impl Visit<'_> {
         };
         let is_good = outcome.is_ok();
         self.waited += arrival.elapsed();
-        self.add(kind, arrival.elapsed(), outcome);
+        self.add(metric, arrival.elapsed(), outcome);
         if let Some(etag) = reply.ok().and_then(|it| it.etag) {
             *cached() = Some(etag);
         }
@@ -236,7 +237,7 @@ impl Visit<'_> {
         while let Some(loaded) = loading.join_next().await {
             let (time, outcome) = loaded.ok()?;
             is_good &= outcome.is_ok();
-            self.add(Kind::File, time, outcome);
+            self.add(Metric::File, time, outcome);
         }
         self.waited += wanted.elapsed();
         is_good.then_some(())
@@ -245,7 +246,7 @@ impl Visit<'_> {
     async fn read_count(&mut self) -> Option<()> {
         let request = self.request(Method::GET, "/api/waitlist/count", "cors", "empty");
         let request = with_body(request, "");
-        (self.call(Kind::Count, request, 200).await == Some(200)).then_some(())
+        (self.call(Metric::Count, request, 200).await == Some(200)).then_some(())
     }
 
     async fn sign_up(&mut self, number: u64) -> Option<()> {
@@ -258,7 +259,7 @@ impl Visit<'_> {
         if let Some(sign_ups) = &self.visitors.sign_ups {
             sign_ups.begin(email.clone());
         }
-        let status = self.call(Kind::SignUp, request, 201).await;
+        let status = self.call(Metric::SignUp, request, 201).await;
         // 409 promises as much, as the reply to a request that the browser has repeated.
         if let (Some(sign_ups), Some(201 | 409)) = (&self.visitors.sign_ups, status) {
             sign_ups.acknowledge(email);
@@ -267,7 +268,7 @@ impl Visit<'_> {
     }
 
     /// Sends a request. Another status than the expected one is an error. Returns the status, if there is a response.
-    async fn call(&mut self, kind: Kind, request: Request<Body>, expected: u16) -> Option<u16> {
+    async fn call(&mut self, metric: Metric, request: Request<Body>, expected: u16) -> Option<u16> {
         let wanted = Instant::now();
         let reply = self.browser.send(&request).await;
         let status = reply.as_ref().ok().map(|reply| reply.status);
@@ -276,11 +277,11 @@ impl Visit<'_> {
             Err(error) => Err(error.to_string()),
         };
         self.waited += wanted.elapsed();
-        self.add(kind, wanted.elapsed(), outcome);
+        self.add(metric, wanted.elapsed(), outcome);
         status
     }
 
-    /// Returns a request with the headers that Chrome sends.
+    /// Returns a request with headers as long as those of Chrome.
     fn request(&self, method: Method, path: &str, mode: &str, dest: &str) -> request::Builder {
         let origin = self.browser.origin();
         let (_, host) = origin.split_once("://").unwrap_or_default();
@@ -321,9 +322,9 @@ impl Visit<'_> {
             .header("accept-language", "en-GB,en;q=0.9")
     }
 
-    fn add(&mut self, kind: Kind, time: Duration, outcome: Result<u16, String>) {
+    fn add(&mut self, metric: Metric, time: Duration, outcome: Result<u16, String>) {
         let sample = Sample {
-            kind,
+            metric,
             time,
             outcome,
         };

@@ -4,21 +4,22 @@ use std::{path::Path, process, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use hyper::Request;
+use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    arrivals::Shape,
     browser::{Body, Browser, Target},
-    load::{self, Figures},
-    process::{cpu_seconds, peak_memory},
-    server::{Caddy, Program, SiteSocket, Workplace, free_port},
+    load::{self, LEAD, Measurements},
+    process::{cpu_seconds, peak_memory, reset_peak_memory},
+    rate_profile::RateProfile,
+    server::{Caddy, Program, RunDirectory, SiteSocket, free_port},
     site::SiteFiles,
     visit::{SignUps, Visitors},
 };
 
 /// How visitors reach the site.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum Protocol {
     /// HTTP/1.1, directly
     Http1,
     /// HTTP/2 over TLS, through Caddy
@@ -26,7 +27,7 @@ pub(crate) enum Way {
     Http2ThroughCaddy,
 }
 
-impl Way {
+impl Protocol {
     pub(crate) const ALL: [Self; 2] = [Self::Http1, Self::Http2ThroughCaddy];
 
     pub(crate) fn name(self) -> &'static str {
@@ -37,43 +38,53 @@ impl Way {
     }
 }
 
-/// The options of the server; the last one only behind Caddy. All limits are on: each visitor has an own address.
+/// The options of the server; the last one only behind Caddy. The limit on sign-ups is on, and without Caddy the one on
+/// connections too: each visitor has its own address.
 pub(crate) const OPTIONS: [&str; 2] = ["--origin=https://localhost", "--trusted-proxies=127.0.0.1"];
 
+/// The p99 that visitors may have, in milliseconds.
+const P99_GOAL: f64 = 100.0;
+/// A late start of the visitors, p99 in milliseconds, from which on the load generator is the bottleneck.
+const START_DELAY_MAX: f64 = 25.0;
+
+/// The duration and the rate of the visits that tell what a visit costs.
+pub(crate) const CALIBRATION: Duration = Duration::from_secs(10);
+pub(crate) const CALIBRATION_RATE: f64 = 40.0;
+
 /// A running site, and everybody who visits it.
-pub(crate) struct Stage {
+pub(crate) struct TestEnvironment {
     pub(crate) server: Program,
     pub(crate) socket: SiteSocket,
     caddy: Option<Caddy>,
     pub(crate) visitors: Arc<Visitors>,
-    pub(crate) workplace: Workplace,
+    pub(crate) run_directory: RunDirectory,
 }
 
-impl Stage {
+impl TestEnvironment {
     /// Starts a site with an empty list.
     ///
     /// # Errors
     /// If a program does not start, or the page is built in a way that is not known here.
     pub(crate) async fn open(
-        way: Way,
+        protocol: Protocol,
         release: &Path,
         processor: Option<u32>,
         further_options: &[String],
         sign_ups: Option<Arc<dyn SignUps>>,
     ) -> anyhow::Result<Self> {
-        let workplace = Workplace::new(release, processor)?;
+        let run_directory = RunDirectory::new(release, processor)?;
         let socket = SiteSocket::bind()?;
         let addr = socket.addr()?;
         let port = free_port()?;
-        let options = match way {
-            Way::Http1 => &OPTIONS[..1],
-            Way::Http2ThroughCaddy => &OPTIONS,
+        let options = match protocol {
+            Protocol::Http1 => &OPTIONS[..1],
+            Protocol::Http2ThroughCaddy => &OPTIONS,
         };
         let further_options = further_options.iter().map(String::as_str);
         let options: Vec<_> = options.iter().copied().chain(further_options).collect();
-        let server = socket.serve(&workplace, &workplace.path("log"), &options)?;
-        let (caddy, target) = match way {
-            Way::Http1 => {
+        let server = socket.serve(&run_directory, &run_directory.path("log"), &options)?;
+        let (caddy, target) = match protocol {
+            Protocol::Http1 => {
                 let origin = format!("http://{addr}");
                 (
                     None,
@@ -84,8 +95,8 @@ impl Stage {
                     },
                 )
             }
-            Way::Http2ThroughCaddy => {
-                let caddy = Caddy::start(&workplace, port, addr)?;
+            Protocol::Http2ThroughCaddy => {
+                let caddy = Caddy::start(&run_directory, port, addr)?;
                 let target = Target {
                     addr: caddy.addr,
                     origin: caddy.origin.clone(),
@@ -101,31 +112,46 @@ impl Stage {
             socket,
             caddy,
             visitors: Arc::new(Visitors::new(target, files, sign_ups)),
-            workplace,
+            run_directory,
         })
     }
 
-    /// Plays visits.
+    /// Simulates visits.
     ///
     /// # Errors
-    /// If a program has ended. Errors of visits are part of the figures.
-    pub(crate) async fn run(&self, shape: Shape, rate: f64) -> anyhow::Result<Run> {
+    /// If a program has ended. Errors of visits are part of the measurements.
+    pub(crate) async fn run(&self, profile: RateProfile, rate: f64) -> anyhow::Result<Run> {
+        reset_peak_memory(self.server.id())?;
+        if let Some(caddy) = &self.caddy {
+            reset_peak_memory(caddy.program.id())?;
+        }
         let before = self.processor_times()?;
-        let arrivals = shape.arrivals(rate, rand::random());
-        let figures = load::run(Arc::clone(&self.visitors), arrivals).await?;
-        let after = self.processor_times()?;
-        let [server, proxy, load] = [0, 1, 2].map(|it| after[it] - before[it]);
+        let used = || -> anyhow::Result<[f64; 3]> {
+            let now = self.processor_times()?;
+            Ok([0, 1, 2].map(|it| now[it] - before[it]))
+        };
+        let arrivals = profile.arrivals(rate, rand::random());
+        let duration = LEAD + profile.duration();
+        let (measurements, during_arrivals) =
+            tokio::join!(load::run(Arc::clone(&self.visitors), arrivals), async {
+                sleep(duration).await;
+                used()
+            });
+        let [server, proxy, load] = during_arrivals?;
+        let utilization = [server + proxy, load].map(|it| it / duration.as_secs_f64());
+        let [server, proxy, load] = used()?;
         Ok(Run {
             rate,
-            figures,
-            duration: shape.duration(),
+            measurements: measurements?,
+            utilization,
             server,
             proxy,
             load,
         })
     }
 
-    /// Returns the highest memory of the server, and of the proxy, so far, in megabytes.
+    /// Returns the highest memory of the server and of the proxy since the last run began, in megabytes. Connections of the
+    /// run before may still be open.
     ///
     /// # Errors
     /// If a program has ended.
@@ -162,32 +188,28 @@ async fn find_files(target: &Arc<Target>) -> anyhow::Result<SiteFiles> {
 pub(crate) struct Run {
     /// The highest rate of arrivals, in visits per second.
     pub(crate) rate: f64,
-    pub(crate) figures: Figures,
-    /// How long visitors arrived.
-    duration: Duration,
+    pub(crate) measurements: Measurements,
+    /// The shares of their processors that the site and this program have used while visitors arrived.
+    pub(crate) utilization: [f64; 2],
     server: f64,
     proxy: f64,
     load: f64,
 }
 
-/// The p99 that visitors may have, in milliseconds.
-const P99_GOAL: f64 = 100.0;
-/// A late start of the visitors, p99 in milliseconds, from which on the load generator is the bottleneck.
-const LATENESS_MAX: f64 = 25.0;
-
 impl Run {
-    pub(crate) fn is_good(&self) -> bool {
-        self.figures.worst_p99() < P99_GOAL && self.figures.errors.is_empty()
+    /// Returns whether nobody met an error, and the p99 of each kind of response is short enough.
+    pub(crate) fn meets_goals(&self) -> bool {
+        self.measurements.worst_p99() < P99_GOAL && self.measurements.errors.is_empty()
     }
 
     /// Returns the processor time of a visit on the server and on the proxy, in milliseconds.
     pub(crate) fn milliseconds_per_visit(&self) -> [f64; 2] {
-        [self.server, self.proxy].map(|it| it * 1e3 / self.figures.visits() as f64)
+        [self.server, self.proxy].map(|it| it * 1e3 / self.measurements.visits() as f64)
     }
 
     /// Returns the processor time of a visit on the load generator, in milliseconds.
     pub(crate) fn load_milliseconds_per_visit(&self) -> f64 {
-        self.load * 1e3 / self.figures.visits() as f64
+        self.load * 1e3 / self.measurements.visits() as f64
     }
 
     /// Returns the visits per second that would take all of a processor.
@@ -195,15 +217,10 @@ impl Run {
         1e3 / self.milliseconds_per_visit().iter().sum::<f64>()
     }
 
-    /// Returns the shares of their processors that the site and this program have used while visitors arrived.
-    pub(crate) fn busy(&self) -> [f64; 2] {
-        [self.server + self.proxy, self.load].map(|it| it / self.duration.as_secs_f64())
-    }
-
     /// Returns whether the load generator, and not the site, made visitors wait.
     pub(crate) fn is_limited_by_load(&self) -> bool {
-        let lateness = self.figures.times(crate::visit::Kind::Lateness);
-        let [site, load] = self.busy();
-        load > site && lateness.is_some_and(|times| times.p99 > LATENESS_MAX)
+        let start_delay = self.measurements.times(crate::visit::Metric::StartDelay);
+        let [site, load] = self.utilization;
+        load > site && start_delay.is_some_and(|times| times.p99 > START_DELAY_MAX)
     }
 }

@@ -6,35 +6,39 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// The rate of arrivals over time, as a share of the highest.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct RateProfile {
     /// How long the rate rises from nothing.
-    pub(crate) rise: Duration,
+    pub(crate) ramp_up: Duration,
     /// How long it stays at its highest.
-    pub(crate) hold: Duration,
+    pub(crate) steady: Duration,
     /// How long it falls to nothing.
-    pub(crate) fall: Duration,
+    pub(crate) ramp_down: Duration,
 }
 
-impl Shape {
-    pub(crate) fn constant(hold: Duration) -> Self {
-        let (rise, fall) = (Duration::ZERO, Duration::ZERO);
-        Self { rise, hold, fall }
+impl RateProfile {
+    pub(crate) fn constant(steady: Duration) -> Self {
+        let (ramp_up, ramp_down) = (Duration::ZERO, Duration::ZERO);
+        Self {
+            ramp_up,
+            steady,
+            ramp_down,
+        }
     }
 
     pub(crate) fn duration(&self) -> Duration {
-        self.rise + self.hold + self.fall
+        self.ramp_up + self.steady + self.ramp_down
     }
 
     /// Returns the rate at a moment, as a share of the highest.
     fn share_at(&self, moment: Duration) -> f64 {
-        if moment < self.rise {
-            return moment.as_secs_f64() / self.rise.as_secs_f64();
+        if moment < self.ramp_up {
+            return moment.as_secs_f64() / self.ramp_up.as_secs_f64();
         }
-        if moment < self.rise + self.hold {
+        if moment < self.ramp_up + self.steady {
             return 1.0;
         }
         let left = self.duration().saturating_sub(moment);
-        left.as_secs_f64() / self.fall.as_secs_f64()
+        left.as_secs_f64() / self.ramp_down.as_secs_f64()
     }
 
     /// Returns the arrivals of a run, from its start. They are independent of each other, as people are: a Poisson
@@ -60,10 +64,10 @@ impl Shape {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
-        rise: Duration::from_secs(10),
-        hold: Duration::from_secs(30),
-        fall: Duration::from_secs(20),
+    const PROFILE: RateProfile = RateProfile {
+        ramp_up: Duration::from_secs(10),
+        steady: Duration::from_secs(30),
+        ramp_down: Duration::from_secs(20),
     };
 
     fn count_between(arrivals: &[Duration], from: u64, to: u64) -> usize {
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn arrivals_follow_the_shape() {
-        let arrivals = SHAPE.arrivals(1000.0, 1);
+        let arrivals = PROFILE.arrivals(1000.0, 1);
         assert!(arrivals.is_sorted());
         // A triangle, a square and a triangle; the counts of a Poisson process vary by their square root.
         for (from, to, expected) in [(0, 10, 5_000), (10, 40, 30_000), (40, 60, 10_000)] {
@@ -88,8 +92,8 @@ mod tests {
 
     #[test]
     fn arrivals_come_in_bursts() {
-        let shape = Shape::constant(Duration::from_secs(10));
-        let arrivals = shape.arrivals(100.0, 1);
+        let profile = RateProfile::constant(Duration::from_secs(10));
+        let arrivals = profile.arrivals(100.0, 1);
         let pauses = arrivals.windows(2).map(|pair| pair[1] - pair[0]);
         let close = pauses.filter(|pause| *pause < Duration::from_millis(1));
         // A tenth of all pauses. With even arrivals, there would be none.
