@@ -37,7 +37,7 @@ pub(super) struct ConnectionLimit {
     places: Arc<Places>,
     /// Permits for connections that are accepted and wait for a place: as many as there are places.
     waiting: Arc<Semaphore>,
-    /// Permits for connections that are being rejected.
+    /// Permits for connections that are being rejected, and still read from.
     rejecting: Arc<Semaphore>,
     /// The part of `waiting` that is kept for clients within their share.
     waiting_reserve: usize,
@@ -62,8 +62,8 @@ pub(super) struct AcceptedConnection {
 pub(super) enum Admission {
     Admitted(PlacedConnection),
     Waiting(WaitingConnection),
-    /// Too many connections wait already.
-    Rejected(OwnedSemaphorePermit),
+    /// Too many connections wait already. Without a permit, too many are being rejected as well.
+    Rejected(Option<OwnedSemaphorePermit>),
 }
 
 /// A connection that waits for a place.
@@ -118,10 +118,10 @@ impl ConnectionLimit {
         let permit = Arc::clone(&self.waiting).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let accepted = self.accept_any(listener).await;
-        self.admit_accepted(accepted, permit, state).await
+        self.admit_accepted(accepted, permit, state)
     }
 
-    async fn admit_accepted(
+    fn admit_accepted(
         &self,
         (stream, peer): (TcpStream, SocketAddr),
         permit: OwnedSemaphorePermit,
@@ -130,17 +130,14 @@ impl ConnectionLimit {
         // Responses are written in one piece, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
-        let admission = match self.admit(client, permit, state) {
-            Some(admission) => admission,
-            None => {
-                let permit = Arc::clone(&self.rejecting).acquire_owned().await;
-                Admission::Rejected(permit.expect("the semaphore is never closed"))
-            }
-        };
+        let admission = self.admit(client, permit, state);
         AcceptedConnection {
             stream,
             peer,
-            admission,
+            // Waiting for a permit here would delay all clients behind the one that is rejected.
+            admission: admission.unwrap_or_else(|| {
+                Admission::Rejected(Arc::clone(&self.rejecting).try_acquire_owned().ok())
+            }),
         }
     }
 
@@ -315,7 +312,7 @@ impl ConnectionLimit {
         let permit = Arc::clone(&self.waiting).acquire_owned().await.ok()?;
         // Without tokio's budget for each task, after which `accept` would wait although the queue is not empty.
         let accepted = unconstrained(self.accept_any(listener)).now_or_never()?;
-        Some(self.admit_accepted(accepted, permit, state).await)
+        Some(self.admit_accepted(accepted, permit, state))
     }
 
     /// Accepts the next connection, and retries after errors.

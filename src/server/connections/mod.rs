@@ -56,9 +56,22 @@ pub use socket::{bind, listen};
 
 /// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after the shutdown grace, or
 /// when `stop` resolves a second time.
-pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: impl AsyncFnMut()) {
-    let router = router(state.clone());
+pub(super) async fn serve(listener: TcpListener, state: &AppState, stop: impl AsyncFnMut()) {
     let limit = ConnectionLimit::new(state.max_connections);
+    tokio::select! {
+        () = accept_and_finish(listener, state, &limit, stop) => {}
+        // Until the end: requests may wait for places when the server is stopped.
+        () = limit.keep_making_room() => {}
+    }
+}
+
+async fn accept_and_finish(
+    listener: TcpListener,
+    state: &AppState,
+    limit: &ConnectionLimit,
+    mut stop: impl AsyncFnMut(),
+) {
+    let router = router(state.clone());
     let connections = TaskTracker::new();
     let spawn = |accepted: AcceptedConnection| {
         connections.spawn(serve_accepted(accepted, router.clone(), state.clone()));
@@ -70,7 +83,6 @@ pub(super) async fn serve(listener: TcpListener, state: &AppState, mut stop: imp
     };
     tokio::select! {
         () = accept_loop => {}
-        () = limit.keep_making_room() => {}
         () = stop() => {}
     }
     state.shutdown.start();
@@ -106,7 +118,7 @@ async fn serve_accepted(accepted: AcceptedConnection, router: Router, state: App
     } = accepted;
     let admitted = match admission {
         Admission::Admitted(connection) => Ok(connection),
-        Admission::Waiting(waiting) => waiting.wait_for_place().await,
+        Admission::Waiting(waiting) => waiting.wait_for_place().await.map_err(Some),
         Admission::Rejected(permit) => Err(permit),
     };
     match admitted {
@@ -120,9 +132,13 @@ async fn serve_accepted(accepted: AcceptedConnection, router: Router, state: App
             };
             connection.serve(stream).await;
         }
-        Err(_permit) => {
+        Err(permit) => {
             send_error(&state, RequestError::Overloaded, &mut stream).await;
-            linger(stream, EVICTED_LINGER_TIMEOUT).await;
+            // Without a permit, only what has arrived is read.
+            let time = permit
+                .as_ref()
+                .map_or(Duration::ZERO, |_| EVICTED_LINGER_TIMEOUT);
+            linger(stream, time).await;
         }
     }
 }

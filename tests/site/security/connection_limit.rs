@@ -136,6 +136,18 @@ async fn slow_connections_of_the_largest_client_make_room() {
     assert!(!log.contains("ann@example.com"), "{log}");
 }
 
+#[tokio::test]
+async fn rejected_connections_do_not_delay_others() {
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let mut attackers = Vec::new();
+    for _ in 0..3_000 {
+        attackers.push(site.connect().await);
+    }
+    let mut visitor = site.connect_from([127, 0, 0, 2]).await;
+    let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut visitor)).await;
+    assert!(is_served.expect("in time"));
+}
+
 /// Requests again and again, at most 20 times a second, and connects again when the server has closed the connection.
 async fn stay_busy(site: &TestSite, address: [u8; 4]) {
     loop {

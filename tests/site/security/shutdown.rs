@@ -246,6 +246,41 @@ fn connection_in_the_queue_is_served_at_the_limit_of_connections() {
     assert_eq!(server.wait_for_exit(), Some(0));
 }
 
+/// Clients that do not read hold all places that one address may have, and a sign-up of that address waits.
+#[test]
+fn waiting_sign_up_gets_a_place_during_the_shutdown() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(["--max-connections", "64", ENDLESS_GRACE]);
+    let mut server = ServerProcess::start(command);
+    let connect = || TcpStream::connect(&server.addr).expect("the server listens");
+    // More responses than the kernel's buffers take.
+    let requests = "GET / HTTP/1.1\r\nHost: site\r\n\r\n".repeat(400);
+    let readers: Vec<_> = (0..56)
+        .map(|_| {
+            let mut stream = connect();
+            stream.write_all(requests.as_bytes()).expect("it is read");
+            stream
+        })
+        .collect();
+    let body = r#"{"email":"ann@example.com"}"#;
+    let mut waiting = connect();
+    write!(
+        waiting,
+        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("open");
+    // Until the buffers are full.
+    thread::sleep(Duration::from_millis(800));
+    server.signal("-TERM");
+    let response = io::read_to_string(waiting).expect("no reset");
+    assert!(response.starts_with("HTTP/1.1 201 "), "{response}");
+    drop(readers);
+    assert_eq!(server.wait_for_exit(), Some(0));
+}
+
 /// The first sync takes six seconds, longer than a request may take to arrive during a shutdown.
 #[cfg(target_os = "linux")]
 #[test]
