@@ -14,7 +14,7 @@ use rustix::net::sockopt::socket_acceptconn;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::server::{bind, listen};
+use crate::server::{bind, listen, take_address};
 
 /// A socket that does not accept connections yet.
 pub(super) struct ServerSocket {
@@ -127,10 +127,7 @@ impl ServerSocket {
             return Ok(());
         }
         let addr = self.addr;
-        rustix::net::listen(&self.socket, 0).map_err(|error| SocketError::Unavailable {
-            addr,
-            error: error.into(),
-        })
+        take_address(&self.socket).map_err(|error| SocketError::Unavailable { addr, error })
     }
 
     /// Starts to accept connections. Needs a runtime.

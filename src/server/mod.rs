@@ -81,7 +81,7 @@ use tokio::{net::TcpListener, time::timeout};
 pub use assets::{Assets, AssetsError};
 pub use client::{ClientKey, TrustedProxies};
 pub use confirmation::{ConfirmationError, ConfirmationSender};
-pub use connections::{bind, listen};
+pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use router::router;
 pub use site_files::SiteFiles;

@@ -1,18 +1,20 @@
 //! Starts the program and stops it.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     thread,
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
 use crate::{
     fixtures::write_site,
+    postgres_server::free_port,
     process::{Sandbox, ServerProcess, landing, wait_until},
 };
 
@@ -30,6 +32,39 @@ fn serves_with_and_without_the_serve_command() {
     assert_eq!(ServerProcess::start(command).count(), 0);
     assert!(sandbox.path().join("data/waitlist").is_dir());
     assert!(sandbox.path().join("other/waitlist").is_dir());
+}
+
+/// Otherwise the kernel ignores their SYN, and they repeat it after a second.
+#[test]
+fn connections_wait_while_a_new_list_is_created() {
+    let sandbox = Sandbox::new();
+    let addr = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let connect = || TcpStream::connect_timeout(&addr, Duration::from_secs(3));
+    let data = sandbox.path().join("data");
+    fs::create_dir(&data).expect("writable");
+    let lock = File::open(&data).expect("readable");
+    lock.lock().expect("a free lock");
+    let mut start = landing(sandbox.path());
+    start.args(["--addr", &addr.to_string(), "--site-root", "site"]);
+    let child = start.stderr(Stdio::piped()).spawn();
+    let child = child.expect("the program starts");
+    let mut connections = Vec::new();
+    wait_until("the program listens", || {
+        connections.extend(connect());
+        !connections.is_empty()
+    });
+    // All before the program continues.
+    let others: Vec<_> = (0..3).map(|_| connect()).collect();
+    drop(lock);
+    let _server = ServerProcess::from_child(child);
+    connections.extend(others.into_iter().map(|it| it.expect("the queue has room")));
+    for mut connection in connections {
+        let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        connection.write_all(request).expect("connected");
+        let mut response = String::new();
+        connection.read_to_string(&mut response).expect("connected");
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    }
 }
 
 #[test]

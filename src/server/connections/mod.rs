@@ -52,7 +52,7 @@ use activity::ConnectionActivity;
 use connection_limit::{AcceptedConnection, Admission, ConnectionLimit};
 use idle_timeout::IdleTimeoutStream;
 
-pub use socket::{bind, listen};
+pub use socket::{bind, listen, take_address};
 
 /// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after the shutdown grace, or
 /// when `stop` resolves a second time.

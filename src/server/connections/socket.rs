@@ -21,6 +21,14 @@ pub fn bind(addr: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
+/// Takes a reserved address, before [`listen`] accepts the connections, which wait in the kernel's queue until then.
+///
+/// # Errors
+/// If another process listens on the address since it was bound.
+pub fn take_address(socket: &TcpSocket) -> io::Result<()> {
+    Ok(rustix::net::listen(socket, LISTEN_BACKLOG as i32)?)
+}
+
 /// Accepts connections on a socket, for [`super::super::serve`]. Needs a runtime.
 ///
 /// # Errors
