@@ -17,7 +17,7 @@ pub(super) struct Clients(Arc<Mutex<ClientTable>>);
 pub(super) struct ClientTable {
     connections: HashMap<ClientKey, ClientConnections>,
     /// The number of evicted connections that are still open.
-    pub(super) closing: usize,
+    pub(super) evicted_open: usize,
     /// When connections were last chosen to make room.
     pub(super) last_eviction: Option<Instant>,
 }
@@ -50,22 +50,22 @@ impl Clients {
 
     /// Adds a connection that has a place. A trusted proxy is not a client.
     pub(super) fn add_placed(&self, client: Option<ClientKey>, place: Place) -> PlacedConnection {
-        self.register(client, place, 0)
+        self.register(client, place, false)
     }
 
-    /// Adds a connection that has a place, in exchange for this number of those that wait.
+    /// Adds a connection that has a place. If it waited for it, it no longer counts as waiting.
     fn register(
         &self,
         client: Option<ClientKey>,
         place: Place,
-        waiting: usize,
+        was_waiting: bool,
     ) -> PlacedConnection {
         let activity = Arc::new(ConnectionActivity::new());
         if let Some(client) = client {
             let mut table = self.lock();
             let connections = table.connections.entry(client).or_default();
             connections.placed.push(Arc::clone(&activity));
-            connections.waiting -= waiting;
+            connections.waiting -= usize::from(was_waiting);
         }
         PlacedConnection {
             client,
@@ -125,7 +125,7 @@ impl PlacedConnection {
 impl WaitingCount {
     /// Counts the connection as one that has a place.
     pub(super) fn into_placed(mut self, place: Place) -> PlacedConnection {
-        self.clients.register(self.client.take(), place, 1)
+        self.clients.register(self.client.take(), place, true)
     }
 }
 
@@ -134,7 +134,7 @@ impl Drop for PlacedConnection {
         let Some(client) = self.client else { return };
         let mut table = self.clients.lock();
         if self.activity.is_evicted() {
-            table.closing -= 1;
+            table.evicted_open -= 1;
         }
         table.change(client, |connections| {
             let is_other = |it: &Arc<ConnectionActivity>| !Arc::ptr_eq(it, &self.activity);

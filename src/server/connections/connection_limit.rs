@@ -203,11 +203,14 @@ impl ConnectionLimit {
     /// Closes connections while the reserve is not free, or others wait:
     ///
     /// 1. those that have been idle for the longest time, up to [`IDLE_EVICTION_BATCH`];
-    /// 2. if these are not enough, slow ones of clients beyond their share, up to [`SLOW_EVICTION_BATCH`];
+    /// 2. if all idle ones are not enough, slow ones of clients beyond their share, up to [`SLOW_EVICTION_BATCH`];
     /// 3. if that is not enough either, any of these clients, after their next response.
     fn make_room(&self) {
         let mut clients = self.clients.lock();
-        let missing = self.places.places_to_free().saturating_sub(clients.closing);
+        let missing = self
+            .places
+            .places_to_free()
+            .saturating_sub(clients.evicted_open);
         // Looking at all connections at each new one would itself make others wait.
         let is_recent = |made: Instant| made.elapsed() < MAKE_ROOM_INTERVAL;
         if missing == 0 || clients.last_eviction.is_some_and(is_recent) {
@@ -215,15 +218,17 @@ impl ConnectionLimit {
         }
         clients.last_eviction = Some(Instant::now());
         let mut idle = evictable(clients.placed().flatten(), Phase::Idle);
-        idle.truncate(missing.min(IDLE_EVICTION_BATCH));
+        let needed = missing.min(IDLE_EVICTION_BATCH);
+        // The next searches close the other idle ones.
+        let missing = missing.saturating_sub(idle.len());
+        idle.truncate(needed);
         idle.iter().for_each(|it| it.evict());
-        let missing = missing - idle.len();
         let batch = missing.min(SLOW_EVICTION_BATCH);
         let slow = self.evict_slow(&clients, batch);
         if slow < batch {
             self.close_after_response(&clients, missing - slow);
         }
-        clients.closing += idle.len() + slow;
+        clients.evicted_open += idle.len() + slow;
     }
 
     fn warn_if_full(&self, state: &AppState) {
@@ -249,9 +254,9 @@ impl ConnectionLimit {
     /// an attacker does not hide behind a crowd. Returns how many.
     fn evict_slow(&self, clients: &ClientTable, count: usize) -> usize {
         // Those that will close after a response count: a slow one may never get to its response.
-        let is_open = |it: &&Arc<ConnectionActivity>| !it.is_evicted();
+        let is_not_evicted = |it: &&Arc<ConnectionActivity>| !it.is_evicted();
         let mut slow: Vec<_> = self
-            .beyond_share(clients, is_open)
+            .beyond_share(clients, is_not_evicted)
             .map(|(excess, connections)| (excess, evictable(connections, Phase::AwaitingClient)))
             .filter(|(_, slow)| !slow.is_empty())
             .collect();
@@ -271,34 +276,34 @@ impl ConnectionLimit {
     /// Makes at most `count` connections of clients beyond their share close after their next response. The client with the
     /// most is first. So a client whose connections are all busy does not keep the places, and loses no request.
     fn close_after_response(&self, clients: &ClientTable, count: usize) {
-        let is_closing =
+        let will_close =
             |it: &&Arc<ConnectionActivity>| it.closes_after_response() && !it.is_evicted();
-        let is_open = |it: &&Arc<ConnectionActivity>| {
+        let is_unmarked = |it: &&Arc<ConnectionActivity>| {
             !it.is_marked_to_close() && it.phase() != Phase::Lingering
         };
-        let closing = clients.placed().flatten().filter(is_closing).count();
-        let mut missing = count.saturating_sub(closing);
-        let mut beyond_share: Vec<_> = self.beyond_share(clients, is_open).collect();
+        let marked = clients.placed().flatten().filter(will_close).count();
+        let mut missing = count.saturating_sub(marked);
+        let mut beyond_share: Vec<_> = self.beyond_share(clients, is_unmarked).collect();
         beyond_share.sort_by_key(|(excess, _)| Reverse(*excess));
         for (excess, connections) in beyond_share {
-            let open = connections.iter().filter(is_open);
-            for activity in open.take(excess.min(missing)) {
+            let unmarked = connections.iter().filter(is_unmarked);
+            for activity in unmarked.take(excess.min(missing)) {
                 activity.close_after_response();
                 missing -= 1;
             }
         }
     }
 
-    /// Returns each client beyond its share: its excess and its connections.
+    /// Returns each client beyond its share of the connections that `counts` selects: its excess, and all its connections.
     fn beyond_share<'a>(
         &self,
         clients: &'a ClientTable,
-        is_open: impl Fn(&&Arc<ConnectionActivity>) -> bool,
+        counts: impl Fn(&&Arc<ConnectionActivity>) -> bool,
     ) -> impl Iterator<Item = (usize, &'a Vec<Arc<ConnectionActivity>>)> {
         let share = self.share;
         clients.placed().filter_map(move |connections| {
-            let open = connections.iter().filter(&is_open).count();
-            let excess = open.saturating_sub(share);
+            let count = connections.iter().filter(&counts).count();
+            let excess = count.saturating_sub(share);
             (excess > 0).then_some((excess, connections))
         })
     }
@@ -414,5 +419,21 @@ mod tests {
         limit.make_room();
         assert_eq!(count_evicted(&idle), idle.len());
         assert_eq!(count_evicted(&slow), SLOW_EVICTION_BATCH);
+    }
+
+    #[tokio::test]
+    async fn slow_connections_stay_while_idle_ones_are_enough() {
+        let limit = ConnectionLimit::new(256);
+        let idle: Vec<_> = (1..133).map(|client| add_idle(&limit, client)).collect();
+        let slow: Vec<_> = (132..256).map(|_| add_slow(&limit, 0)).collect();
+        sleep(EVICTION_AGE_MIN).await;
+        let _waiting = wait(&limit, 100);
+        for evicted in [64, 128, 132] {
+            limit.make_room();
+            assert_eq!(count_evicted(&idle), evicted);
+            assert_eq!(count_evicted(&slow), 0);
+            sleep(MAKE_ROOM_INTERVAL).await;
+        }
+        assert!(!slow.iter().any(|it| it.activity().is_marked_to_close()));
     }
 }
