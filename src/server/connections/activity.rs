@@ -14,6 +14,8 @@ use futures_util::task::AtomicWaker;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
+use super::super::limits::EVICTION_AGE_MIN;
+
 /// The activity of a connection's requests.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
@@ -162,7 +164,7 @@ impl ConnectionActivity {
         self.placed_at + Duration::from_micros(self.waiting_since.load(Relaxed))
     }
 
-    /// Makes the connection close, as soon as it has no complete request.
+    /// Makes the connection close now, or after the response if a request has arrived meanwhile.
     pub(super) fn evict(&self) {
         self.is_evicted.store(true, Relaxed);
         self.waker.wake();
@@ -186,10 +188,17 @@ impl ConnectionActivity {
         self.is_evicted() || self.closes_after_response()
     }
 
-    /// Returns whether the connection must close now. If not, `waker` is called when that may have changed.
+    /// Returns whether the connection must close now. If not, `waker` is called when it is evicted.
+    ///
+    /// A request may arrive between the eviction and this call. It is served, unless its client is slow.
     pub(super) fn must_close(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
-        self.is_evicted() && self.phase() != Phase::AwaitingServer
+        self.is_evicted()
+            && match self.phase() {
+                Phase::AwaitingServer => false,
+                Phase::AwaitingClient => self.waiting_since().elapsed() >= EVICTION_AGE_MIN,
+                Phase::Idle | Phase::Lingering => true,
+            }
     }
 }
 
@@ -223,5 +232,25 @@ mod tests {
         sleep(Duration::from_millis(2));
         activity.finish_write(false);
         assert!(activity.waiting_since() > blocked_since);
+    }
+
+    /// Browsers do not repeat a request whose response was cut off.
+    #[test]
+    fn request_that_arrives_at_the_eviction_gets_its_whole_response() {
+        let activity = Arc::new(ConnectionActivity::new());
+        activity.bytes_received();
+        activity.start_write();
+        activity.evict();
+        assert!(activity.must_close(Waker::noop()), "it is idle");
+        activity.bytes_received();
+        assert!(!activity.must_close(Waker::noop()), "a head arrives");
+        let request = activity.start_request(Version::HTTP_11);
+        assert!(!activity.must_close(Waker::noop()));
+        drop(request);
+        activity.start_write();
+        activity.finish_write(true);
+        assert!(!activity.must_close(Waker::noop()), "a response is sent");
+        activity.finish_write(false);
+        assert!(activity.must_close(Waker::noop()), "it is idle again");
     }
 }
