@@ -86,23 +86,25 @@ async fn accept_and_finish(
         () = stop() => {}
     }
     state.shutdown.start();
-    // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
-    let accept_queued = async {
-        for _ in 0..LISTEN_BACKLOG {
-            spawn(limit.accept_queued(&listener, state).await?);
+    let finish = async {
+        // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
+        let accept_queued = async {
+            for _ in 0..LISTEN_BACKLOG {
+                spawn(limit.accept_queued(&listener, state).await?);
+            }
+            Some(())
+        };
+        // At the limit of connections, idle ones are closed first, and closing one takes up to `LINGER_TIMEOUT`.
+        let _ = timeout(LINGER_TIMEOUT + SHUTDOWN_READ_TIMEOUT, accept_queued).await;
+        drop(listener);
+        connections.close();
+        if !connections.is_empty() {
+            tracing::info!("shutting down: waiting for the open requests");
+            connections.wait().await;
         }
-        Some(())
     };
-    // At the limit of connections, idle ones are closed first, and closing one takes up to `LINGER_TIMEOUT`.
-    let _ = timeout(LINGER_TIMEOUT + SHUTDOWN_READ_TIMEOUT, accept_queued).await;
-    drop(listener);
-    connections.close();
-    if connections.is_empty() {
-        return;
-    }
-    tracing::info!("shutting down: waiting for the open requests");
     tokio::select! {
-        () = connections.wait() => return,
+        () = finish => return,
         () = sleep(state.shutdown_grace) => {}
         () = stop() => {}
     }
