@@ -38,9 +38,11 @@ impl Protocol {
     }
 }
 
-/// The options of the server; the last one only behind Caddy. The limit on sign-ups is on, and without Caddy the one on
-/// connections too: each visitor has its own address.
-pub(crate) const OPTIONS: [&str; 2] = ["--origin=https://localhost", "--trusted-proxies=127.0.0.1"];
+/// The option of the server that visitors reach directly. The limits on sign-ups and on connections are on: each visitor has
+/// its own address.
+pub(crate) const ORIGIN_OPTION: &str = "--origin=https://localhost";
+/// Its further option behind Caddy, which is exempt from the limit on connections.
+const PROXY_OPTION: &str = "--trusted-proxies=127.0.0.1";
 
 /// The p99 that visitors may have, in milliseconds.
 const P99_GOAL: f64 = 100.0;
@@ -48,7 +50,7 @@ const P99_GOAL: f64 = 100.0;
 const START_DELAY_MAX: f64 = 25.0;
 
 /// The duration and the rate of the visits that tell what a visit costs.
-pub(crate) const CALIBRATION: Duration = Duration::from_secs(10);
+pub(crate) const CALIBRATION_DURATION: Duration = Duration::from_secs(10);
 pub(crate) const CALIBRATION_RATE: f64 = 40.0;
 
 /// A running site, and everybody who visits it.
@@ -77,8 +79,8 @@ impl TestEnvironment {
         let addr = socket.addr()?;
         let port = free_port()?;
         let options = match protocol {
-            Protocol::Http1 => &OPTIONS[..1],
-            Protocol::Http2ThroughCaddy => &OPTIONS,
+            Protocol::Http1 => &[ORIGIN_OPTION][..],
+            Protocol::Http2ThroughCaddy => &[ORIGIN_OPTION, PROXY_OPTION],
         };
         let further_options = further_options.iter().map(String::as_str);
         let options: Vec<_> = options.iter().copied().chain(further_options).collect();

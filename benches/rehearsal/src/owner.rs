@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, ensure};
 
 use crate::{
-    environment::OPTIONS,
+    environment::ORIGIN_OPTION,
     expected_list::{Differences, ExpectedList},
     server::{Program, RunDirectory, SiteSocket},
 };
@@ -93,7 +93,7 @@ impl Owner {
         let log = self.run_directory.path("log");
         self.server = self
             .socket
-            .serve(&self.run_directory, &log, &OPTIONS[..1])?;
+            .serve(&self.run_directory, &log, &[ORIGIN_OPTION])?;
         *self.commands.entry("restart".into()).or_default() += 1;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::ensure;
 
 use crate::{
-    environment::{CALIBRATION, CALIBRATION_RATE, Protocol, Run, TestEnvironment},
+    environment::{CALIBRATION_DURATION, CALIBRATION_RATE, Protocol, Run, TestEnvironment},
     process::{allowed_processors, pin_this_process},
     rate_profile::RateProfile,
     server::RELEASE,
@@ -19,11 +19,11 @@ const FRONT_PAGE: RateProfile = RateProfile {
     ramp_down: Duration::from_secs(10),
 };
 /// Duration of the arrivals while the rate is searched.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_DURATION: Duration = Duration::from_secs(10);
 /// The rates that are tried, as parts of what the processor time of a visit allows.
-const FIRST_LOAD: f64 = 0.85;
-const LOAD_STEP: f64 = 0.1;
-const LOADS: std::ops::RangeInclusive<f64> = 0.3..=1.3;
+const FIRST_UTILIZATION: f64 = 0.85;
+const UTILIZATION_STEP: f64 = 0.1;
+const UTILIZATIONS: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 /// How often the front page is tried, each time with a lower rate.
 const ATTEMPTS: u32 = 3;
 
@@ -45,11 +45,11 @@ pub(crate) struct RehearseArgs {
 
 pub(crate) fn run(args: &RehearseArgs) -> anyhow::Result<()> {
     let processors = allowed_processors()?;
-    let [site, load, ..] = processors[..] else {
+    let [site, visitors, ..] = processors[..] else {
         anyhow::bail!("a rehearsal needs two processors: one for the site, one for its visitors");
     };
-    pin_this_process(load)?;
-    println!("site on processor {site}, visitors on processor {load}");
+    pin_this_process(visitors)?;
+    println!("site on processor {site}, visitors on processor {visitors}");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -88,13 +88,16 @@ async fn rehearse(protocol: Protocol, processor: u32, args: &RehearseArgs) -> an
 
 /// Finds the highest rate of a front page at which responses are fast enough, and prints what a visit costs.
 async fn search(environment: &TestEnvironment) -> anyhow::Result<bool> {
-    let calm = environment.run(RateProfile::constant(CALIBRATION), CALIBRATION_RATE);
-    let mut probes = vec![calm.await?];
+    let calibration = RateProfile::constant(CALIBRATION_DURATION);
+    let mut probes = vec![environment.run(calibration, CALIBRATION_RATE).await?];
     let capacity = probes[0].capacity();
-    let (mut load, mut best) = (FIRST_LOAD, None);
-    while LOADS.contains(&load) {
+    let (mut utilization, mut best) = (FIRST_UTILIZATION, None);
+    while UTILIZATIONS.contains(&utilization) {
         let probe = environment
-            .run(RateProfile::constant(PROBE), capacity * load)
+            .run(
+                RateProfile::constant(PROBE_DURATION),
+                capacity * utilization,
+            )
             .await?;
         let (is_good, rate) = (probe.meets_goals(), probe.rate);
         probes.push(probe);
@@ -105,12 +108,16 @@ async fn search(environment: &TestEnvironment) -> anyhow::Result<bool> {
         if has_failed && best.is_some() {
             break;
         }
-        load += if is_good { LOAD_STEP } else { -LOAD_STEP };
+        utilization += if is_good {
+            UTILIZATION_STEP
+        } else {
+            -UTILIZATION_STEP
+        };
     }
     print_probes(&probes);
     let best = best.unwrap_or(CALIBRATION_RATE);
     for attempt in 0..ATTEMPTS {
-        let rate = best * (1.0 - LOAD_STEP * f64::from(attempt));
+        let rate = best * (1.0 - UTILIZATION_STEP * f64::from(attempt));
         let run = environment.run(FRONT_PAGE, rate).await?;
         print_front_page(environment, &run)?;
         if run.meets_goals() {

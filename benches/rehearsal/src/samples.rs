@@ -2,7 +2,7 @@
 
 use crate::process::Usage;
 
-/// The share of a generation (a server process, until the restart) after which its samples count: until then the connections of its visitors pile up, and its
+/// The share of a process's time after which its samples count: until then the connections of its visitors pile up, and its
 /// memory with them.
 const WARM_UP: f64 = 0.25;
 
@@ -14,7 +14,7 @@ struct Sample {
     usage: Usage,
 }
 
-/// The samples of all processes of the server, one generation after the other.
+/// The samples of all processes of the server, from one restart to the next.
 #[derive(Default)]
 pub(crate) struct Samples(Vec<Vec<Sample>>);
 
@@ -28,27 +28,29 @@ const FIELDS: [Field; 3] = [
 ];
 
 impl Samples {
-    /// Begins a generation.
+    /// Begins the samples of a process.
     pub(crate) fn begin(&mut self) {
         self.0.push(Vec::new());
     }
 
-    /// Adds a sample of the last generation.
+    /// Adds a sample of the last process.
     pub(crate) fn add(&mut self, hours: f64, usage: Usage) {
-        if let Some(generation) = self.0.last_mut() {
-            generation.push(Sample { hours, usage });
+        if let Some(process) = self.0.last_mut() {
+            process.push(Sample { hours, usage });
         }
     }
 
-    /// Prints the median of each resource in each generation, the slopes within them, and the slope across them.
+    /// Prints the median of each resource and its growth per hour in each process, and its growth between processes.
     pub(crate) fn print(&self) {
-        println!("| generation | memory | an hour | open files | an hour | threads | an hour |");
+        println!(
+            "| process | memory | growth per hour | open files | growth per hour | threads | growth per hour |"
+        );
         println!("|---|---|---|---|---|---|---|");
-        let generations = (1..).zip(self.0.iter().map(|it| without_warm_up(it)));
-        let generations: Vec<_> = generations.filter(|(_, it)| it.len() > 2).collect();
+        let processes = (1..).zip(self.0.iter().map(|it| without_warm_up(it)));
+        let processes: Vec<_> = processes.filter(|(_, it)| it.len() > 2).collect();
         let mut slopes = [const { Vec::new() }; 3];
         let mut medians = [const { Vec::new() }; 3];
-        for (number, samples) in &generations {
+        for (number, samples) in &processes {
             print!("| {number} |");
             for (field, (_, unit, value)) in FIELDS.iter().enumerate() {
                 let points: Vec<_> = samples
@@ -62,7 +64,7 @@ impl Samples {
             }
             println!();
         }
-        print!("| all |");
+        print!("| between processes |");
         for (field, (_, unit, _)) in FIELDS.iter().enumerate() {
             let middle = median(medians[field].iter().map(|it| it.1));
             print!(" {middle:.1} {unit} | {:+.1} |", slope(&medians[field]));
@@ -70,7 +72,7 @@ impl Samples {
         println!();
         for (field, (name, unit, _)) in FIELDS.iter().enumerate() {
             println!(
-                "{name}: {:+.2} {unit} an hour within a generation (median), {:+.2} across them",
+                "{name}: {:+.2} {unit} per hour within a process (median), {:+.2} between processes",
                 median(slopes[field].iter().copied()),
                 slope(&medians[field])
             );

@@ -12,7 +12,7 @@ use anyhow::{Context, ensure};
 use tokio::task::LocalSet;
 
 use crate::{
-    environment::{CALIBRATION, CALIBRATION_RATE, Protocol, TestEnvironment},
+    environment::{CALIBRATION_DURATION, CALIBRATION_RATE, Protocol, TestEnvironment},
     expected_list::{Differences, ExpectedList},
     load::{self, Measurements},
     owner::Owner,
@@ -31,7 +31,7 @@ const MIN_RESTARTS: u32 = 4;
 const TURNS_PER_RESTART: u32 = 9;
 /// The turn after which the owner looks at the list.
 const REPORT_TURN: u32 = 4;
-/// How often the server's resources are sampled in a generation.
+/// How often the server's resources are sampled between two restarts.
 const SAMPLES: u32 = 120;
 
 #[derive(clap::Args)]
@@ -104,7 +104,10 @@ async fn choose_rate(
     processors: Option<f64>,
 ) -> anyhow::Result<f64> {
     let run = environment
-        .run(RateProfile::constant(CALIBRATION), CALIBRATION_RATE)
+        .run(
+            RateProfile::constant(CALIBRATION_DURATION),
+            CALIBRATION_RATE,
+        )
         .await?;
     let errors = &run.measurements.errors;
     ensure!(errors.is_empty(), "visitors met errors: {errors:?}");
@@ -144,27 +147,27 @@ async fn visit(
 
 /// Does what an owner does, samples the server, and returns the samples and the differences found between restarts.
 fn run_owner(owner: &mut Owner, duration: Duration) -> anyhow::Result<(Samples, Vec<Differences>)> {
-    let generation = RESTART_INTERVAL.min(duration / MIN_RESTARTS);
+    let restart_interval = RESTART_INTERVAL.min(duration / MIN_RESTARTS);
     let started = Instant::now();
     let (mut samples, mut differences) = (Samples::default(), Vec::new());
     let hours = || started.elapsed().as_secs_f64() / 3600.0;
-    while started.elapsed() + generation / 2 < duration {
+    while started.elapsed() + restart_interval / 2 < duration {
         let began = Instant::now();
         samples.begin();
         for turn in 0..TURNS_PER_RESTART {
-            let until = generation * (turn + 1) / (TURNS_PER_RESTART + 1);
+            let until = restart_interval * (turn + 1) / (TURNS_PER_RESTART + 1);
             while began.elapsed() < until {
                 samples.add(hours(), usage(owner.server.id())?);
-                thread::sleep(generation / SAMPLES);
+                thread::sleep(restart_interval / SAMPLES);
             }
             owner.export_import_erase()?;
             if turn == REPORT_TURN {
                 owner.run_reports()?;
             }
         }
-        while began.elapsed() < generation {
+        while began.elapsed() < restart_interval {
             samples.add(hours(), usage(owner.server.id())?);
-            thread::sleep(generation / SAMPLES);
+            thread::sleep(restart_interval / SAMPLES);
         }
         let last = usage(owner.server.id())?;
         let stopped = Instant::now();
@@ -236,6 +239,11 @@ fn report(
         is_complete && errors == 0,
         "people are missing, or visitors met errors, see above"
     );
-    ensure!(owner.count()? == expected.count(), "the count is wrong");
+    let count = owner.count()?;
+    ensure!(
+        count == expected.count(),
+        "the count is {count} instead of {}",
+        expected.count()
+    );
     Ok(())
 }
