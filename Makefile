@@ -95,7 +95,7 @@ rehearse: build ## simulate whole visits, and find the rate that one processor s
 	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- rehearse $(if $(RATE),--rate $(RATE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) \
 		$(foreach option,$(OPTIONS),--option $(option))
 
-soak: build ## use the release for an hour, with commands and restarts: MINUTES=60 RATE=100 PROCESSORS=0.33
+soak: build ## use the release for an hour, with commands and restarts: MINUTES=60, and RATE=100 or PROCESSORS=0.33
 	.ci/setup rehearse
 	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) \
 		$(if $(PROCESSORS),--processors $(PROCESSORS))

@@ -92,7 +92,7 @@ struct Site {
 }
 
 impl Site {
-    fn start() -> Self {
+    fn start(random: SmallRng) -> Self {
         let folder = TempDir::new().expect("a directory");
         let cluster = Cluster::start(folder.path());
         cluster.sql(
@@ -123,7 +123,7 @@ impl Site {
             instances,
             _balancers: [database_balancer, site_balancer],
             cluster,
-            random: SmallRng::seed_from_u64(0),
+            random,
             _folder: folder,
         }
     }
@@ -286,8 +286,7 @@ fn automatic_failover_neither_loses_nor_doubles_nor_restores_entries() {
         0 => FEW_FAULTS.to_vec(),
         rounds => (0..rounds).map(any).collect(),
     };
-    let mut site = Site::start();
-    site.random = random;
+    let mut site = Site::start(random);
     for (round, fault) in (1..).zip(&faults) {
         let recovered = site.inject(*fault);
         site.cluster.wait_until_redundant();
