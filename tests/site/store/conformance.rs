@@ -6,10 +6,10 @@ use std::{
 };
 
 use landing::waitlist::{
-    AddressFilter, EmailDomain, Erasure, Fact, JoinOutcome, Selection, StoreError, Waitlist,
+    AddressFilter, Email, EmailDomain, Erasure, Fact, JoinOutcome, Selection, StoreError, Waitlist,
     WaitlistEntry,
 };
-use tokio::task::JoinSet;
+use tokio::{sync::oneshot, task::JoinSet};
 
 use super::{
     StoreFixture, addresses, email, entries, entry, erase, join, read_on_thread, selected,
@@ -338,30 +338,39 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
         ..WaitlistEntry::new(it.clone(), long_ago)
     });
     list.join_all(entries.collect()).await.expect("a response");
+    let confirm = async |email: &Email| {
+        let fact = Fact::ConfirmedAt(SystemTime::now());
+        list.add_facts(vec![(email.clone(), fact)]).await == Ok(vec![true])
+    };
+    // From both ends, so that some are confirmed before they are erased, and some while they are.
+    let last = emails.last().expect("many");
+    assert!(confirm(last).await);
+    let mut confirmed = vec![last.clone()];
+    let (has_begun, begun) = oneshot::channel();
     let erasing = {
         let emails = emails.clone();
         tokio::spawn(async move {
             let before = SystemTime::now();
-            for batch in emails.chunks(20) {
+            let erase = async |batch: &[Email]| {
                 let erased = eraser.erase(batch, Erasure::Unconfirmed { before }).await;
                 erased.expect("a response");
+            };
+            let (first, rest) = emails.split_at(20);
+            erase(first).await;
+            has_begun.send(()).expect("the test waits");
+            for batch in rest.chunks(20) {
+                erase(batch).await;
             }
         })
     };
-    // From both ends, so that some are confirmed before they are erased, and some while they are.
-    let mut confirmed = Vec::new();
-    for email in emails.iter().rev() {
-        let fact = Fact::ConfirmedAt(SystemTime::now());
-        if list.add_facts(vec![(email.clone(), fact)]).await == Ok(vec![true]) {
+    begun.await.expect("no panic");
+    for email in emails[..PEOPLE - 1].iter().rev() {
+        if confirm(email).await {
             confirmed.push(email.clone());
         }
     }
     erasing.await.expect("no panic");
-    assert!(
-        !confirmed.is_empty() && confirmed.len() < PEOPLE,
-        "{}",
-        confirmed.len()
-    );
+    assert!(confirmed.len() <= PEOPLE - 20, "{}", confirmed.len());
     let listed = list.are_listed(&confirmed).await.expect("a response");
     assert!(listed.iter().all(|it| *it), "a confirmed person was erased");
     assert_eq!(addresses(&*list).len(), confirmed.len());
