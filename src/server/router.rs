@@ -11,6 +11,10 @@ use super::{
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
+    let confirm_by_code = match state.confirmation {
+        Some(_) => post(api::confirm),
+        None => any(api::not_found),
+    };
     Router::new()
         .route("/", get(page_cache::landing).post(form::sign_up_by_form))
         .route("/robots.txt", text_files::get(|files| &files.robots))
@@ -31,7 +35,7 @@ pub fn router(state: AppState) -> Router {
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route("/api/waitlist", post(api::sign_up))
-        .route("/api/waitlist/confirm", post(api::confirm))
+        .route("/api/waitlist/confirm", confirm_by_code)
         .route("/api/waitlist/count", get(api::count))
         .route("/api", any(api::not_found))
         .route("/api/", any(api::not_found))

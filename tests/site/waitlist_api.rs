@@ -242,6 +242,8 @@ async fn unknown_api_path_is_404_as_json() {
         "/api/nothing",
         "/api/waitlist/",
         "/api/waitlist/count/more",
+        // Without --confirm-signups.
+        "/api/waitlist/confirm",
     ];
     for (method, path) in paths
         .iter()
