@@ -100,6 +100,12 @@ impl ClientTable {
         connections.map_or(0, |it| it.placed.len())
     }
 
+    /// Returns how many connections of a client wait for a place.
+    pub(super) fn waiting_count(&self, client: ClientKey) -> usize {
+        let connections = self.connections.get(&client);
+        connections.map_or(0, |it| it.waiting)
+    }
+
     /// Returns the connections that have a place, of each client.
     pub(super) fn placed(&self) -> impl Iterator<Item = &Vec<Arc<ConnectionActivity>>> {
         self.connections.values().map(|it| &it.placed)

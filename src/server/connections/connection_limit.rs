@@ -39,8 +39,8 @@ pub(super) struct ConnectionLimit {
     waiting: Arc<Semaphore>,
     /// Permits for connections that are being rejected, and still read from.
     rejecting: Arc<Semaphore>,
-    /// The part of `waiting` that is kept for clients within their share.
-    waiting_reserve: usize,
+    /// Whether connections are rejected at once while many of their client wait.
+    rejects_at_once: bool,
     /// The number of connections that one client keeps while places are scarce, whatever they wait for.
     share: usize,
     clients: Clients,
@@ -93,13 +93,8 @@ impl ConnectionLimit {
             places: Places::new(max_connections, reserve),
             waiting: Arc::new(Semaphore::new(max_connections)),
             rejecting: Arc::new(Semaphore::new(reserve)),
-            // With fewer places, one browser is beyond its share. Then no connection is rejected at once: others wait in the
-            // kernel's queue.
-            waiting_reserve: if max_connections < SHARE_DIVISOR {
-                0
-            } else {
-                reserve
-            },
+            // With fewer places, one browser is beyond its share. Then others wait in the kernel's queue.
+            rejects_at_once: max_connections >= SHARE_DIVISOR,
             share: (max_connections / SHARE_DIVISOR).max(1),
             clients: Clients::default(),
             place_wanted: Notify::new(),
@@ -154,9 +149,10 @@ impl ConnectionLimit {
             self.make_room();
             return Some(Admission::Admitted(connection));
         }
-        // Connections of clients beyond their share do not take the last permits.
-        let is_crowded = self.waiting.available_permits() < self.waiting_reserve;
-        if share_status == ShareStatus::Exceeded && is_crowded {
+        if share_status == ShareStatus::Exceeded
+            && self.rejects_at_once
+            && self.has_too_many_waiting(client)
+        {
             self.warn_of_share("rejected new connections");
             return None;
         }
@@ -176,6 +172,14 @@ impl ConnectionLimit {
             true => ShareStatus::Exceeded,
             false => ShareStatus::Within,
         }
+    }
+
+    /// Returns whether more connections of a client wait than seven times those that could still wait. So one client gets 7/8
+    /// of the permits, the next one 7/8 of the rest, and there are always some for others (Choudhury and Hahne, "Dynamic Queue
+    /// Length Thresholds for Shared-Memory Packet Switches", 1998).
+    fn has_too_many_waiting(&self, client: Option<ClientKey>) -> bool {
+        let waiting = client.map_or(0, |client| self.clients.lock().waiting_count(client));
+        waiting > (RESERVE_DIVISOR - 1) * self.waiting.available_permits()
     }
 
     /// Makes room while somebody waits, again and again: connections become idle or slow.

@@ -148,6 +148,25 @@ async fn rejected_connections_do_not_delay_others() {
     assert!(is_served.expect("in time"));
 }
 
+/// A crowd is beyond its share too.
+#[tokio::test]
+async fn attacker_does_not_take_all_places_of_those_that_wait() {
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let mut attackers = Vec::new();
+    for _ in 0..120 {
+        let mut stream = site.connect().await;
+        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+        stream.write_all(head).await.expect("it is read");
+        attackers.push(stream);
+    }
+    let served = join_all((0..CONNECTIONS_PER_BROWSER).map(async |_| {
+        let mut stream = site.connect_from([127, 0, 0, 2]).await;
+        get_succeeds(&mut stream).await
+    }));
+    let served = timeout(TEST_TIMEOUT, served).await.expect("all in time");
+    assert_eq!(served, [true; CONNECTIONS_PER_BROWSER]);
+}
+
 /// Requests again and again, at most 20 times a second, and connects again when the server has closed the connection.
 async fn stay_busy(site: &TestSite, address: [u8; 4]) {
     loop {
