@@ -1,18 +1,21 @@
 //! What a connection is waiting for, and whether it must close to make room for others.
 
 use std::{
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    task::Waker,
+    task::{Context, Poll, Waker, ready},
     time::{Duration, Instant},
 };
 
-use axum::{body::Body, http::Version};
+use axum::{
+    body::{Body, Bytes},
+    http::Version,
+};
 use futures_util::task::AtomicWaker;
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 
 use super::super::limits::EVICTION_AGE_MIN;
 
@@ -25,6 +28,8 @@ pub(super) struct ConnectionActivity {
     requests: AtomicUsize,
     /// The number of requests whose body is still arriving.
     bodies: AtomicUsize,
+    /// A body was dropped before its end.
+    has_unread_body: AtomicBool,
     is_http2: AtomicBool,
     has_received_bytes: AtomicBool,
     has_unanswered_bytes: AtomicBool,
@@ -55,8 +60,12 @@ pub(super) enum Phase {
 /// A request whose response has not begun.
 pub(super) struct RequestInProgress(Arc<ConnectionActivity>);
 
-/// A body that is still arriving.
-struct BodyInProgress(Arc<ConnectionActivity>);
+/// A body that is still arriving, until it is dropped.
+struct ArrivingBody {
+    body: Incoming,
+    has_ended: bool,
+    activity: Arc<ConnectionActivity>,
+}
 
 impl ConnectionActivity {
     pub(super) fn new() -> Self {
@@ -64,6 +73,7 @@ impl ConnectionActivity {
             placed_at: Instant::now(),
             requests: AtomicUsize::default(),
             bodies: AtomicUsize::default(),
+            has_unread_body: AtomicBool::default(),
             is_http2: AtomicBool::default(),
             has_received_bytes: AtomicBool::default(),
             has_unanswered_bytes: AtomicBool::default(),
@@ -82,17 +92,17 @@ impl ConnectionActivity {
         RequestInProgress(Arc::clone(self))
     }
 
-    /// Returns the body, which counts as arriving until it is read to its end or dropped.
+    /// Returns the body, which counts as arriving until it is dropped.
     pub(super) fn start_body(self: &Arc<Self>, body: Incoming) -> Body {
         if body.is_end_stream() {
             return Body::new(body);
         }
         self.bodies.fetch_add(1, Relaxed);
-        let in_progress = BodyInProgress(Arc::clone(self));
-        // `inspect_frame` only holds the value: unlike `map_frame`, it keeps the size hint.
-        Body::new(body.inspect_frame(move |_| {
-            let _ = &in_progress;
-        }))
+        Body::new(ArrivingBody {
+            body,
+            has_ended: false,
+            activity: Arc::clone(self),
+        })
     }
 
     pub(super) fn bytes_received(&self) {
@@ -137,7 +147,7 @@ impl ConnectionActivity {
     /// this new connection. The frames of HTTP/2 are not only requests, so it is false once its first request came.
     pub(super) fn is_request_arriving(&self) -> bool {
         !self.has_request()
-            && !self.is_http2.load(Relaxed)
+            && !self.is_http2()
             && (self.has_unanswered_bytes() || !self.has_received_bytes.load(Relaxed))
     }
 
@@ -183,9 +193,21 @@ impl ConnectionActivity {
         self.closes_after_response.load(Relaxed)
     }
 
-    /// Returns whether the connection was chosen to close, because others wait for its place.
+    /// Returns whether the connection was chosen to close: others wait for its place, or it is old.
     pub(super) fn is_marked_to_close(&self) -> bool {
         self.is_evicted() || self.closes_after_response()
+    }
+
+    /// Returns whether the next HTTP/1 response announces that the connection closes. hyper closes it after a request whose
+    /// body was not read, if the rest has not arrived by then.
+    pub(super) fn announces_close(&self) -> bool {
+        let has_unread_body = self.has_unread_body.load(Relaxed) || self.bodies.load(Relaxed) > 0;
+        self.is_marked_to_close() || has_unread_body
+    }
+
+    /// Returns whether the connection has had a request over HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
     }
 
     /// Returns whether the connection must close now. If not, `waker` is called when it is evicted.
@@ -208,9 +230,33 @@ impl Drop for RequestInProgress {
     }
 }
 
-impl Drop for BodyInProgress {
+impl HttpBody for ArrivingBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        self.has_ended = frame.is_none();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for ArrivingBody {
     fn drop(&mut self) {
-        self.0.bodies.fetch_sub(1, Relaxed);
+        let is_unread = !self.has_ended && !self.body.is_end_stream();
+        self.activity.has_unread_body.fetch_or(is_unread, Relaxed);
+        self.activity.bodies.fetch_sub(1, Relaxed);
     }
 }
 

@@ -23,7 +23,7 @@ use std::{
 use axum::{
     Router,
     extract::ConnectInfo,
-    http::{HeaderValue, header},
+    http::{HeaderValue, Version, header},
 };
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
@@ -220,11 +220,7 @@ impl Connection {
     /// Serves requests until the connection ends. At its maximum age, or when the server shuts down, closes it
     /// gracefully.
     async fn run(self, stream: IdleTimeoutStream) -> ConnectionEnd {
-        let Timeouts {
-            header_read,
-            max_age,
-            ..
-        } = self.timeouts();
+        let header_read = self.timeouts().header_read;
         let mut http = Builder::new(TokioExecutor::new());
         http.http1()
             .timer(TokioTimer::new())
@@ -242,7 +238,8 @@ impl Connection {
             http = http.http1_only();
         }
         let service = service_fn(|request: Request<Incoming>| {
-            let in_progress = self.activity.start_request(request.version());
+            let version = request.version();
+            let in_progress = self.activity.start_request(version);
             let mut request = request.map(|body| self.activity.start_body(body));
             request.extensions_mut().insert(ConnectInfo(self.peer));
             let response = self.router.clone().call(request);
@@ -250,7 +247,7 @@ impl Connection {
             async move {
                 let _in_progress = in_progress;
                 let mut response = response.await?;
-                if activity.is_marked_to_close() {
+                if version != Version::HTTP_2 && activity.announces_close() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
                 }
@@ -266,12 +263,23 @@ impl Connection {
                     return end;
                 }
             }
-            () = sleep(max_age) => {}
+            () = self.max_age_reached() => {}
         }
         connection.as_mut().graceful_shutdown();
         match timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await {
             Ok(result) => ConnectionEnd::Done(result),
             Err(_) => ConnectionEnd::TimedOut,
+        }
+    }
+
+    /// Waits for the maximum age. In HTTP/1, announces the end in the next response, and waits for it: hyper's graceful shutdown
+    /// would drop a request whose head is arriving. HTTP/2 has a message for it.
+    async fn max_age_reached(&self) {
+        let timeouts = self.timeouts();
+        sleep(timeouts.max_age).await;
+        if !self.activity.is_http2() {
+            self.activity.close_after_response();
+            sleep(timeouts.header_read).await;
         }
     }
 

@@ -98,6 +98,51 @@ async fn closes_idle_connections() {
     }
 }
 
+/// The response of a server that closes the connection after it says so (RFC 9112, 9.6). Otherwise a client sends its next
+/// request, and gets no response.
+#[tokio::test]
+async fn responses_before_the_end_of_a_body_announce_the_close() {
+    let site = TestSite::with_options(&["--signups-per-minute=1"]).await;
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    let json = "Content-Type: application/json\r\nContent-Length: 20\r\n";
+    let cases = [
+        ("GET / HTTP/1.1", json.to_owned(), "200"),
+        (
+            "POST /api/waitlist HTTP/1.1",
+            format!("Sec-Fetch-Site: cross-site\r\n{json}"),
+            "403",
+        ),
+        ("POST /api/unknown HTTP/1.1", json.to_owned(), "404"),
+        ("PUT /api/waitlist HTTP/1.1", json.to_owned(), "405"),
+        (
+            "POST /api/waitlist HTTP/1.1",
+            json.replace("20", "5000"),
+            "429",
+        ),
+        (
+            "POST /api/waitlist HTTP/1.1",
+            json.replace("Content-Length: 20", "Transfer-Encoding: chunked"),
+            "429",
+        ),
+    ];
+    for (request_line, fields, status) in cases {
+        let mut stream = site.connect().await;
+        let head = format!("{request_line}\r\nHost: site\r\n{fields}\r\n");
+        stream.write_all(head.as_bytes()).await.expect("connected");
+        let mut response = String::new();
+        let read = timeout(TEST_TIMEOUT, stream.read_to_string(&mut response)).await;
+        read.expect("the connection closes").expect("text");
+        assert!(
+            response.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{response}"
+        );
+        assert!(
+            response.contains("\r\nconnection: close\r\n"),
+            "{head}{response}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn slow_body_times_out_with_408_for_api_and_form() {
     let site = TestSite::start().await;
