@@ -174,7 +174,7 @@ impl ConnectionActivity {
         self.placed_at + Duration::from_micros(self.waiting_since.load(Relaxed))
     }
 
-    /// Makes the connection close now, or after the response if a request has arrived meanwhile.
+    /// Makes the connection close now, or after the response if a request is arriving.
     pub(super) fn evict(&self) {
         self.is_evicted.store(true, Relaxed);
         self.waker.wake();

@@ -374,7 +374,7 @@ async fn connections_beyond_the_share_of_a_client_wait_behind_those_of_others() 
         assert!(is_served.expect("it does not wait"));
     }
     assert!(calls.try_recv().is_err(), "the attacker's others wait");
-    // As many wait as have a place, less an eighth. The others are told to come back, and so is everybody in the end.
+    // As many wait as have a place. The others get 503 at once, before those that wait.
     let answered = Mutex::new(Vec::new());
     join_all(attacker[56..].iter_mut().zip(56..).map(
         async |(stream, number): (&mut TcpStream, usize)| {
