@@ -66,7 +66,7 @@ async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
   const { island = "", props = "" } = element.dataset;
   try {
     const { hydrate, default: component } = await loadIsland(island);
-    // In a task of its own. One task with React's start would block taps on a slow phone for longer.
+    // As a separate task: together with React's start, it would block taps on a slow phone for longer.
     await new Promise((resolve) => setTimeout(resolve));
     hydrate(element, island, component, JSON.parse(props));
     return true;

@@ -230,7 +230,7 @@ async fn slow_client_does_not_hide_behind_a_larger_one() {
 }
 
 /// A sign-up, as bytes.
-fn sign_up(email: &str) -> String {
+pub(super) fn sign_up(email: &str) -> String {
     let body = format!(r#"{{"email":"{email}"}}"#);
     format!(
         "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\

@@ -12,6 +12,7 @@ use std::{
 
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
 
+use super::connection_limit::sign_up;
 use crate::durability::strace::with_fault;
 use crate::process::{Sandbox, ServerProcess, wait_until};
 
@@ -31,12 +32,7 @@ fn sign_up_until_closed(
     let mut sent = 0;
     loop {
         while sent < acknowledged.len() + 3 {
-            let body = format!(r#"{{"email":"{client}-{sent}@example.com"}}"#);
-            let request = format!(
-                "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-                 Content-Length: {}\r\n\r\n{body}",
-                body.len()
-            );
+            let request = sign_up(&format!("{client}-{sent}@example.com"));
             // If the server has closed the connection, reading reports it.
             let _ = stream.write_all(request.as_bytes());
             sent += 1;
@@ -263,15 +259,9 @@ fn waiting_sign_up_gets_a_place_during_the_shutdown() {
             stream
         })
         .collect();
-    let body = r#"{"email":"ann@example.com"}"#;
     let mut waiting = connect();
-    write!(
-        waiting,
-        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .expect("open");
+    let request = sign_up("ann@example.com");
+    waiting.write_all(request.as_bytes()).expect("open");
     // Until the buffers are full.
     thread::sleep(Duration::from_millis(800));
     server.signal("-TERM");
@@ -290,15 +280,11 @@ fn sign_up_that_waits_for_the_store_is_finished() {
     let mut command = with_fault(&sandbox, "fdatasync:delay_enter=6000000:when=1");
     command.arg(ENDLESS_GRACE);
     let mut server = ServerProcess::start(command);
-    let body = r#"{"email":"ann@example.com"}"#;
     let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-    write!(
-        stream,
-        "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .expect("the server reads");
+    let request = sign_up("ann@example.com");
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
     server.count();
     server.signal("-TERM");
     let response = io::read_to_string(stream).expect("no reset");
