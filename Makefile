@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR := target
 RELEASE := LANDING_COMMIT=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null) LEPTOS_SITE_ROOT=target/release/site LEPTOS_HASH_FILES=true cargo leptos build --release --precompress
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
 
-.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-owner bench-mail bench-postgres siege rehearse soak fuzz powercut kill conformance faults failover lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
+.PHONY: help run watch test lint test-rust test-islands test-end2end test-browsers bench bench-store bench-postgres siege fuzz powercut kill conformance faults failover lighthouse package image test-package audit fmt fonts pictures snapshots build setup bindings
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -72,12 +72,6 @@ bench-store: setup ## compare durable sign-ups with a bare append and sync, and 
 	mkdir -p target
 	cargo run --release --example bench-store
 
-bench-owner: build ## measure the owner's commands on a million entries, and what visitors notice
-	cargo run --release --example bench-owner
-
-bench-mail: build ## compare sending messages with a bare loop of its library, on a list of a million people
-	cargo run --release --example bench-mail
-
 bench-postgres: build ## compare instances over PostgreSQL with pgbench, and move a million entries
 	.ci/setup postgres
 	cargo run --release --example bench-postgres
@@ -85,20 +79,6 @@ bench-postgres: build ## compare instances over PostgreSQL with pgbench, and mov
 siege: build ## attack the release for six minutes, and measure what other visitors notice: ATTACK=crowd
 	.ci/setup siege
 	cargo run --release --example siege "$(ATTACK)"
-
-REHEARSAL := -p landing-rehearsal --profile rehearsal
-
-rehearse: build ## simulate whole visits, and find the rate that one processor serves: RATE=400 PROTOCOL=http1
-	.ci/setup rehearse
-	cargo clippy $(REHEARSAL) --all-targets -- -D warnings
-	cargo test $(REHEARSAL)
-	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- rehearse $(if $(RATE),--rate $(RATE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) \
-		$(foreach option,$(OPTIONS),--option $(option))
-
-soak: build ## use the release for an hour, with commands and restarts: MINUTES=60, and RATE=100 or PROCESSORS=0.33
-	.ci/setup rehearse
-	ulimit -n $$(ulimit -Hn) && cargo run $(REHEARSAL) -- soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) \
-		$(if $(PROCESSORS),--processors $(PROCESSORS))
 
 # Without sanitizers: they find errors of unsafe code, and this crate forbids it.
 FUZZ := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_TARGET_DIR=target/fuzz \

@@ -7,20 +7,11 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use reqwest::Client;
-use serde_json::json;
 use tempfile::TempDir;
-use tokio::{task::JoinHandle, time::sleep};
-
-/// Pause of a visitor after each sign-up.
-pub(crate) const SIGN_UP_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The release that `make build` creates, next to its files.
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
@@ -78,12 +69,7 @@ impl Server {
 
     /// Returns the memory of the server, see [`process_memory_mb`].
     pub(crate) fn memory_mb(&self, field: &str) -> f64 {
-        process_memory_mb(self.process.id(), field).expect("Linux")
-    }
-
-    /// Returns the directory that contains the data directory `data`.
-    pub(crate) fn directory(&self) -> &Path {
-        self.data.as_ref().expect("a data directory").path()
+        process_memory_mb(self.process.id(), field)
     }
 
     /// Reads a file of the process in `/proc`.
@@ -100,14 +86,13 @@ impl Drop for Server {
     }
 }
 
-/// Returns a field of proc_pid_status(5) in megabytes, or `None` if the process does not run.
-pub(crate) fn process_memory_mb(process: u32, field: &str) -> Option<f64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    let kilobytes = line
-        .split_whitespace()
-        .find_map(|word| word.parse::<f64>().ok())?;
-    Some(kilobytes / 1024.0)
+/// Returns a field of proc_pid_status(5) in megabytes.
+pub(crate) fn process_memory_mb(process: u32, field: &str) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let mut words = line.expect("the field").split_whitespace();
+    let kilobytes: Option<f64> = words.find_map(|word| word.parse().ok());
+    kilobytes.expect("a number") / 1024.0
 }
 
 pub(crate) fn free_addr() -> SocketAddr {
@@ -173,42 +158,4 @@ pub(crate) fn run_wrk(
     };
     assert_eq!(failed, 0.0, "{call:?}: every request succeeds");
     [requests, micros, p50, p99]
-}
-
-/// A visitor who keeps signing up, each time with a new address.
-pub(crate) struct Visitor {
-    is_running: Arc<AtomicBool>,
-    task: JoinHandle<Vec<f64>>,
-}
-
-impl Visitor {
-    pub(crate) fn start(server: &Server) -> Self {
-        let is_running = Arc::new(AtomicBool::new(true));
-        let url = server.url("/api/waitlist");
-        let task = tokio::spawn(sign_up(url, Arc::clone(&is_running)));
-        Self { is_running, task }
-    }
-
-    /// Returns the latencies of the sign-ups in milliseconds, sorted.
-    pub(crate) async fn stop(self) -> Vec<f64> {
-        self.is_running.store(false, Ordering::Relaxed);
-        self.task.await.expect("every sign-up succeeds")
-    }
-}
-
-async fn sign_up(url: String, is_running: Arc<AtomicBool>) -> Vec<f64> {
-    let client = Client::new();
-    let started = Instant::now();
-    let mut latencies = Vec::new();
-    while is_running.load(Ordering::Relaxed) {
-        let email = format!("{}@visitor.example", rand::random::<u64>());
-        let sent = Instant::now();
-        let response = client.post(&url).json(&json!({ "email": email })).send();
-        let response = response.await.expect("a response");
-        assert_eq!(response.status(), 201, "after {:?}", started.elapsed());
-        latencies.push(sent.elapsed().as_secs_f64() * 1e3);
-        sleep(SIGN_UP_INTERVAL).await;
-    }
-    latencies.sort_by(f64::total_cmp);
-    latencies
 }

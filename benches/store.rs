@@ -123,7 +123,7 @@ async fn print_opening_costs(data: &Path) {
     let started = Instant::now();
     let list = open(data);
     let opened = started.elapsed();
-    let memory = process_memory_mb(process::id(), "VmRSS:").expect("Linux");
+    let memory = process_memory_mb(process::id(), "VmRSS:");
     let disk = size_bytes(data) as f64;
     let started = Instant::now();
     let mut entries = list.entries(Selection::default()).expect("readable");
