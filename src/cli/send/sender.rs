@@ -59,7 +59,7 @@ pub(super) struct Sender<'a> {
 }
 
 /// A connection, with a runtime on this thread. A runtime with its own threads would pass each reply of the server
-/// from one thread to another: that halved the messages a second.
+/// from one thread to another, which takes longer.
 struct SendConnection<'a> {
     runtime: Runtime,
     mailer: Mailer<'a>,
