@@ -12,7 +12,6 @@ mod headers;
 mod http2;
 #[cfg(target_os = "linux")]
 mod log_output;
-mod observatory;
 mod overload;
 mod rate_limit;
 mod readiness;
