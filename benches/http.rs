@@ -1,4 +1,4 @@
-//! `make bench`: compares the release server with bare axum, which sends the same bytes from memory.
+//! `make bench NAME=http`: compares the release server with bare axum, which sends the same bytes from memory.
 //!
 //! Both get the same load in alternating runs, so that changes in the machine's speed affect both and cancel out in
 //! the ratio.

@@ -1,5 +1,5 @@
-//! `make bench-postgres`: compares durable sign-ups through one, two and three instances of the release with the rows
-//! that pgbench inserts into the same PostgreSQL, in alternating runs.
+//! `make bench NAME=postgres`: compares durable sign-ups through one, two and three instances of the release with the
+//! rows that pgbench inserts into the same PostgreSQL, in alternating runs.
 //!
 //! Also measures the size of an entry, and moves a list of a million people to the database and back.
 

@@ -1,5 +1,5 @@
-//! `make siege`: measures the response times of a visitor during attacks. Each attack comes from 127.0.0.1. The
-//! visitor comes from another address, with a new connection for each request.
+//! `make bench NAME=siege`: measures the response times of a visitor during attacks. Each attack comes from 127.0.0.1.
+//! The visitor comes from another address, with a new connection for each request.
 
 mod attacks;
 mod server;

@@ -1,4 +1,4 @@
-//! `make bench-store`: compares durable sign-ups with a loop that appends a record to a file and syncs it, in
+//! `make bench NAME=store`: compares durable sign-ups with a loop that appends a record to a file and syncs it, in
 //! alternating runs on the same disk. Also measures the cost of long lists.
 
 mod server;
@@ -45,7 +45,7 @@ async fn main() {
     {
         return print_opening_costs(Path::new(data)).await;
     }
-    let folder = TempDir::new_in(FOLDER).expect("`make bench-store` creates the directory");
+    let folder = TempDir::new_in(FOLDER).expect("`make bench NAME=store` creates the directory");
     let people = People::default();
     measure_throughput(folder.path(), &people).await;
     measure_lengths(folder.path(), &people).await;

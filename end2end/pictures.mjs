@@ -1,6 +1,7 @@
 /**
  * Draws the images that are made from the site itself: the icons, the social card and the README's
- * picture. `make pictures` runs it in your environment, so the card shows the product's name.
+ * picture. `make generate NAME=pictures` runs it in your environment, so the card shows the
+ * product's name.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

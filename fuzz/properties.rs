@@ -1,6 +1,6 @@
 //! Properties that hold for all bytes that a client can send, or that a disk can return.
 //!
-//! `make fuzz` searches for bytes that violate them. `tests/site/fuzz_corpus.rs` checks them for the corpus.
+//! `make torture NAME=fuzz` searches for bytes that violate them. `tests/site/fuzz_corpus.rs` checks them for the corpus.
 
 use std::{
     net::{IpAddr, SocketAddr},

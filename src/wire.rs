@@ -1,6 +1,6 @@
 //! Every type that the server shares with TypeScript, as JSON.
 //!
-//! The tests below check that `islands/bindings/` matches. `make bindings` regenerates it.
+//! The tests below check that `islands/bindings/` matches. `make generate NAME=bindings` regenerates it.
 
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use ts_rs::{Config, TS};
 
-    const FILE_HEADER: &str = "// Written by `make bindings`; do not edit.\n";
+    const FILE_HEADER: &str = "// Written by `make generate NAME=bindings`; do not edit.\n";
 
     fn wire_ts() -> String {
         let config = Config::default();
@@ -220,7 +220,10 @@ mod tests {
             std::fs::write(&path, expected).expect("islands/bindings is writable");
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(committed, expected, "{file} is stale: run `make bindings`");
+        assert_eq!(
+            committed, expected,
+            "{file} is stale: run `make generate NAME=bindings`"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 /**
- * Runs Lighthouse against the release build, for `make lighthouse`, and prints the medians of five
- * visits. It uses the mobile preset: simulated slow 4G and a processor four times slower. One
- * browser makes all visits, because work at its start, such as finding system fonts, is not the
- * page's.
+ * Runs Lighthouse against the release build, for `make bench NAME=lighthouse`, and prints the
+ * medians of five visits. It uses the mobile preset: simulated slow 4G and a processor four times
+ * slower. One browser makes all visits, because work at its start, such as finding system fonts,
+ * is not the page's.
  *
  * In turns with the page it visits a trivial one of the same server, and prints how many times as long
  * the page takes to paint. Machines differ in the times, but less in this ratio.

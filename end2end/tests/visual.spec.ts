@@ -1,6 +1,6 @@
 /**
  * Screenshots of every section, in both colour schemes, on a desktop and a phone. After an intended
- * change run `make snapshots`, and review the changed images before you commit them.
+ * change run `make generate NAME=snapshots`, and review the changed images before you commit them.
  */
 import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, test } from "../support/fixtures.ts";

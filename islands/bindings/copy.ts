@@ -1,4 +1,4 @@
-// Written by `make bindings`; do not edit.
+// Written by `make generate NAME=bindings`; do not edit.
 
 export const COPY = {
   "ALREADY_LISTED": "Email already on waitlist",

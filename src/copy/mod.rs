@@ -1,7 +1,7 @@
 //! Every text and link that a visitor reads, in the order of the page.
 //!
 //! [`fill_product`] replaces `{product}` with the product's name. The texts of the islands are in [`islands`];
-//! `make bindings` copies them to `islands/bindings/copy.ts`. Those of messages are in [`mail`].
+//! `make generate NAME=bindings` copies them to `islands/bindings/copy.ts`. Those of messages are in [`mail`].
 
 pub mod islands;
 pub mod mail;

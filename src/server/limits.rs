@@ -98,8 +98,8 @@ pub(super) const SLOW_EVICTION_BATCH: usize = 8;
 
 /// Maximum number of idle connections that one search closes: 6,400 a second. They get no response, so closing them is cheap.
 /// Browsers open up to six at a time, and more if idle ones are closed between two requests of a visit. With batches of 256
-/// idle and 16 slow ones, a crowd with an attacker among it came back in bursts: in three runs of `make siege` each, the p99
-/// of another visitor was 5.5 to 6.0 ms instead of 3.9 to 5.3 ms.
+/// idle and 16 slow ones, a crowd with an attacker among it came back in bursts: in three runs of `make bench NAME=siege`
+/// each, the p99 of another visitor was 5.5 to 6.0 ms instead of 3.9 to 5.3 ms.
 pub(super) const IDLE_EVICTION_BATCH: usize = 64;
 
 /// Maximum number of concurrent requests per HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A

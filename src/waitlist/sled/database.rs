@@ -76,8 +76,8 @@ pub(super) fn open_supported(
 
 /// Returns the settings of sled.
 ///
-/// `make bench-store` measured each setting with the others unchanged. Below are sign-ups per second with 64 clients
-/// (132,000 with all defaults; runs of the same setting differ by 8 %), then figures for a list of a million
+/// `make bench NAME=store` measured each setting with the others unchanged. Below are sign-ups per second with 64
+/// clients (132,000 with all defaults; runs of the same setting differ by 8 %), then figures for a list of a million
 /// entries. The chosen value is in bold.
 ///
 /// | setting | values | results |

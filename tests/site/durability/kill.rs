@@ -28,7 +28,7 @@ use crate::{
     process::{Sandbox, landing, signal, wait_until},
 };
 
-/// `make kill` runs 200 rounds.
+/// `make torture NAME=kill` runs 200 rounds.
 const ROUNDS: u64 = 10;
 const CLIENTS: u64 = 16;
 /// The migration of the list of 20,000 people takes about this long, in microseconds.

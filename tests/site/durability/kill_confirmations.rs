@@ -13,7 +13,7 @@ use crate::{
     process::{Sandbox, ServerProcess, signal},
 };
 
-/// `make kill` kills more often.
+/// `make torture NAME=kill` kills more often.
 const ROUNDS: u64 = 6;
 /// Sign-ups in a round.
 const SIGN_UPS: u64 = 120;
@@ -28,7 +28,7 @@ fn sigkill_loses_and_repeats_no_confirmation() {
         let mut command = sandbox.command();
         command.args([
             "--confirm-signups",
-            // More than all rounds of `make kill` need.
+            // More than all rounds of `make torture NAME=kill` need.
             "--confirm-per-day=1000000",
             &format!("--smtp={}", mail.url()),
             "--mail-from=Steward <hello@steward.test>",
@@ -53,7 +53,7 @@ fn sigkill_loses_and_repeats_no_confirmation() {
     }
     // The last start asks everybody who is left.
     let mut server = start();
-    // `make kill` leaves thousands of messages, so the time is not limited.
+    // `make torture NAME=kill` leaves thousands of messages, so the time is not limited.
     while {
         let before = mail.received().len();
         std::thread::sleep(Duration::from_millis(500));

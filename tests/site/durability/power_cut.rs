@@ -25,7 +25,7 @@ use super::{
     strace::{Call, Operation},
 };
 
-/// Number of disks to rebuild. `make powercut` runs with larger numbers.
+/// Number of disks to rebuild. `make torture NAME=powercut` runs with larger numbers.
 const CUTS: u64 = 160;
 /// Sign-ups in each of the program's three runs.
 const SIGN_UPS: u64 = 600;

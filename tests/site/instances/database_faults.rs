@@ -1,7 +1,7 @@
 //! Faults of the database while people sign up through three instances and some are erased.
 //!
-//! The test injects each fault once, in a fixed order. `make faults MINUTES=20` injects them in random order, and
-//! also fills the disk.
+//! The test injects each fault once, in a fixed order. `make torture NAME=faults MINUTES=20` injects them in
+//! random order, and also fills the disk.
 
 use std::{
     env, fmt, fs,

@@ -1,7 +1,8 @@
 //! A database that fails over without a person, as `docs/instances.md` sets it up, while people sign up through three
 //! instances and some are erased.
 //!
-//! `make test` kills, hangs and isolates the primary. `make failover` injects these and other faults in random order.
+//! `make test` kills, hangs and isolates the primary. `make torture NAME=failover` injects these and other
+//! faults in random order.
 //!
 //! - `machine`: machines in a separate network.
 //! - `cluster`: etcd, Patroni and PostgreSQL on these machines.
@@ -65,7 +66,7 @@ enum Fault {
 /// The faults of `make test`.
 const FEW_FAULTS: [Fault; 3] = [Fault::Killed, Fault::Hung, Fault::Isolated];
 
-/// `make failover` chooses from these.
+/// `make torture NAME=failover` chooses from these.
 const FAULTS: [Fault; 6] = [
     Fault::Killed,
     Fault::Hung,

@@ -173,7 +173,8 @@ async fn entries_of_one_millisecond_keep_their_order() {
     assert_eq!(addresses(&list), people);
 }
 
-/// Runs a part of the suite as `make conformance STORE=postgres://…` does, in a database that has another table.
+/// Runs a part of the suite as `make torture NAME=conformance STORE=postgres://…` does, in a database that has another
+/// table.
 #[test]
 fn conformance_suite_cleans_up_its_schemas() {
     let database = SharedDatabase::create();
