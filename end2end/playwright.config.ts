@@ -10,10 +10,6 @@ const TAGS = {
   noJavascript: /@no-javascript/,
   /** Runs in all projects, with and without JavaScript. */
   everywhere: /@everywhere/,
-  /** Needs a mouse. */
-  hover: /@hover/,
-  /** Expects animations. */
-  motion: /@motion/,
   /** Runs once: the test sets window size and media itself, or does not depend on them. */
   once: /@once/,
 };
@@ -40,12 +36,7 @@ export default defineConfig({
   projects: [
     { name: "once", use: desktop, grep: TAGS.once },
     { name: "desktop", use: desktop, grepInvert: OTHER_PROJECTS },
-    { name: "phone", use: phone, grepInvert: [...OTHER_PROJECTS, TAGS.hover] },
-    {
-      name: "reduced motion",
-      use: { ...desktop, contextOptions: { reducedMotion: "reduce" } },
-      grepInvert: [...OTHER_PROJECTS, TAGS.motion],
-    },
+    { name: "phone", use: phone, grepInvert: OTHER_PROJECTS },
     {
       name: "desktop without JavaScript",
       use: { ...desktop, javaScriptEnabled: false },

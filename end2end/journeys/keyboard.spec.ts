@@ -39,8 +39,12 @@ test(
   },
 );
 
-test("the skip link leads to the content", { tag: "@everywhere" }, async ({ visitor }) => {
-  await visitor.open();
-  await visitor.press(KEYS.tab, KEYS.enter);
-  await eventually(() => visitor.focus()).toBe("#main");
-});
+test(
+  "the skip link leads to the content",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }) => {
+    await visitor.open();
+    await visitor.press(KEYS.tab, KEYS.enter);
+    await eventually(() => visitor.focus()).toBe("#main");
+  },
+);

@@ -19,18 +19,23 @@ const BUTTONS = {
   "Start Your Agent Now": "contact",
 };
 
-/** Waits until a section is below the header and has the focus. */
-async function expectToBeAt(visitor: Visitor, section: string): Promise<void> {
-  expect(await visitor.path()).toBe(`/#${section}`);
+/** Waits until the top of a section is below the header. */
+async function expectBelowHeader(visitor: Visitor, section: string): Promise<void> {
   await expect(async () => {
     const distance = await visitor.distanceBelowHeader(section);
     expect(distance).toBeGreaterThanOrEqual(-4);
     expect(distance).toBeLessThan(40);
   }).toPass({ timeout: 10_000 });
+}
+
+/** Waits until a link has led to a section, which is below the header and has the focus. */
+async function expectToBeAt(visitor: Visitor, section: string): Promise<void> {
+  expect(await visitor.path()).toBe(`/#${section}`);
+  await expectBelowHeader(visitor, section);
   await eventually(() => visitor.focus()).toBe(`#${section}`);
 }
 
-test("§2 the sections are in order", { tag: "@everywhere" }, async ({ visitor }) => {
+test("§2 the sections are in order", { tag: ["@core", "@everywhere"] }, async ({ visitor }) => {
   await visitor.open();
   expect(await visitor.title()).toBe("Steward — the AI agent that runs your business");
   expect(await visitor.texts("h1")).toHaveLength(1);
@@ -55,41 +60,50 @@ test(
   },
 );
 
-test("§2 each button scrolls to its section", { tag: "@everywhere" }, async ({ visitor }) => {
-  for (const [link, section] of Object.entries(BUTTONS)) {
-    await visitor.open();
-    await visitor.follow(link);
-    await expectToBeAt(visitor, section);
-  }
-});
-
-test("§2 each section can be opened directly", { tag: "@everywhere" }, async ({ visitor }) => {
-  for (const section of new Set(Object.values(HEADER_LINKS))) {
-    await visitor.driver.get("about:blank");
-    await visitor.open(`/#${section}`);
-    await eventually(() => visitor.distanceBelowHeader(section)).toBeGreaterThanOrEqual(-4);
-    await eventually(() => visitor.distanceBelowHeader(section)).toBeLessThan(40);
-  }
-});
+test(
+  "§2 each button scrolls to its section",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }) => {
+    for (const [link, section] of Object.entries(BUTTONS)) {
+      await visitor.open();
+      await visitor.follow(link);
+      await expectToBeAt(visitor, section);
+    }
+  },
+);
 
 test(
-  "§2 the header stays at the top with all its links in view",
-  { tag: "@everywhere" },
+  "§2 each section can be opened directly",
+  { tag: ["@core", "@everywhere"] },
+  async ({ visitor }) => {
+    for (const section of new Set(Object.values(HEADER_LINKS))) {
+      await visitor.driver.get("about:blank");
+      await visitor.open(`/#${section}`);
+      await expectBelowHeader(visitor, section);
+    }
+  },
+);
+
+test(
+  "§2 the header stays at the top, above the title, with all its links in view and no menu",
+  { tag: ["@core", "@everywhere"] },
   async ({ visitor }) => {
     await visitor.open();
-    for (const place of ["#demo", "footer"]) {
+    expect(await visitor.texts("nav a")).toEqual(["Features", "vs ChatGPT", "Demo", "Contact"]);
+    expect(await visitor.texts("header button, [role=menu]")).toEqual([]);
+    const header = await visitor.edges("header");
+    expect((await visitor.edges("h1")).top).toBeGreaterThan(header.bottom);
+    for (const place of ["header", "#demo", "footer"]) {
       await visitor.scrollTo(place);
-      await eventually(() => visitor.isInView("header")).toBe(true);
-      expect(await visitor.texts("nav a[href^='#']")).toEqual(
-        expect.arrayContaining(["Features", "vs ChatGPT", "Demo", "Contact"]),
-      );
+      expect(await visitor.edges("header")).toEqual(header);
+      expect(await visitor.isInView("header a")).toBe(true);
     }
   },
 );
 
 test(
   "§2 the footer's links are placeholders and its copyright line says 2024",
-  { tag: "@everywhere" },
+  { tag: ["@core", "@everywhere"] },
   async ({ visitor }) => {
     await visitor.open();
     expect(await visitor.text("footer p")).toBe("© 2024 Steward");
@@ -102,7 +116,7 @@ test(
 
 test(
   "§2 the contact section has a mailto link and a social link",
-  { tag: "@everywhere" },
+  { tag: ["@core", "@everywhere"] },
   async ({ visitor }) => {
     await visitor.open();
     expect(await visitor.attributes("#contact a", "href")).toEqual([
@@ -118,13 +132,13 @@ test(
   },
 );
 
-test("§2 links scroll smoothly @motion", async ({ visitor }) => {
+test("§2 links scroll smoothly", { tag: ["@core", "@motion"] }, async ({ visitor }) => {
   // Again on a busy machine, which may not draw a position in between.
   const positions = eventually(() => scrollToContact(visitor), { timeout: 40_000 });
   await positions.toBeGreaterThan(0);
 });
 
-test("§2 with reduced motion links jump @reduced-motion", async ({ visitor }) => {
+test("§2 with reduced motion links jump", { tag: "@reduced-motion" }, async ({ visitor }) => {
   expect(await scrollToContact(visitor)).toBe(0);
 });
 
@@ -159,6 +173,7 @@ test(
     expect(await visitor.evaluate(misplacedText)).toEqual([]);
     await visitor.follow("Demo");
     await eventually(() => visitor.path()).toBe("/#demo");
+    await expectBelowHeader(visitor, "demo");
     await visitor.open("/no/such/page");
     await visitor.follow("Go to Home Page");
     await eventually(() => visitor.path()).toBe("/");

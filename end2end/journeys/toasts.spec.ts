@@ -62,19 +62,21 @@ test(
   },
 );
 
-test("§9 a swipe of 70 px to the right closes a toast, one of 40 px does not", async ({
-  visitor,
-}) => {
-  await visitor.openForm();
-  await visitor.submit();
-  await eventually(() => visitor.toasts()).toHaveLength(1);
-  await visitor.swipeToast(40);
-  expect(await visitor.attributes(".toast", "data-state")).toEqual(["open"]);
-  await visitor.swipeToast(70);
-  await eventually(() => visitor.toasts(), { timeout: 3000 }).toEqual([]);
-});
+test(
+  "§9 a swipe of 70 px to the right closes a toast, one of 40 px does not",
+  { tag: "@core" },
+  async ({ visitor }) => {
+    await visitor.openForm();
+    await visitor.submit();
+    await eventually(() => visitor.toasts()).toHaveLength(1);
+    await visitor.swipeToast(40);
+    expect(await visitor.attributes(".toast", "data-state")).toEqual(["open"]);
+    await visitor.swipeToast(70);
+    await eventually(() => visitor.toasts(), { timeout: 3000 }).toEqual([]);
+  },
+);
 
-test("§9 a tooltip opens after 700 ms", { tag: "@hover" }, async ({ visitor }) => {
+test("§9 a tooltip opens after 700 ms", { tag: ["@core", "@hover"] }, async ({ visitor }) => {
   await visitor.openForm();
   await visitor.waitForIslands("contact-links");
   await recordPresence(visitor, "[role=tooltip]");

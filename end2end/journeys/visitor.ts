@@ -19,7 +19,7 @@ export function eventually<T>(
 }
 
 /** Keys that type nothing. */
-export const KEYS = { enter: Key.ENTER, escape: Key.ESCAPE, f8: Key.F8, tab: Key.TAB };
+export const KEYS = { enter: Key.ENTER, f8: Key.F8, tab: Key.TAB };
 
 /** The name that a visitor reads, as WebDriver's XPath needs it. */
 const withText = (tag: string, text: string) =>
@@ -233,14 +233,26 @@ export class Visitor {
     }, section);
   }
 
-  /** Whether the middle of an element is inside the window. */
-  isInView(selector: string): Promise<boolean> {
+  /** The upper and the lower edge of an element in the window, in whole pixels. */
+  edges(selector: string): Promise<{ top: number; bottom: number }> {
     return this.evaluate((selector) => {
       const box = document.querySelector(selector)?.getBoundingClientRect();
-      if (!box) return false;
-      const x = (box.left + box.right) / 2;
-      const y = (box.top + box.bottom) / 2;
-      return x > 0 && y > 0 && x < innerWidth && y < innerHeight;
+      if (!box) throw new Error(`the page has no ${selector}`);
+      return { top: Math.round(box.top), bottom: Math.round(box.bottom) };
+    }, selector);
+  }
+
+  /** Whether the middle of each visible match is inside the window. */
+  isInView(selector: string): Promise<boolean> {
+    return this.evaluate((selector) => {
+      const visible = [...document.querySelectorAll(selector)].filter((it) => it.checkVisibility());
+      const isInside = (element: Element) => {
+        const { left, right, top, bottom } = element.getBoundingClientRect();
+        const x = (left + right) / 2;
+        const y = (top + bottom) / 2;
+        return x > 0 && y > 0 && x < innerWidth && y < innerHeight;
+      };
+      return visible.length > 0 && visible.every(isInside);
     }, selector);
   }
 

@@ -58,18 +58,20 @@ test(
   },
 );
 
-test("§8 400 shows Please enter a valid email address and keeps the address", async ({
-  visitor,
-}) => {
-  await visitor.openForm();
-  // The browser accepts it; the server rejects more than 64 characters before the @.
-  const email = `${"a".repeat(65)}@example.com`;
-  await visitor.signUp(email);
-  await eventually(() => visitor.toasts()).toEqual([
-    { text: "Error Please enter a valid email address", variant: "destructive" },
-  ]);
-  expect((await visitor.form()).email).toBe(email);
-});
+test(
+  "§8 400 shows Please enter a valid email address and keeps the address",
+  { tag: "@core" },
+  async ({ visitor }) => {
+    await visitor.openForm();
+    // The browser accepts it; the server rejects more than 64 characters before the @.
+    const email = `${"a".repeat(65)}@example.com`;
+    await visitor.signUp(email);
+    await eventually(() => visitor.toasts()).toEqual([
+      { text: "Error Please enter a valid email address", variant: "destructive" },
+    ]);
+    expect((await visitor.form()).email).toBe(email);
+  },
+);
 
 test(
   "§5 an empty field shows Please enter your email address and sends no request",
@@ -84,60 +86,67 @@ test(
   },
 );
 
-test("§5 the browser rejects a malformed address, and no request is sent", async ({
-  network,
-  visitor,
-}) => {
-  await visitor.openForm();
-  await visitor.signUp("not an address");
-  await eventually(() => visitor.message()).toBe("Please enter a valid email address");
-  expect(await visitor.toasts()).toEqual([]);
-  expect(network.requests).not.toContain(JOIN);
-});
+test(
+  "§5 the browser rejects a malformed address, and no request is sent",
+  { tag: "@core" },
+  async ({ network, visitor }) => {
+    await visitor.openForm();
+    await visitor.typeEmail("not an address");
+    await visitor.push("Join the Waitlist");
+    await eventually(() => visitor.message()).toBe("Please enter a valid email address");
+    await eventually(() => visitor.focus()).toBe("Email address");
+    expect(await visitor.toasts()).toEqual([]);
+    expect(network.requests).not.toContain(JOIN);
+  },
+);
 
-test.describe("§8 any other failure shows Please try again and keeps the address", () => {
-  for (const [name, status, body] of [
-    // The status counts, not a body that looks like another error.
-    ["500", 500, "409: no"],
-    ["503", 503, '{"error":"no"}'],
-  ] as const) {
-    test(`§8 ${name}`, async ({ network, visitor }) => {
-      network.respond(JOIN, status, body);
+test.describe(
+  "§8 any other failure shows Please try again and keeps the address",
+  { tag: "@core" },
+  () => {
+    for (const [name, status, body] of [
+      // The status counts, not a body that looks like another error.
+      ["500", 500, "409: no"],
+      ["503", 503, '{"error":"no"}'],
+    ] as const) {
+      test(`§8 ${name}`, async ({ network, visitor }) => {
+        network.respond(JOIN, status, body);
+        await visitor.openForm();
+        const email = uniqueEmail();
+        await visitor.signUp(email);
+        await eventually(() => visitor.toasts()).toEqual([
+          { text: `Error ${FAILED}`, variant: "destructive" },
+        ]);
+        expect(await visitor.form()).toMatchObject({ email, isEnabled: true });
+        // §7: no retry.
+        expect(apiRequests(network.requests)).toEqual([COUNT, JOIN]);
+      });
+    }
+
+    test("§8 no connection", async ({ network, visitor }) => {
       await visitor.openForm();
+      network.disconnect(JOIN);
       const email = uniqueEmail();
       await visitor.signUp(email);
       await eventually(() => visitor.toasts()).toEqual([
         { text: `Error ${FAILED}`, variant: "destructive" },
       ]);
-      expect((await visitor.form()).email).toBe(email);
-      // §7: no retry.
-      expect(apiRequests(network.requests)).toEqual([COUNT, JOIN]);
+      expect(await visitor.form()).toMatchObject({ email, isEnabled: true });
     });
-  }
+  },
+);
 
-  test("§8 no connection", { tag: "@core" }, async ({ network, visitor }) => {
+test(
+  "§3 the count is shown as N entrepreneurs, and a missing one as 0",
+  { tag: "@core" },
+  async ({ network, visitor }) => {
+    network.respond(COUNT, 200, '{"count": 1234}');
     await visitor.openForm();
-    network.disconnect(JOIN);
-    const email = uniqueEmail();
-    await visitor.signUp(email);
-    await eventually(() => visitor.toasts()).toEqual([
-      { text: `Error ${FAILED}`, variant: "destructive" },
-    ]);
-    expect((await visitor.form()).email).toBe(email);
-    expect(await visitor.form()).toMatchObject({ isEnabled: true });
-  });
-});
-
-test("§3 the count is shown as N entrepreneurs, and a missing one as 0", async ({
-  network,
-  visitor,
-}) => {
-  network.respond(COUNT, 200, '{"count": 1234}');
-  await visitor.openForm();
-  await eventually(() => visitor.count()).toBe("1234 entrepreneurs already on the list");
-  network.respond(COUNT, 200, "{}");
-  await visitor.openForm();
-  await eventually(() => visitor.count()).toBe("0 entrepreneurs already on the list");
-});
+    await eventually(() => visitor.count()).toBe("1234 entrepreneurs already on the list");
+    network.respond(COUNT, 200, "{}");
+    await visitor.openForm();
+    await eventually(() => visitor.count()).toBe("0 entrepreneurs already on the list");
+  },
+);
 
 const apiRequests = (requests: string[]) => requests.filter((name) => name.includes(" /api/"));

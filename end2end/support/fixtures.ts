@@ -43,9 +43,9 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   landing: ({ page }, use) => use(new LandingPage(page)),
   sharedPage: [
     async ({ browser, site }, use, { project }) => {
-      const { contextOptions, viewport, isMobile, hasTouch, javaScriptEnabled } = project.use;
+      const { viewport, isMobile, hasTouch, javaScriptEnabled } = project.use;
       const device = { viewport, isMobile, hasTouch, javaScriptEnabled };
-      const context = await browser.newContext({ ...contextOptions, ...device });
+      const context = await browser.newContext(device);
       const page = await context.newPage();
       const consoleErrors = recordConsoleErrors(page);
       await page.goto(site.origin);

@@ -85,7 +85,7 @@ test.describe("the first paint", { tag: "@once" }, () => {
       const { before, after } = await requestsAroundPaint(page);
       expect(before).toEqual([]);
       // The fonts are the last: the visitor waits for the islands, not for them.
-      expect(after.slice(0, 3).sort()).toEqual(["boot.js", "landing.js", "landing.wasm"]);
+      expect(after.slice(0, 3).sort()).toEqual(["boot.js", "host.js", "host.wasm"]);
       await scrollSlowlyTo(page, "footer");
       expect([...(await paintedFonts(page))].filter((font) => WEB_FONT.test(font))).toEqual([]);
       expect(await layoutShifts(page)).toEqual([]);

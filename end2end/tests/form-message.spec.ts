@@ -131,7 +131,7 @@ test.describe("the message without JavaScript", { tag: "@no-javascript" }, () =>
     await expect(page).toHaveTitle("Error: Please enter a valid email address — Steward");
   });
 
-  test("a success stays after a reload, which does not sign up again", async ({
+  test("a success is in view and stays after a reload, which does not sign up again", async ({
     landing,
     page,
     site,
@@ -139,6 +139,7 @@ test.describe("the message without JavaScript", { tag: "@no-javascript" }, () =>
     await landing.open();
     await landing.signUp(uniqueEmail());
     await expect(landing.message).toContainText("You've been added to the waitlist.");
+    await expect(landing.message).toBeInViewport();
     const count = await site.count();
     await page.reload();
     await expect(landing.message).toContainText("You've been added to the waitlist.");

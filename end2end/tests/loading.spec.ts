@@ -18,7 +18,7 @@ test.describe("a first visit", { tag: "@once" }, () => {
       await page.setViewportSize({ width, height: 800 });
       const requests = recordRequests(page);
       await landing.open();
-      const code = ["boot.js", "landing.js", "landing.wasm"];
+      const code = ["boot.js", "host.js", "host.wasm"];
       // Browsers choose themselves when to request an icon.
       const names = () =>
         requests

@@ -161,18 +161,19 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("every line of the terminal prints black, and the header does not print", async ({
-  landing,
-  page,
-}) => {
-  await landing.open();
-  await page.emulateMedia({ media: "print" });
-  await expect(landing.header).toBeHidden();
-  const colours = await landing.lines.evaluateAll((lines) =>
-    lines.map((line) => getComputedStyle(line).color),
-  );
-  expect(new Set(colours)).toEqual(new Set(["rgb(0, 0, 0)"]));
-});
+test(
+  "every line of the terminal prints black, and the header does not print",
+  { tag: "@once" },
+  async ({ landing, page }) => {
+    await landing.open();
+    await page.emulateMedia({ media: "print" });
+    await expect(landing.header).toBeHidden();
+    const colours = await landing.lines.evaluateAll((lines) =>
+      lines.map((line) => getComputedStyle(line).color),
+    );
+    expect(new Set(colours)).toEqual(new Set(["rgb(0, 0, 0)"]));
+  },
+);
 
 test("more contrast strengthens the hairlines", { tag: "@once" }, async ({ landing, page }) => {
   await landing.open();

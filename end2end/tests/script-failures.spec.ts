@@ -31,7 +31,7 @@ function waitForFailure(page: Page) {
   return page.waitForEvent("console", (message) => FAILURE.test(message.text()));
 }
 
-test.describe("a script that fails", () => {
+test.describe("a script that fails", { tag: "@once" }, () => {
   test.use({ expectedConsole: new RegExp(`${FAILURE.source}|Failed to load resource`) });
 
   for (const script of [

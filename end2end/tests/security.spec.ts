@@ -7,21 +7,21 @@ const honeypot = (page: Page) => page.locator("input[name=topic]");
 
 const SPAM = "cheap pills";
 
-test("a bot that fills in the honeypot sees a success, but is not listed", async ({
-  landing,
-  page,
-  site,
-}) => {
-  await landing.openForm();
-  await honeypot(page).evaluate((field: HTMLInputElement, value) => {
-    field.value = value;
-  }, SPAM);
-  const email = uniqueEmail();
-  await landing.signUp(email);
-  await expect(landing.toasts).toContainText("You've been added to the waitlist.");
-  await expect(landing.email).toHaveValue("");
-  expect(await site.signUp(email), "a first sign-up").toBe(201);
-});
+test(
+  "a bot that fills in the honeypot sees a success, but is not listed",
+  { tag: "@once" },
+  async ({ landing, page, site }) => {
+    await landing.openForm();
+    await honeypot(page).evaluate((field: HTMLInputElement, value) => {
+      field.value = value;
+    }, SPAM);
+    const email = uniqueEmail();
+    await landing.signUp(email);
+    await expect(landing.toasts).toContainText("You've been added to the waitlist.");
+    await expect(landing.email).toHaveValue("");
+    expect(await site.signUp(email), "a first sign-up").toBe(201);
+  },
+);
 
 test(
   "a bot that posts the honeypot without JavaScript sees a success, but is not listed",
@@ -51,7 +51,7 @@ test(
   },
 );
 
-test.describe("the rate limit", () => {
+test.describe("the rate limit", { tag: "@once" }, () => {
   test.use({ expectedConsole: /Failed to load resource/ });
 
   test("shows the general error and keeps the address", async ({ landing, page }) => {
@@ -70,7 +70,7 @@ test.describe("the rate limit", () => {
   });
 });
 
-test.describe("another site", () => {
+test.describe("another site", { tag: "@once" }, () => {
   test.use({ expectedConsole: /Failed to load|frame-ancestors|Refused to|violates/ });
 
   test("cannot sign up its visitors", async ({ page, site }) => {
@@ -98,7 +98,7 @@ test.describe("another site", () => {
   });
 });
 
-test.describe("an injected script", () => {
+test.describe("an injected script", { tag: "@once" }, () => {
   test.use({ expectedConsole: /Content Security Policy|Trusted|violates|refused/i });
 
   test("cannot run code or send data to another site", async ({ landing, page }) => {
@@ -141,14 +141,15 @@ test.describe("an injected script", () => {
   });
 });
 
-test("an international domain is accepted, and all its spellings are one address", async ({
-  landing,
-  site,
-}) => {
-  await landing.openForm();
-  const name = uniqueEmail().split("@")[0];
-  await landing.signUp(`${name}@bücher.example`);
-  await expect(landing.toasts).toContainText("Success!");
-  expect(await site.signUp(`${name}@BÜCHER.example`)).toBe(409);
-  expect(await site.signUp(`${name}@xn--bcher-kva.example`)).toBe(409);
-});
+test(
+  "an international domain is accepted, and all its spellings are one address",
+  { tag: "@once" },
+  async ({ landing, site }) => {
+    await landing.openForm();
+    const name = uniqueEmail().split("@")[0];
+    await landing.signUp(`${name}@bücher.example`);
+    await expect(landing.toasts).toContainText("Success!");
+    expect(await site.signUp(`${name}@BÜCHER.example`)).toBe(409);
+    expect(await site.signUp(`${name}@xn--bcher-kva.example`)).toBe(409);
+  },
+);

@@ -38,21 +38,6 @@ async function receiveMessage(site: Site): Promise<{ path: string; html: string 
   return { path: path ?? "no link", html };
 }
 
-test(
-  "the link leads to a page with one button, which takes the person off the list",
-  { tag: "@everywhere" },
-  async ({ page, site }) => {
-    const { path } = await receiveMessage(site);
-    await page.goto(path);
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Leave the waitlist?");
-    await page.reload();
-    await page.getByRole("button", { name: "Unsubscribe" }).click();
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("You have left the waitlist");
-    await page.getByRole("link", { name: "Go to Home Page" }).click();
-    await expect(page).toHaveURL("/");
-  },
-);
-
 test.describe("unsubscribe", { tag: "@once" }, () => {
   // A wrong link is a 404.
   test.use({ expectedConsole: /404/ });
