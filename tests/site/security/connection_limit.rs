@@ -239,49 +239,6 @@ pub(super) fn sign_up(email: &str) -> String {
     )
 }
 
-/// Visits until the server closes an idle connection of another client to make room. So it has looked at all others too.
-async fn visit_until_an_idle_connection_closes(site: &TestSite) {
-    let mut idle = site.connect_from([127, 0, 0, 3]).await;
-    assert!(get_succeeds(&mut idle).await);
-    let visits = async {
-        loop {
-            let mut stream = site.connect_from([127, 0, 0, 2]).await;
-            assert!(get_succeeds(&mut stream).await);
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let mut byte = [0; 1];
-    let closed = timeout(TEST_TIMEOUT, async {
-        tokio::select! {
-            () = visits => unreachable!("they never end"),
-            read = idle.read(&mut byte) => read,
-        }
-    });
-    assert_eq!(closed.await.expect("it closes").expect("no reset"), 0);
-}
-
-#[tokio::test]
-async fn request_that_waits_for_the_server_is_never_evicted() {
-    let (list, mut calls) = hanging_store();
-    let site = TestSite::with_store_and_options(list, &["--max-connections=16"]).await;
-    let mut waiting = Vec::new();
-    for number in 0..13 {
-        let mut stream = site.connect().await;
-        let request = sign_up(&format!("{number}@example.com"));
-        stream
-            .write_all(request.as_bytes())
-            .await
-            .expect("it is read");
-        calls.recv().await.expect("the site calls the store");
-        waiting.push(stream);
-    }
-    visit_until_an_idle_connection_closes(&site).await;
-    for mut stream in waiting {
-        let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
-        assert!(read.is_err(), "it is open and waits");
-    }
-}
-
 /// A browser may open a connection before the server knows that another one has closed.
 #[tokio::test]
 async fn waiting_connection_is_within_the_share_once_others_of_its_client_have_closed() {
@@ -307,22 +264,6 @@ async fn waiting_connection_is_within_the_share_once_others_of_its_client_have_c
     let read = timeout(TEST_TIMEOUT, second.read_exact(&mut status_line)).await;
     read.expect("a response").expect("no reset");
     assert_eq!(&status_line, b"HTTP/1.1 200");
-}
-
-#[tokio::test]
-async fn trusted_proxies_keep_their_idle_connections() {
-    let site =
-        TestSite::with_options(&["--max-connections=64", "--trusted-proxies=127.0.0.1"]).await;
-    let mut open = Vec::new();
-    for _ in 0..60 {
-        let mut stream = site.connect().await;
-        assert!(get_succeeds(&mut stream).await);
-        open.push(stream);
-    }
-    visit_until_an_idle_connection_closes(&site).await;
-    for mut stream in open {
-        assert!(get_succeeds(&mut stream).await, "it is still open");
-    }
 }
 
 #[tokio::test]
