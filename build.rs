@@ -1,42 +1,52 @@
-//! Builds the islands into the program, and gives the program and the wasm host the same build id.
+//! Builds the site's files into the program: the wasm host of the islands by cargo and wasm-bindgen, the scripts, styles
+//! and public files by `islands/build/build.mjs`.
+//!
+//! Every build has the same files, whether cargo, cargo-leptos or a test starts it, except that of `cargo leptos watch`.
 
 use std::{
     env, fs,
-    hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// The sources of the site's files: the styles, the public files and the wasm host.
-const SITE_SOURCES: [&str; 7] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "public",
-    "style",
-    "src/island_host.rs",
-    "src/lib.rs",
-    "src/wire.rs",
-];
+use wasm_bindgen_cli_support::Bindgen;
 
-/// Set by `make watch`: the directory from which the server reads the islands while it watches.
-const ISLANDS_DIR: &str = "LANDING_ISLANDS_DIR";
+/// `cargo leptos watch` sets it. Then the files are neither minified nor compressed, and the program builds them again
+/// after a change (`src/server/watched_assets.rs`).
+const WATCH: &str = "LEPTOS_WATCH";
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    println!(
-        "cargo::rustc-env=LANDING_BUILD=landing-build-{:016x}",
-        site_build_id()
-    );
-    // The wasm host does not contain them.
-    if env::var_os("CARGO_FEATURE_SSR").is_some() {
-        println!("cargo::rustc-env=LANDING_VERSION={}", version());
-        build_islands(&PathBuf::from(
-            env::var_os("OUT_DIR").expect("cargo sets it"),
-        ));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    println!("cargo::rustc-env=LANDING_VERSION={}", version());
+    println!("cargo::rerun-if-env-changed={WATCH}");
+    // `public` as a whole, because the program serves every file in it. npm writes the last one when it has installed.
+    for source in [
+        "build.rs",
+        "Cargo.lock",
+        "Cargo.toml",
+        "public",
+        "islands/node_modules/.package-lock.json",
+    ] {
+        println!("cargo::rerun-if-changed={source}");
     }
+    for folder in ["style", "islands"] {
+        watch_sources(Path::new(folder));
+    }
+    let host = out.join("host");
+    build_host(&out, &host);
+    let site = out.join("site");
+    let is_watching = env::var_os(WATCH).is_some();
+    if is_watching {
+        println!("cargo::rustc-env=LANDING_WATCHED_BUILD={}", out.display());
+    }
+    let mut build = Command::new("node");
+    build.arg("islands/build/build.mjs");
+    build.args(is_watching.then_some("--dev"));
+    run(build.arg(&host).arg(&site));
+    fs::write(out.join("site.rs"), file_table(&site)).expect("OUT_DIR is writable");
 }
 
-/// Returns the version, and the commit if the Makefile knows it.
+/// Returns the version, and the commit if this is the build of a package.
 fn version() -> String {
     println!("cargo::rerun-if-env-changed=LANDING_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
@@ -46,109 +56,101 @@ fn version() -> String {
     }
 }
 
-/// Returns an id that is equal in the wasm host and in the program if both come from one build.
-fn site_build_id() -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for source in SITE_SOURCES {
-        println!("cargo::rerun-if-changed={source}");
-        hash_path(Path::new(source), &mut hasher);
-    }
-    hasher.finish()
-}
-
-fn hash_path(path: &Path, hasher: &mut DefaultHasher) {
-    if path.is_dir() {
-        for entry in sorted_entries(path) {
-            hash_path(&entry, hasher);
-        }
-    } else {
-        path.hash(hasher);
-        fs::read(path).unwrap_or_default().hash(hasher);
-    }
-}
-
-/// Runs `islands/build/build.mjs`, unless the islands have not changed since its last run.
-fn build_islands(out_dir: &Path) {
-    println!("cargo::rerun-if-env-changed={ISLANDS_DIR}");
-    let is_debug = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
-    let is_watching = is_debug && env::var_os(ISLANDS_DIR).is_some();
-    let mut hasher = DefaultHasher::new();
-    is_watching.hash(&mut hasher);
-    // This script writes their table.
-    hash_path(Path::new("build.rs"), &mut hasher);
-    // Entry by entry: for the whole folder, cargo would scan node_modules at each build.
-    for entry in sorted_entries(Path::new("islands")) {
-        if !entry.ends_with("node_modules") {
-            println!("cargo::rerun-if-changed={}", entry.display());
-            hash_path(&entry, &mut hasher);
-        }
-    }
-    // This script also runs after a change of the styles, and a build of the islands takes seconds.
-    let hash = format!("{:016x}", hasher.finish());
-    let hash_file = out_dir.join("islands.hash");
-    if fs::read_to_string(&hash_file).is_ok_and(|built| built == hash) {
+/// Builds the program again after a change of a file, but not of a test.
+fn watch_sources(path: &Path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_test = name.contains(".test.") || ["test", "vitest.config.ts"].contains(&&*name);
+    if is_test || ["node_modules", "fonts.mjs"].contains(&&*name) {
         return;
     }
-    // If the build below fails, the next one must not take its output for complete.
-    let _ = fs::remove_file(&hash_file);
-
-    let islands = out_dir.join("islands");
-    let status = Command::new("node")
-        .arg("islands/build/build.mjs")
-        // While it watches, the server uses the islands in this build only until it finds newer ones.
-        .args(is_watching.then_some("--dev"))
-        .arg(&islands)
-        .status();
-    let is_built = status.is_ok_and(|status| status.success());
-    assert!(
-        is_built,
-        "building the islands failed: see above, or run `make setup` if npm packages are missing"
-    );
-    let table = island_table(&islands.join("assets"));
-    fs::write(out_dir.join("islands.rs"), table).expect("OUT_DIR is writable");
-    fs::write(hash_file, hash).expect("OUT_DIR is writable");
+    if path.is_dir() {
+        sorted_entries(path).iter().for_each(|it| watch_sources(it));
+    } else {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
 }
 
-/// Returns the Rust source of a table of the scripts: name, content, gzip, brotli. And of the script in the head.
-/// `src/server/assets.rs` includes it. Its paths are relative to it, so that the repository can be moved.
-fn island_table(assets: &Path) -> String {
+/// Compiles the wasm host, and writes its glue for the browser beside it.
+fn build_host(out: &Path, host: &Path) {
+    // Another directory than that of this build, which cargo has locked. cargo-leptos uses it too. It is shared by all
+    // profiles: the host is always built for production.
+    let target = out
+        .ancestors()
+        .nth(4)
+        .expect("target/PROFILE/build/NAME/out");
+    let front = target.join("front");
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets it"));
+    cargo.args(["build", "--quiet", "--locked", "--package", "island-host"]);
+    cargo.args(["--profile", "wasm-release", "--target", WASM_TARGET]);
+    cargo.arg("--target-dir").arg(&front);
+    // They are for this machine, and clippy's.
+    for variable in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTFLAGS",
+        "RUSTC_WORKSPACE_WRAPPER",
+    ] {
+        cargo.env_remove(variable);
+    }
+    run(&mut cargo);
+    let wasm = front
+        .join(WASM_TARGET)
+        .join("wasm-release/island_host.wasm");
+    let mut bindgen = Bindgen::new();
+    let bindgen = bindgen.input_path(wasm).out_name("host").typescript(false);
+    let bindgen = bindgen.omit_default_module_path(true).web(true);
+    let written = bindgen.and_then(|bindgen| bindgen.generate(host));
+    written.expect("both halves of wasm-bindgen have the same version");
+}
+
+const WASM_TARGET: &str = "wasm32-unknown-unknown";
+
+fn run(command: &mut Command) {
+    let status = command
+        .status()
+        .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}; run `.ci/setup`"));
+    assert!(
+        status.success(),
+        "{command:?} failed: see above; run `.ci/setup` if a tool or a package is missing"
+    );
+}
+
+/// Returns the Rust source of a table of the files: URL path, content, gzip, brotli. `src/server/assets.rs` includes
+/// it. Its paths are relative to OUT_DIR, so that the repository can be moved.
+fn file_table(site: &Path) -> String {
     let mut rows = String::new();
-    let mut boot_script = String::new();
-    for path in sorted_entries(assets) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if !name.ends_with(".js") {
+    for file in files(&site.join("files")) {
+        let path = file.strip_prefix(site).expect("a file of the site");
+        let path = path.to_string_lossy();
+        if path.ends_with(".gz") || path.ends_with(".br") {
             continue;
         }
-        if name.starts_with("boot-") {
-            boot_script.clone_from(&name);
-        }
-        let include = |suffix: &str| {
-            format!(
-                "include_bytes!({:?})",
-                format!("islands/assets/{name}{suffix}")
-            )
+        let include = |suffix: &str| format!("include_bytes!(\"site/{path}{suffix}\")");
+        let compressed = |suffix: &str| match site.join(format!("{path}{suffix}")).exists() {
+            true => format!("Some({})", include(suffix)),
+            false => "None".to_owned(),
         };
-        rows += &format!(
-            "    ({name:?}, {}, {}, {}),\n",
-            include(""),
-            include(".gz"),
-            include(".br")
-        );
+        let (gzip, brotli) = (compressed(".gz"), compressed(".br"));
+        let url_path = path.trim_start_matches("files");
+        rows += &format!("    ({url_path:?}, {}, {gzip}, {brotli}),\n", include(""));
     }
-    assert!(
-        !boot_script.is_empty(),
-        "islands/build/build.mjs wrote no boot script"
-    );
     format!(
-        "const BOOT_SCRIPT: &str = {boot_script:?};\n\
-         const HEAD_SCRIPT: &str = include_str!(\"islands/head.js\");\n\
-         type IslandFile = (&'static str, &'static [u8], &'static [u8], &'static [u8]);\n\
-         static ISLAND_FILES: &[IslandFile] = &[\n{rows}];\n"
+        "const SITE: &str = include_str!(\"site/site.json\");\n\
+         type SiteFile = (&'static str, &'static [u8], Option<&'static [u8]>, Option<&'static [u8]>);\n\
+         static FILES: &[SiteFile] = &[\n{rows}];\n"
     )
+}
+
+/// Returns the files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = sorted_entries(directory).into_iter();
+    let found = entries.flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    });
+    found.collect()
 }
 
 fn sorted_entries(directory: &Path) -> Vec<PathBuf> {

@@ -20,7 +20,7 @@ use postgres_server::PostgresServer;
 use server::{PROGRAM, Server, free_addr, landing_command, median, run_wrk, write_people};
 use tempfile::TempDir;
 
-const TARGET_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
+const TARGET_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
 /// Runs of each load. The table shows medians.
 const ROUNDS: usize = 5;
 /// Duration of one run.

@@ -13,11 +13,11 @@ use std::{
 use reqwest::Client;
 use tempfile::TempDir;
 
-/// The release that `make build` creates, next to its files.
-pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/landing");
+/// The program that `make bench` builds.
+pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/landing");
 
 /// The wrk script.
-pub(crate) const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/load.lua");
+pub(crate) const LOAD_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load.lua");
 
 /// A server that is killed when this value is dropped.
 pub(crate) struct Server {
@@ -31,9 +31,9 @@ impl Server {
     pub(crate) async fn landing(options: &[&str]) -> Self {
         assert!(
             Path::new(PROGRAM).exists(),
-            "{PROGRAM} is missing; run `make build`"
+            "{PROGRAM} is missing; run `make bench`"
         );
-        let data = TempDir::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target"))
+        let data = TempDir::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"))
             .expect("a temporary directory");
         let addr = free_addr();
         let mut command = Command::new(PROGRAM);

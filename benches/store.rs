@@ -27,7 +27,7 @@ use tempfile::TempDir;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// A directory on the disk to measure. `/tmp` may be in memory.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
 /// Runs of each side. The table shows medians.
 const ROUNDS: usize = 5;
 /// Duration of one run.

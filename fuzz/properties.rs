@@ -15,15 +15,14 @@ use axum::{
 };
 use http_body_util::BodyExt;
 use landing::{
-    server::{AppState, SiteFiles, TrustedProxies, router},
+    server::{AppState, TrustedProxies, router},
     waitlist::{Email, JoinOutcome, SledWaitlist},
     wire,
 };
 use regex::Regex;
-use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::fixtures::{immediate, parse_config, stub_store, write_site};
+use super::fixtures::{immediate, parse_config, stub_store};
 
 /// The regular expression of WHATWG HTML, 4.10.5.1.5.
 static WHATWG: LazyLock<Regex> = LazyLock::new(|| {
@@ -143,14 +142,10 @@ pub(crate) fn record(bytes: &[u8]) {
 }
 
 static SITE: LazyLock<TestRouter> = LazyLock::new(|| {
-    let directory = TempDir::new().expect("a temporary directory");
-    write_site(directory.path(), wire::BUILD_ID);
-    let mut config = parse_config(&["--signups-per-minute=0"]).expect("valid options");
-    config.site_root = Some(directory.path().to_owned());
+    let config = parse_config(&["--signups-per-minute=0"]).expect("valid options");
     // Every sign-up is new to this store.
     let list = stub_store(|_| immediate(Ok(JoinOutcome::New)), || immediate(Ok(())));
-    let files = SiteFiles::load(&config).expect("the site's files");
-    let state = AppState::new(&config, files, Arc::new(list), None);
+    let state = AppState::new(&config, Arc::new(list), None);
     TestRouter(router(state))
 });
 

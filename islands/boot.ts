@@ -13,7 +13,7 @@ const IDLE_TIMEOUT_MS = 2000;
 /** The events that count as touching an island: pointer or focus. */
 const TOUCH_EVENTS = ["pointerover", "focusin"] as const;
 
-/** The JavaScript that wasm-bindgen generates for `src/island_host.rs`. */
+/** The JavaScript that wasm-bindgen generates for `islands/host`. */
 interface HostModule {
   default(options: { module_or_path: Response }): Promise<unknown>;
   start(

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the image in target/package with buildah, which needs neither a daemon nor a base image. `make image` calls it
-# after the release build.
+# after the build `dist`.
 #
-# The image has the program, the site, and from this machine the libraries that the program loads and the certificates
+# The image has the program, and from this machine the libraries that the program loads and the certificates
 # of public authorities. Nothing else: no shell, no package manager.
 [ "${IS_STAGED:-}" ] || . "$(dirname "$0")/stage.sh"
 
@@ -12,7 +12,7 @@ readonly TAG=localhost/landing:$VERSION
 rm -rf "$root" "$OUT/data"
 mkdir -p "$root"/{etc/ssl/certs,tmp}
 mkdir "$OUT/data"
-cp -r "$STAGE/landing" "$STAGE/site" "$root/"
+cp "$STAGE/landing" "$root/"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 # The third column of a library, and the first one of the loader.
 ldd "$STAGE/landing" | awk '$3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | while read -r library; do

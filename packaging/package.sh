@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what a release consists of in target/package: a Debian package, an archive, an image, a list of components
-# (SBOM), and the checksums of all four. `make package` calls it after the release build.
+# (SBOM), and the checksums of all four. `make package` calls it after the build `dist`.
 . "$(dirname "$0")/stage.sh"
 
 name=landing-$VERSION-x86_64-linux
@@ -18,7 +18,7 @@ ln -s ../lib/landing/landing "$STAGE/landing.link"
 cargo deb --quiet --no-build --no-strip --output "$OUT/landing_${VERSION}_amd64.deb"
 
 mkdir "$STAGE/archive"
-cp -r "$STAGE"/{landing,site,man,completions,landing.env,LICENSE,LICENSE.fonts,README.md,CHANGELOG.md} docs \
+cp -r "$STAGE"/{landing,man,completions,landing.env,LICENSE,LICENSE.fonts,README.md,CHANGELOG.md} docs \
   packaging/debian/landing.s* "$STAGE/archive/"
 archive - "$STAGE/archive" --transform="s|^\.|$name|" . | zstd --quiet -19 -T1 -o "$OUT/$name.tar.zst"
 

@@ -44,7 +44,7 @@ function packages() {
 /** The Debian packages whose files are in the image, as packaging/image.sh copies them. */
 function debianPackages() {
   const run = (...command) => execFileSync(command[0], command.slice(1), { encoding: "utf8" });
-  const names = run("ldd", "target/release/landing").matchAll(/\/(lib[^/ ]+|ld-[^/ ]+) \(/g);
+  const names = run("ldd", "target/dist/landing").matchAll(/\/(lib[^/ ]+|ld-[^/ ]+) \(/g);
   // By name: dpkg knows some of them as /lib/…, although they are in /usr/lib.
   const owners = [...names].map(([, name]) => run("dpkg", "-S", `*/${name}`).split(":")[0]);
   return [...new Set([...owners, "ca-certificates"])].sort().map((name) => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects in target/package/stage what all packages contain, from the release build: the program without its symbols,
-# the site, the manual pages, the completions and the settings. The other scripts source this file.
+# Collects in target/package/stage what all packages contain, from the build `dist`: the program without its symbols,
+# the manual pages, the completions and the settings. The other scripts source this file.
 #
 # Times are those of the commit, and archives are sorted, so that packaging one build twice gives the same bytes.
 set -euo pipefail
@@ -8,11 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 die() { echo "packaging: $*" >&2; exit 1; }
 
-# The program must be that of the files beside it.
 commit=$(git describe --always --dirty --abbrev=12 --exclude='*') \
   || die "packages are built in a clone of the repository: their times are those of the commit"
-target/release/landing --version | grep -qF "($commit)" \
-  || die "target/release/landing is not of commit $commit: run make package"
+target/dist/landing --version | grep -qF "($commit)" \
+  || die "target/dist/landing is not of commit $commit: run make package"
 
 # The one place that holds the version.
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -26,10 +25,7 @@ grep -q "^## \[$VERSION\]" CHANGELOG.md \
 
 rm -rf "$STAGE"
 mkdir -p "$STAGE/man" "$STAGE/completions"
-strip -o "$STAGE/landing" target/release/landing
-cp -r target/release/site "$STAGE/site"
-# cargo-leptos writes the time into these files.
-find "$STAGE/site" -name "*.gz" | while read -r file; do gzip -9nc "${file%.gz}" >"$file"; done
+strip -o "$STAGE/landing" target/dist/landing
 cp LICENSE README.md CHANGELOG.md "$STAGE/"
 # The licence of the typefaces asks for its text.
 cat islands/node_modules/@fontsource*/{newsreader,commit-mono}/LICENSE >"$STAGE/LICENSE.fonts"

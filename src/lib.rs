@@ -17,26 +17,14 @@
 //! | 1 | [`wire`] | every type that the server shares with TypeScript, as JSON |
 //! | 1 | [`config`] | the server's command-line options |
 //!
-//! `island_host` is the WebAssembly module. It finds the islands and decides when each is mounted. It is compiled
-//! without the layers above, except [`wire`].
+//! In the browser, the WebAssembly module of `islands/host` mounts the islands.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "ssr")]
 pub mod cli;
-#[cfg(feature = "ssr")]
 pub mod config;
-// The browser's half does not need it, so a change of a text does not rebuild that half. The test that writes
-// `islands/bindings` runs without `ssr`.
-#[cfg(any(feature = "ssr", test))]
 pub mod copy;
-#[cfg(feature = "hydrate")]
-pub mod island_host;
-#[cfg(feature = "ssr")]
 pub mod mail;
-#[cfg(feature = "ssr")]
 pub mod page;
-#[cfg(feature = "ssr")]
 pub mod server;
-#[cfg(feature = "ssr")]
 pub mod waitlist;
 pub mod wire;

@@ -1,11 +1,8 @@
 //! Every type that the server shares with TypeScript, as JSON.
 //!
-//! The tests below check that `islands/bindings/` matches. `make generate NAME=bindings` regenerates it.
+//! `tests/site/bindings.rs` checks that `islands/bindings/` matches. `make generate NAME=bindings` regenerates it.
 
 use serde::{Deserialize, Serialize};
-
-/// Identifies this build. The wasm host contains it too; the server compares the two at start.
-pub const BUILD_ID: &str = env!("LANDING_BUILD");
 
 /// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3).
 #[derive(Clone, Deserialize, Serialize)]
@@ -42,7 +39,7 @@ pub struct ErrorBody {
 
 /// The islands of the page. Each has a folder of this name in `islands/` and a row in
 /// `islands/registry.ts`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum IslandName {
@@ -79,19 +76,11 @@ pub enum StartCondition {
 }
 
 impl StartCondition {
-    /// Returns the name in the page.
+    /// Returns the name in the page, by which `islands/host` finds the islands.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Visible => "visible",
             Self::AfterForm => "after-form",
-        }
-    }
-
-    /// Returns the CSS selector of the islands with this condition.
-    pub const fn selector(self) -> &'static str {
-        match self {
-            Self::Visible => "[data-start=visible]",
-            Self::AfterForm => "[data-start=after-form]",
         }
     }
 }
@@ -179,73 +168,4 @@ pub struct ContactLinksProps {
     pub social: String,
     /// Host of the social profile, shown next to the link.
     pub social_host: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ts_rs::{Config, TS};
-
-    const FILE_HEADER: &str = "// Written by `make generate NAME=bindings`; do not edit.\n";
-
-    fn wire_ts() -> String {
-        let config = Config::default();
-        [
-            SignUpBody::decl(&config),
-            CountBody::decl(&config),
-            ConfirmedBody::decl(&config),
-            ErrorBody::decl(&config),
-            IslandName::decl(&config),
-            NoProps::decl(&config),
-            CountState::decl(&config),
-            FormOutcome::decl(&config),
-            WaitlistFormProps::decl(&config),
-            ContactLinksProps::decl(&config),
-        ]
-        .iter()
-        .fold(FILE_HEADER.to_owned(), |text, decl| {
-            text + "\nexport " + decl + "\n"
-        })
-    }
-
-    fn copy_ts() -> String {
-        let copy = serde_json::to_string_pretty(&crate::copy::islands::exported())
-            .expect("constants are JSON");
-        format!("{FILE_HEADER}\nexport const COPY = {copy} as const;\n")
-    }
-
-    fn compare_or_write(file: &str, expected: &str) {
-        let path = format!("{}/islands/bindings/{file}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("WRITE_BINDINGS").is_some() {
-            std::fs::write(&path, expected).expect("islands/bindings is writable");
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(
-            committed, expected,
-            "{file} is stale: run `make generate NAME=bindings`"
-        );
-    }
-
-    #[test]
-    fn typescript_types_match_this_file() {
-        compare_or_write("wire.ts", &wire_ts());
-    }
-
-    #[test]
-    fn typescript_copy_matches_copy_rs() {
-        compare_or_write("copy.ts", &copy_ts());
-    }
-
-    #[test]
-    fn island_names_match_in_rust_and_json() {
-        for island in [
-            IslandName::DemoTerminal,
-            IslandName::WaitlistForm,
-            IslandName::ContactLinks,
-            IslandName::Toaster,
-        ] {
-            let serialized = serde_json::to_value(island).expect("a name is JSON");
-            assert_eq!(serialized, island.as_str());
-        }
-    }
 }

@@ -4,13 +4,11 @@
  * slower. One browser makes all visits, because work at its start, such as finding system fonts,
  * is not the page's.
  *
- * In turns with the page it visits a trivial one of the same server, and prints how many times as long
+ * In turns with the page it visits a trivial one with the same headers, and prints how many times as long
  * the page takes to paint. Machines differ in the times, but less in this ratio.
  */
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
 import { CHROMIUM, SANDBOX_FLAGS } from "../support/browser.mjs";
@@ -37,13 +35,16 @@ const TRIVIAL_PAGE = `<!DOCTYPE html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Trivial</title><p>A trivial page.`;
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
-// A copy of the site's files, with the trivial page. The server sends it with the headers of the others.
-const files = await mkdtemp(join(tmpdir(), "lighthouse-site-"));
-await cp(fileURLToPath(new URL("../../target/release/site", import.meta.url)), files, {
-  recursive: true,
-});
-await writeFile(join(files, "trivial.html"), TRIVIAL_PAGE);
-const site = await Site.start(["--site-root", files]);
+const site = await Site.start();
+// Another server has the trivial page, and sends it with the headers of the site's page.
+const { headers } = await fetch(site.origin);
+for (const name of ["content-encoding", "content-length", "content-security-policy", "etag"])
+  headers.delete(name);
+const trivial = createServer((_request, response) => {
+  response.setHeaders(headers).end(TRIVIAL_PAGE);
+}).listen(0, "127.0.0.1");
+await once(trivial, "listening");
+const trivialPage = `http://127.0.0.1:${trivial.address().port}/`;
 const reports = [];
 const trivialReports = [];
 const browser = await launch({
@@ -51,23 +52,23 @@ const browser = await launch({
   chromeFlags: [...SANDBOX_FLAGS, "--headless=new", "--disable-background-networking"],
 });
 // On a busy machine Lighthouse sometimes misses a paint. Then it visits the page again.
-const visit = async (path, settings) => {
+const visit = async (url, settings) => {
   const flags = { port: browser.port, logLevel: "error", ...settings };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const { lhr } = await lighthouse(`${site.origin}${path}`, flags);
+    const { lhr } = await lighthouse(url, flags);
     if (PAINTS.every((name) => lhr.audits[name].numericValue > 0)) return lhr;
   }
-  throw new Error(`Lighthouse saw no paint of ${path} in ${MAX_ATTEMPTS} visits: run it again`);
+  throw new Error(`Lighthouse saw no paint of ${url} in ${MAX_ATTEMPTS} visits: run it again`);
 };
 try {
   for (let run = 0; run < RUNS; run += 1) {
-    reports.push(await visit("/"));
-    trivialReports.push(await visit("/trivial.html", { onlyAudits: PAINTS }));
+    reports.push(await visit(site.origin));
+    trivialReports.push(await visit(trivialPage, { onlyAudits: PAINTS }));
   }
 } finally {
   browser.kill();
   await site.stop();
-  await rm(files, { recursive: true });
+  trivial.close();
 }
 
 const printRow = (name, values, goal, isMet) =>

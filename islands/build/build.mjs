@@ -1,62 +1,82 @@
 /**
- * Builds the islands.
+ * Builds the site's files.
  *
- *     node islands/build/build.mjs OUT           builds for production; build.rs calls this
- *     node islands/build/build.mjs --dev OUT     the same files, not minified, in a tenth of the time
- *     node islands/build/build.mjs --watch OUT   rebuilds after each change; see watch.mjs
+ *     node islands/build/build.mjs HOST OUT         for production; build.rs calls this
+ *     node islands/build/build.mjs --dev HOST OUT   neither minified nor compressed, in a fraction of the time
  *
- * Without --watch it replaces OUT and writes:
+ * HOST is the directory with the wasm host, `host.js` and `host_bg.wasm`. Replaces OUT and writes:
  *
- *     OUT/assets/NAME-HASH.js       the scripts, each also as .gz and .br
- *     OUT/head.js                   the script in the head of each page
- *     OUT/modules/ISLAND.txt        the URL paths of all scripts that an island needs
- *     OUT/prerendered/ISLAND.html   the initial markup of an island
+ *     OUT/files/PATH   each file under its URL path; scripts, drawings and the host also as .gz and .br
+ *     OUT/site.json    what a page contains of them: `Files` in src/page/mod.rs
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { createBundler } from "./bundle.mjs";
-import { createPrerenderer } from "./prerender.mjs";
-import { watch } from "./watch.mjs";
+import { bundleScripts, minify } from "./bundle.mjs";
+import { ROOT_DIR } from "./options.mjs";
+import { prerender } from "./prerender.mjs";
+import { bundleStyles } from "./styles.mjs";
+import { optimize } from "./wasm.mjs";
+
+/** Files with these endings are smaller when they are compressed. */
+const COMPRESSIBLE = /\.(?:css|html|js|json|svg|txt|wasm|xml)$/;
 
 const { values, positionals } = parseArgs({
-  options: { dev: { type: "boolean" }, watch: { type: "boolean" } },
+  options: { dev: { type: "boolean", default: false } },
   allowPositionals: true,
 });
-if (positionals.length !== 1) {
-  console.error("usage: node islands/build/build.mjs [--dev | --watch] OUT");
+if (positionals.length !== 2) {
+  console.error("usage: node islands/build/build.mjs [--dev] HOST OUT");
   process.exit(2);
 }
-const out = resolve(positionals[0]);
-if (values.watch) await watch(out);
-else await buildOnce(out, values.dev ?? false);
+const [host, out] = positionals.map((path) => resolve(path));
+const files = join(out, "files");
+await rm(out, { recursive: true, force: true });
+await cp(join(ROOT_DIR, "public"), files, { recursive: true });
 
-async function buildOnce(out, dev) {
-  await rm(out, { recursive: true, force: true });
-  for (const folder of ["assets", "modules", "prerendered"])
-    await mkdir(join(out, folder), { recursive: true });
+const { scripts, modules, ...site } = await bundleScripts(values);
+for (const [path, code] of scripts) await write(path, code);
 
-  const bundler = await createBundler({ dev });
-  const { scripts, modules, head } = await bundler.bundle();
-  await bundler.dispose();
-  for (const [name, code] of scripts) {
-    const path = join(out, "assets", name);
-    const params = {
-      [constants.BROTLI_PARAM_SIZE_HINT]: code.length,
-      [constants.BROTLI_PARAM_QUALITY]: dev ? 1 : constants.BROTLI_MAX_QUALITY,
-    };
-    await writeFile(path, code);
-    await writeFile(`${path}.gz`, gzipSync(code, { level: dev ? 1 : 9 }));
-    await writeFile(`${path}.br`, brotliCompressSync(code, { params }));
-  }
-  for (const [island, urls] of modules)
-    await writeFile(join(out, "modules", `${island}.txt`), urls.join(" "));
+const glue = await readFile(join(host, "host.js"), "utf8");
+const wasm = join(host, "host_bg.wasm");
+site.host_js_path = await writeHashed("host", "js", values.dev ? glue : await minify(glue));
+site.host_wasm_path = await writeHashed(
+  "host",
+  "wasm",
+  values.dev ? await readFile(wasm) : await optimize(wasm),
+);
 
-  await writeFile(join(out, "head.js"), head);
+site.inline_css = bundleStyles(values);
+site.islands = {};
+for (const [island, markup] of await prerender())
+  site.islands[island] = { modules: modules.get(island).join(" "), markup };
+await writeFile(join(out, "site.json"), JSON.stringify(site, null, 2));
 
-  const prerenderer = await createPrerenderer();
-  for (const [island, markup] of await prerenderer.prerender())
-    await writeFile(join(out, "prerendered", `${island}.html`), markup);
-  await prerenderer.dispose();
+if (!values.dev) {
+  for (const path of await readdir(files, { recursive: true }))
+    if (COMPRESSIBLE.test(path)) await compress(join(files, path));
+}
+
+/** Writes a file under its URL path. */
+async function write(path, content) {
+  const file = join(files, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+}
+
+/** Writes a file whose name contains a hash of its content. Returns its URL path. */
+async function writeHashed(name, extension, content) {
+  const hash = createHash("sha256").update(content).digest("hex").slice(0, 8);
+  const path = `/pkg/${name}.${hash}.${extension}`;
+  await write(path, content);
+  return path;
+}
+
+async function compress(file) {
+  const content = await readFile(file);
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+  await writeFile(`${file}.gz`, gzipSync(content, { level: 9 }));
+  await writeFile(`${file}.br`, brotliCompressSync(content, { params }));
 }

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
-import { context } from "esbuild";
+import { build } from "esbuild";
 import { ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
 
 /** Where the server serves the scripts; see `src/server/assets.rs`. */
@@ -24,19 +24,19 @@ const keepDynamicImports = {
   },
 };
 
-/** Resolves the entry point `boot` to the code that `load` returns. */
-const bootScript = (load) => ({
+/** Resolves the entry point `boot` to this code. */
+const bootScript = (contents) => ({
   name: "boot script",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^boot$/ }, ({ path }) => ({ path, namespace: "boot-script" }));
     onLoad({ filter: /./, namespace: "boot-script" }, () => ({
-      contents: load(),
+      contents,
       resolveDir: ISLANDS_DIR,
     }));
   },
 });
 
-/** Radix names each of its functions for stack traces. The calls and names are 1 % of all scripts. */
+/** Radix names each of its functions for stack traces. The calls and names are 4 KB of brotli. */
 const removeFunctionNames = {
   name: "remove function names",
   setup({ onLoad }) {
@@ -48,24 +48,24 @@ const removeFunctionNames = {
 };
 
 /**
- * Creates a bundler that can run many times. `dev` skips the minification.
+ * Returns `scripts`, the code by URL path; `modules`, the URL paths of an island's scripts by island; `boot_path`, the
+ * URL path of the boot script; and `head_script`, the code of the script in the head. `dev` skips the minification.
  *
  * It works in two steps. The first bundles the boot script into one file. In a single step, esbuild would
  * make it import a chunk of helpers that it does not use.
  */
-export async function createBundler({ dev }) {
-  let bootCode = "";
-  const boot = await context({
+export async function bundleScripts({ dev }) {
+  const boot = await build({
     ...SHARED_OPTIONS,
     format: "esm",
     entryPoints: ["boot.ts"],
     plugins: [keepDynamicImports],
   });
-  const all = await context({
+  const { metafile, outputFiles } = await build({
     ...SHARED_OPTIONS,
     format: "esm",
     entryPoints: ["boot"],
-    plugins: [bootScript(() => bootCode), removeFunctionNames],
+    plugins: [bootScript(boot.outputFiles[0].text), removeFunctionNames],
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     outdir: join(ISLANDS_DIR, "out"),
@@ -77,8 +77,7 @@ export async function createBundler({ dev }) {
     ...(dev ? {} : { banner: { js: `/* terser ${terserVersion} ${JSON.stringify(TERSER)} */` } }),
     metafile: true,
   });
-
-  const head = await context({
+  const head = await build({
     ...SHARED_OPTIONS,
     format: "iife",
     entryPoints: ["head.ts"],
@@ -86,34 +85,22 @@ export async function createBundler({ dev }) {
     target: "es2022",
   });
 
-  return {
-    /**
-     * Returns `scripts`, the code by file name; `modules`, the URL paths of an island's scripts by island;
-     * `boot`, the file name of the boot script; and `head`, the code of the script in the head.
-     */
-    async bundle() {
-      const { outputFiles: bootFiles } = await boot.rebuild();
-      bootCode = bootFiles[0].text;
-      const { metafile, outputFiles } = await all.rebuild();
-      const scripts = new Map();
-      for (const { path, text } of outputFiles)
-        scripts.set(basename(path), dev ? text : await minify(text));
-      const modules = new Map();
-      let bootName;
-      for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
-        if (!entryPoint) continue;
-        if (entryPoint === "boot-script:boot") bootName = basename(path);
-        else modules.set(basename(entryPoint, ".tsx"), urls(path, metafile.outputs));
-      }
-      const { outputFiles: headFiles } = await head.rebuild();
-      const headCode = dev ? headFiles[0].text : await minify(headFiles[0].text);
-      return { scripts, modules, boot: bootName, head: headCode };
-    },
-    dispose: () => Promise.all([boot.dispose(), all.dispose(), head.dispose()]),
-  };
+  const scripts = new Map();
+  for (const { path, text } of outputFiles)
+    scripts.set(URL_PATH + basename(path), dev ? text : await minify(text));
+  const modules = new Map();
+  let boot_path;
+  for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+    if (!entryPoint) continue;
+    if (entryPoint === "boot-script:boot") boot_path = URL_PATH + basename(path);
+    else modules.set(basename(entryPoint, ".tsx"), urls(path, metafile.outputs));
+  }
+  const headCode = head.outputFiles[0].text;
+  return { scripts, modules, boot_path, head_script: dev ? headCode : await minify(headCode) };
 }
 
-async function minify(code) {
+/** Returns the smallest script that does the same. */
+export async function minify(code) {
   const terser = await import("terser");
   return (await terser.minify(code, TERSER)).code;
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 
 export const BUILD_DIR = dirname(fileURLToPath(import.meta.url));
 export const ISLANDS_DIR = dirname(BUILD_DIR);
+export const ROOT_DIR = dirname(ISLANDS_DIR);
 
 export const SHARED_OPTIONS = {
   absWorkingDir: ISLANDS_DIR,

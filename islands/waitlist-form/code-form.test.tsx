@@ -8,7 +8,7 @@ import {
   renderForm,
   respondToSignUps,
   waitForToast,
-} from "./fixtures";
+} from "../test/waitlist-form-fixtures";
 
 const CONFIRMED = "Your address is confirmed.";
 const WRONG = "That code is not right. Check the message again, or open the link in it.";

@@ -10,7 +10,7 @@ import {
   renderForm,
   respondWithCount,
   waitForCount,
-} from "./fixtures";
+} from "../test/waitlist-form-fixtures";
 
 describe("the count", () => {
   test("§7 is the server's, without a request, before the section is in view", async () => {

@@ -17,7 +17,7 @@ import {
   signUp,
   waitForToast,
   waitUntilEnabled,
-} from "./fixtures";
+} from "../test/waitlist-form-fixtures";
 
 describe("an invalid address", () => {
   test("an empty field is marked until the visitor types", async () => {

@@ -19,7 +19,7 @@ import {
   waitForCount,
   waitForToast,
   waitUntilEnabled,
-} from "./fixtures";
+} from "../test/waitlist-form-fixtures";
 
 describe("a sign-up", () => {
   test("§7 sends the address without the spaces around it", async () => {

@@ -85,8 +85,8 @@ pub use terminal::log::log_panics;
 ///
 /// Without a command it serves the site, like `landing serve`. The other commands are for the owner of the list. They
 /// work the same whether or not a server is running; it never needs to be stopped for them. Every option of the
-/// server is also an environment variable, LANDING_ and the option's name in capitals: LANDING_SITE_ROOT is
-/// --site-root. The option wins.
+/// server is also an environment variable, LANDING_ and the option's name in capitals: LANDING_COUNT_FROM is
+/// --count-from. The option wins.
 #[derive(Parser)]
 #[command(
     name = "landing",

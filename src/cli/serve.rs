@@ -30,13 +30,13 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, ConfirmationSender, SiteFiles, serve},
+    server::{AppState, ConfirmationSender, serve},
     waitlist::{Outage, SledWaitlist},
 };
 
 #[derive(clap::Args)]
 pub(super) struct ServeArgs {
-    /// Check the settings, the site's files, the waitlist and the address, print them, and exit without serving
+    /// Check the settings, the waitlist and the address, print them, and exit without serving
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -230,7 +230,6 @@ fn open(
 ) -> anyhow::Result<Opened> {
     let sender = config.confirm_settings()?.map(ConfirmationSender::new);
     let sender = sender.transpose()?;
-    let files = SiteFiles::load(config)?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
     let socket = match bound {
         // The previous server may be stopping. Opening its list waits for that.
@@ -249,7 +248,7 @@ fn open(
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
     };
-    let state = AppState::new(config, files, Arc::clone(&served.list), sender);
+    let state = AppState::new(config, Arc::clone(&served.list), sender);
     Ok(Opened {
         served,
         state,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    server::{ConfirmationSender, SiteFiles},
+    server::ConfirmationSender,
     waitlist::{PostgresOpenError, SledOpenError, SledWaitlist, UnusableReason},
 };
 
@@ -34,7 +34,7 @@ enum ListState {
     Outdated,
 }
 
-/// Checks the site's files, the list, the address and the rights of this user, in the order of a start. Prints what
+/// Checks the list, the address and the rights of this user, in the order of a start. Prints what
 /// it used.
 ///
 /// # Errors
@@ -48,7 +48,6 @@ pub(super) fn run(
     if let Some(settings) = &confirm_settings {
         ConfirmationSender::new(settings.clone())?;
     }
-    let files = SiteFiles::load(config)?;
     store.warn_of_other_owner();
     let list = match store {
         StoreLocation::Directory(data) => check_directory(data)?,
@@ -71,7 +70,6 @@ pub(super) fn run(
         ListState::Outdated => "in an older format; `landing serve` updates it",
     };
     print_to_stdout(|out| {
-        writeln!(out, "site: {}", absolute_path(files.root()).display())?;
         writeln!(out, "waitlist: {location}, {list}")?;
         writeln!(out, "address: {address}")?;
         writeln!(out, "origin: {}", origin.as_str())?;

@@ -8,8 +8,8 @@ use std::{
 use clap::ValueEnum;
 use indicatif::ProgressIterator;
 use jiff::civil::Date;
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
-use terminal_size::{Width, terminal_size};
 
 use super::{
     funnel::{Funnel, FunnelCounter},
@@ -224,7 +224,7 @@ fn cut_label(label: &str) -> String {
 
 /// Returns the width of the highest bar if the rest of its line needs `reserved` columns.
 fn bar_width(reserved: usize) -> usize {
-    let columns = terminal_size().map_or(80, |(Width(columns), _)| usize::from(columns));
+    let columns = tcgetwinsize(io::stdout()).map_or(80, |size| usize::from(size.ws_col));
     columns.saturating_sub(reserved).clamp(8, 60)
 }
 

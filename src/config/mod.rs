@@ -8,7 +8,7 @@ mod confirm;
 mod mail;
 mod values;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::net::SocketAddr;
 
 use ipnet::IpNet;
 
@@ -36,10 +36,6 @@ pub struct Config {
         value_parser = parse_addr
     )]
     pub addr: SocketAddr,
-
-    /// Directory with the site's files [default: `site` next to the program]
-    #[arg(long, env = "LANDING_SITE_ROOT", value_name = "DIR")]
-    pub site_root: Option<PathBuf>,
 
     /// The public URL, or `None` for the default: only an owner who left it unset is warned.
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL", help = format!(

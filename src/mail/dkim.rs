@@ -11,13 +11,13 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
-use rustls::{
-    SignatureScheme,
+use ring::digest::{SHA256, digest};
+use tokio_rustls::rustls::{
+    Error, SignatureScheme,
     crypto::ring::sign::RsaSigningKey,
     pki_types::{PrivateKeyDer, pem::PemObject},
     sign::SigningKey,
 };
-use sha2::{Digest, Sha256};
 
 use crate::{
     config::{DkimSettings, MailSettings},
@@ -81,7 +81,7 @@ pub struct InvalidDkimKey {
 /// The key could not sign.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot sign the message with the DKIM key: {0}")]
-pub struct SigningError(rustls::Error);
+pub struct SigningError(Error);
 
 impl DkimSigner {
     /// Reads the key of the settings, if they have one.
@@ -152,7 +152,8 @@ impl DkimSigner {
             }
         }
         // The simple form of a body: without empty lines at its end.
-        let body_hash = Sha256::digest(format!("{}\r\n", body.trim_end_matches("\r\n")));
+        let body = format!("{}\r\n", body.trim_end_matches("\r\n"));
+        let body_hash = digest(&SHA256, body.as_bytes());
         let unsigned = format!(
             " v=1; a=rsa-sha256; c=relaxed/simple; d={}; s={};\r\n\t\
              t={}; h={};\r\n\tbh={};\r\n\tb=",
@@ -165,7 +166,7 @@ impl DkimSigner {
         const NAME: &str = "DKIM-Signature";
         signed += &relaxed(NAME, &unsigned);
         let signer = self.key.choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256]);
-        let no_scheme = || SigningError(rustls::Error::General("it is not an RSA key".into()));
+        let no_scheme = || SigningError(Error::General("it is not an RSA key".into()));
         let signature = signer.ok_or_else(no_scheme)?.sign(signed.as_bytes());
         let signature = BASE64.encode(signature.map_err(SigningError)?);
         let lines = signature.as_bytes().chunks(SIGNATURE_LINE);

@@ -5,14 +5,17 @@ use leptos::prelude::*;
 use super::{
     ConfirmStep, FormResult, Page, UnsubscribeStep,
     head::loader,
-    island::{ReactIsland, Toaster},
+    island::ReactIsland,
     metadata::{Icons, PageMetadata},
     sections::{
         Comparison, Confirm, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
         Unsubscribe,
     },
 };
-use crate::{copy, wire::FormOutcome};
+use crate::{
+    copy,
+    wire::{FormOutcome, IslandName, NoProps, StartCondition},
+};
 
 /// Renders the landing page.
 pub fn landing_page(page: Page) -> String {
@@ -97,13 +100,8 @@ fn render<V: IntoView>(
                     }}
                     <Icons/>
                     {loader(&files, is_landing)}
-                    {if is_watching {
-                        // As a file, which the reload script can replace without reloading the page.
-                        view! { <link rel="stylesheet" href=files.css_path.clone()/> }.into_any()
-                    } else {
-                        // Inlined: no request delays the first paint.
-                        view! { <style inner_html=files.inline_css.clone()></style> }.into_any()
-                    }}
+                    // Inlined: no request delays the first paint.
+                    <style inner_html=files.inline_css.clone()></style>
                     {is_watching.then(reload_script)}
                 </head>
                 <body>
@@ -111,7 +109,7 @@ fn render<V: IntoView>(
                     <Nav home=home.map(str::to_owned)/>
                     <main id="main" tabindex="-1">{sections()}</main>
                     <Footer/>
-                    {is_landing.then(|| view! { <ReactIsland island=Toaster/> })}
+                    {is_landing.then(toaster)}
                 </body>
             </html>
         }
@@ -120,6 +118,10 @@ fn render<V: IntoView>(
         // nothing else looks like them.
         .replace("<!>", "")
     })
+}
+
+fn toaster() -> impl IntoView {
+    view! { <ReactIsland name=IslandName::Toaster start=StartCondition::AfterForm props=NoProps {}/> }
 }
 
 /// The script that reloads the page after a rebuild. It is inline, and never part of a production page.

@@ -16,7 +16,7 @@ pub(super) fn loader(files: &Files, has_islands: bool) -> impl IntoView + use<> 
     view! {
         <template id="fonts">{font_links()}</template>
         {has_islands.then(|| view! { <template id="boot">{boot_script(files)}</template> })}
-        <script inner_html=files.head_script></script>
+        <script inner_html=files.head_script.clone()></script>
         <noscript>{font_links()}</noscript>
     }
 }

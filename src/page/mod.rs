@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use crate::{
     copy::{self, reply},
-    wire::FormOutcome,
+    wire::{FormOutcome, IslandName},
 };
 
 /// The owner's configuration of the page.
@@ -49,29 +49,28 @@ pub struct Site {
     pub support_url: Option<String>,
 }
 
-/// The static files that a page contains or refers to.
-#[derive(Clone, Debug, Default)]
+/// The static files that a page contains or refers to. `islands/build/build.mjs` writes them as JSON.
+#[derive(Clone, Debug, Deserialize)]
 pub struct Files {
     /// Content of the style sheet.
     pub inline_css: String,
     /// The script in the head, which decides what the page loads and when.
-    pub head_script: &'static str,
-    /// URL path of the style sheet.
-    pub css_path: String,
-    /// URL paths of the fonts to preload.
-    pub font_paths: Vec<String>,
+    pub head_script: String,
     /// URL path of the boot script, the page's only script in a file.
     pub boot_path: String,
     /// URL path of the wasm host's JavaScript, which the boot script loads.
     pub host_js_path: String,
     /// URL path of the wasm host.
     pub host_wasm_path: String,
+    /// Each island by its name.
+    pub islands: HashMap<IslandName, IslandBuild>,
+    /// URL paths of the fonts to preload.
+    #[serde(skip)]
+    pub font_paths: Vec<String>,
     /// For each fixed URL path (`/favicon.svg`), the one with a hash of the content (`/favicon.1a2b3c4d.svg`),
     /// which browsers cache without revalidation.
+    #[serde(skip)]
     pub hashed_paths: HashMap<String, String>,
-    /// While `make watch` runs, the latest build of each island by its name. Otherwise empty: the islands are
-    /// compiled into the program.
-    pub island_builds: HashMap<String, IslandBuild>,
 }
 
 /// The build of an island: what a page contains of it.

@@ -1,92 +1,57 @@
-//! The static files: the site's directory and the scripts of the islands. They are read at start and served from
-//! memory.
+//! The static files: `build.rs` compiles them into the program, and they are served from memory.
 
-use std::{
-    collections::HashMap,
-    fs, io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use axum::{body::Bytes, http::HeaderValue};
 
-use super::{
-    resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash},
-    watched_islands::WatchedIslands,
-};
-use crate::page::{Files, IslandBuild, Site, metadata};
+use super::resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash};
+use crate::page::{Files, Site, metadata};
 
-// Written by `build.rs`: `BOOT_SCRIPT`, a file name; `HEAD_SCRIPT`, the script in the head of each page; `ISLAND_FILES`,
-// each other script's name, content, gzip and brotli.
-include!(concat!(env!("OUT_DIR"), "/islands.rs"));
+// Written by `build.rs`: `SITE`, what a page contains of the files as JSON, and `FILES`, each file's URL path, content,
+// gzip and brotli.
+include!(concat!(env!("OUT_DIR"), "/site.rs"));
 
 /// The static files by URL path.
 #[derive(Debug)]
-pub struct Assets {
+pub(super) struct Assets {
     by_path: HashMap<String, Resource>,
     files: Arc<Files>,
 }
 
 impl Assets {
-    /// Reads the site's directory.
-    ///
-    /// With `is_watching`, takes the islands from `make watch`, and does not check that the directory and this
-    /// program come from one build: `cargo leptos watch` builds the two at different times.
+    /// Returns the files that are compiled into this program.
+    pub(super) fn compiled_in(site: &Site) -> Self {
+        let bodies = FILES.iter().map(|(path, identity, gzip, brotli)| {
+            let body = EncodedBody {
+                identity: Bytes::from_static(identity),
+                gzip: gzip.map(Bytes::from_static),
+                brotli: brotli.map(Bytes::from_static),
+            };
+            ((*path).to_owned(), body)
+        });
+        Self::new(SITE, bodies, site).expect("build.rs has written the files")
+    }
+
+    /// Collects the files of a build. `json` is its `site.json`.
     ///
     /// # Errors
-    /// [`AssetsError`] if the directory is missing, unreadable or from another build.
-    pub fn load(site_root: &Path, site: &Site, is_watching: bool) -> Result<Self, AssetsError> {
-        let root = site_root.to_owned();
-        if !site_root.is_dir() {
-            return Err(AssetsError::Missing(root));
-        }
-        // Another directory may be very large.
-        if !site_root.join(BUILD_DIR).is_dir() {
-            return Err(AssetsError::NotTheSite(root));
-        }
-        let mut bodies = HashMap::new();
-        read_directory(site_root, "", &mut bodies)
-            .map_err(|error| AssetsError::Unreadable(root.clone(), error))?;
-        let (boot_script, island_builds) = insert_islands(&mut bodies, is_watching);
-
-        let find_unique = |extension: &'static str| {
-            let mut paths = bodies
-                .keys()
-                .filter(|path| path.starts_with("/pkg/landing") && path.ends_with(extension));
-            match (paths.next(), paths.next()) {
-                (Some(path), None) => Ok(path.clone()),
-                (None, _) => Err(AssetsError::MissingFile(root.clone(), extension)),
-                (Some(_), Some(_)) => Err(AssetsError::OtherBuild(root.clone())),
-            }
-        };
-        let css_path = find_unique(".css")?;
-        let mut files = Files {
-            inline_css: String::from_utf8_lossy(&bodies[&css_path].identity).into_owned(),
-            head_script: HEAD_SCRIPT,
-            css_path,
-            font_paths: bodies
-                .keys()
-                .filter(|path| path.ends_with(".woff2"))
-                .cloned()
-                .collect(),
-            boot_path: format!("/islands/{boot_script}"),
-            host_js_path: find_unique(".js")?,
-            host_wasm_path: find_unique(".wasm")?,
-            hashed_paths: HashMap::new(),
-            island_builds,
-        };
-        files.font_paths.sort();
-        // The wasm host contains the same id (`island_host.rs`).
-        let build_id = crate::wire::BUILD_ID.as_bytes();
-        if !is_watching && !contains_bytes(&bodies[&files.host_wasm_path].identity, build_id) {
-            return Err(AssetsError::OtherBuild(root));
-        }
-
+    /// If the JSON is not that of a build.
+    pub(super) fn new(
+        json: &str,
+        bodies: impl IntoIterator<Item = (String, EncodedBody)>,
+        site: &Site,
+    ) -> serde_json::Result<Self> {
+        let mut files: Files = serde_json::from_str(json)?;
         let mut by_path = HashMap::new();
         for (path, body) in bodies {
+            if path.ends_with(".woff2") {
+                files.font_paths.push(path.clone());
+            }
             insert(path, body, &mut by_path, &mut files);
         }
-        let manifest = EncodedBody::compress(metadata::manifest(site, &files), Compression::Best);
+        files.font_paths.sort();
+        let manifest =
+            EncodedBody::compress(metadata::manifest(site, &files), Compression::Balanced);
         insert(
             metadata::MANIFEST_PATH.into(),
             manifest,
@@ -108,29 +73,6 @@ impl Assets {
     pub(super) fn files(&self) -> &Arc<Files> {
         &self.files
     }
-}
-
-/// Adds the scripts of the islands: those of `make watch`, if it runs, or those that are compiled into this program.
-/// Returns the name of the boot script, and [`Files::island_builds`].
-fn insert_islands(
-    bodies: &mut HashMap<String, EncodedBody>,
-    is_watching: bool,
-) -> (String, HashMap<String, IslandBuild>) {
-    if is_watching && let Some(build) = WatchedIslands::read() {
-        for (name, code) in build.scripts {
-            bodies.insert(format!("/islands/{name}"), EncodedBody::identity(code));
-        }
-        return (build.boot, build.islands);
-    }
-    for (name, identity, gzip, brotli) in ISLAND_FILES {
-        let body = EncodedBody {
-            identity: Bytes::from_static(identity),
-            gzip: Some(Bytes::from_static(gzip)),
-            brotli: Some(Bytes::from_static(brotli)),
-        };
-        bodies.insert(format!("/islands/{name}"), body);
-    }
-    (BOOT_SCRIPT.to_owned(), HashMap::new())
 }
 
 /// Adds a file under its path.
@@ -155,35 +97,7 @@ fn insert(
     files.hashed_paths.insert(path, hashed_path);
 }
 
-fn read_directory(
-    directory: &Path,
-    prefix: &str,
-    bodies: &mut HashMap<String, EncodedBody>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
-        // cargo-leptos writes compressed files, and types for TypeScript, next to the plain files.
-        let is_companion = [".br", ".gz", ".d.ts"]
-            .iter()
-            .any(|end| path.ends_with(end));
-        if entry.file_type()?.is_dir() {
-            read_directory(&entry.path(), &path, bodies)?;
-        } else if !is_companion {
-            let read_companion =
-                |extension| fs::read(format!("{}{extension}", entry.path().display()));
-            let body = EncodedBody {
-                identity: fs::read(entry.path())?.into(),
-                gzip: read_companion(".gz").ok().map(Bytes::from),
-                brotli: read_companion(".br").ok().map(Bytes::from),
-            };
-            bodies.insert(path, body);
-        }
-    }
-    Ok(())
-}
-
-/// Returns whether a file name contains a hash of the content. cargo-leptos and `style/fonts.mjs` write
+/// Returns whether a file name contains a hash of the content. `build.mjs` and `style/fonts.mjs` write
 /// `NAME.HASH.EXTENSION`, and esbuild, for everything in `/islands/`, writes `NAME-HASH.js`.
 fn is_hashed(path: &str) -> bool {
     let in_folder = |folder| path.strip_prefix(folder);
@@ -198,59 +112,25 @@ fn with_content_hash(path: &str, content: &[u8]) -> String {
     format!("{name}.{}.{extension}", &hash[..8])
 }
 
+/// Returns the media type by the file name's extension.
 fn content_type(path: &str) -> HeaderValue {
-    if path == metadata::MANIFEST_PATH {
-        return HeaderValue::from_static("application/manifest+json");
-    }
-    let guess = mime_guess::from_path(path).first_or_octet_stream();
-    let is_text =
-        guess.type_() == mime_guess::mime::TEXT || guess.suffix() == Some(mime_guess::mime::XML);
-    let charset = if is_text { "; charset=utf-8" } else { "" };
-    let text = format!("{guess}{charset}");
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
-}
-
-fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack
-        .windows(needle.len())
-        .any(|window| window == needle)
-}
-
-/// The directory that every build of the site has.
-const BUILD_DIR: &str = "pkg";
-
-/// Why the site's files cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum AssetsError {
-    /// The directory does not exist.
-    #[error(
-        "the site's files are missing in {}; put the directory `site` of this program's build in its place, or \
-         name its location with --site-root",
-        .0.display()
-    )]
-    Missing(PathBuf),
-    /// The directory is not that of a build.
-    #[error(
-        "{} is not the directory of the site's files: it has no directory {BUILD_DIR}; name the directory `site` of \
-         this program's build with --site-root",
-        .0.display()
-    )]
-    NotTheSite(PathBuf),
-    /// The directory contains no built file with this extension.
-    #[error(
-        "the site's files in {} are incomplete: there is no pkg/landing*{}; copy the directory `site` that was built \
-         with this program there, or name its location with --site-root",
-        .0.display(), .1
-    )]
-    MissingFile(PathBuf, &'static str),
-    /// The directory is unreadable.
-    #[error("cannot read the site's files in {}: {}; check their owner and permissions", .0.display(), .1)]
-    Unreadable(PathBuf, io::Error),
-    /// The directory was not built together with this program.
-    #[error(
-        "the site's files in {} belong to another build, or to several; remove that directory, copy the directory \
-         `site` that was built with this program in its place, or name its location with --site-root",
-        .0.display()
-    )]
-    OtherBuild(PathBuf),
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    HeaderValue::from_static(match extension {
+        "css" => "text/css; charset=utf-8",
+        "html" => "text/html; charset=utf-8",
+        "ico" => "image/x-icon",
+        "jpg" => "image/jpeg",
+        "js" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "svg" => "image/svg+xml; charset=utf-8",
+        "txt" => "text/plain; charset=utf-8",
+        "wasm" => "application/wasm",
+        "webmanifest" => "application/manifest+json",
+        "webp" => "image/webp",
+        "woff2" => "font/woff2",
+        "xml" => "text/xml; charset=utf-8",
+        _ => "application/octet-stream",
+    })
 }

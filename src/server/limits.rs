@@ -29,19 +29,20 @@ pub(super) const LIST_ITEMS_MAX: usize = 32;
 pub(super) const LIST_COMMAS_MAX: usize = 256;
 
 /// The timeouts of a connection.
-pub(super) struct Timeouts {
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
     /// For the headers of an HTTP/1 request to arrive. Also closes a keep-alive connection without a further
     /// request. (Apache's defaults are 20 and 5 seconds.)
-    pub(super) header_read: Duration,
+    pub header_read: Duration,
     /// For a connection without any traffic. Longer than any response takes.
-    pub(super) idle: Duration,
+    pub idle: Duration,
     /// The age at which a connection is closed gracefully, even if it is in use. Otherwise a client that sends or
     /// reads a byte now and then could keep it open forever.
-    pub(super) max_age: Duration,
+    pub max_age: Duration,
 }
 
 /// The timeouts of clients that are not trusted proxies.
-pub(super) const CLIENT_TIMEOUTS: Timeouts = Timeouts {
+pub const CLIENT_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15),
     idle: Duration::from_secs(30),
     max_age: Duration::from_secs(2 * 60),

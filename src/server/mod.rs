@@ -36,9 +36,9 @@
 //! | `shutdown` | whether the server shuts down |
 //! | `limits` | every size, number and timeout that the owner cannot configure |
 //! | `resource` | responses from memory: encodings, `ETag`, 304, `Cache-Control` |
-//! | `site_files` | what the server knows before it opens the list: the texts and the files of the site |
-//! | `assets` | the site's files, and the scripts of the islands |
-//! | `watched_islands` | the islands while `make watch` runs |
+//! | `site_files` | the texts and the files of the site |
+//! | `assets` | the files, which are compiled into the program |
+//! | `watched_assets` | the files while `cargo leptos watch` runs |
 //! | `security_headers` | the security headers, `Content-Security-Policy` among them |
 //! | `access_log` | one log line per response |
 //! | `warning_throttle` | at most one warning per minute |
@@ -71,20 +71,19 @@ mod source_parameter;
 mod text_files;
 mod unsubscribe;
 mod warning_throttle;
-mod watched_islands;
+mod watched_assets;
 
-use std::{ops::Deref, panic::resume_unwind, sync::Arc, thread, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use axum::http::HeaderMap;
 use tokio::{net::TcpListener, time::timeout};
 
-pub use assets::{Assets, AssetsError};
 pub use client::{ClientKey, TrustedProxies};
 pub use confirmation::{ConfirmationError, ConfirmationSender};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
+pub use limits::{CLIENT_TIMEOUTS, Timeouts};
 pub use router::router;
-pub use site_files::SiteFiles;
 
 use confirmation::Confirmation;
 use warning_throttle::WarningThrottle;
@@ -101,7 +100,7 @@ pub struct AppStateInner {
     shown_count: shown_count::ShownCount,
     /// `None` if people need not confirm their address.
     confirmation: Option<Arc<Confirmation>>,
-    files: SiteFiles,
+    files: site_files::SiteFiles,
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
     confirm_pages: confirm::ConfirmPages,
@@ -114,6 +113,7 @@ pub struct AppStateInner {
     http2_warning: WarningThrottle,
     readiness: health::ReadinessCheck,
     rate_limits: rate_limit::RateLimits,
+    client_timeouts: Timeouts,
     max_connections: usize,
     shutdown: shutdown::Shutdown,
     shutdown_grace: Duration,
@@ -123,10 +123,10 @@ impl AppState {
     /// Renders the pages. `sender` asks people to confirm their address, if the owner wants that.
     pub fn new(
         config: &Config,
-        files: SiteFiles,
         list: Arc<dyn Waitlist>,
         sender: Option<ConfirmationSender>,
     ) -> Self {
+        let files = site_files::SiteFiles::new(config);
         let confirmation =
             sender.map(|sender| Arc::new(Confirmation::new(sender, Arc::clone(&list))));
         let shown_count =
@@ -134,18 +134,9 @@ impl AppState {
         let page = files.page(shown_count.get(), confirmation.is_some());
         let confirm_pages = confirm::ConfirmPages::new(&page);
         let unsubscribe_pages = unsubscribe::UnsubscribePages::new(&page);
-        // In parallel: compressing takes a while, and the server does not accept requests until it is done.
-        let (page_cache, text_files) = thread::scope(|scope| {
-            let text_files = scope.spawn(|| text_files::TextFiles::new(files.site()));
-            let page_cache = page_cache::PageCache::new(page);
-            let text_files = text_files
-                .join()
-                .unwrap_or_else(|panic| resume_unwind(panic));
-            (page_cache, text_files)
-        });
         Self(Arc::new(AppStateInner {
-            page_cache,
-            text_files,
+            page_cache: page_cache::PageCache::new(page),
+            text_files: text_files::TextFiles::new(files.site()),
             confirm_pages,
             unsubscribe_pages,
             unsubscribe_tokens: unsubscribe::TokenCache::default(),
@@ -158,11 +149,21 @@ impl AppState {
             http2_warning: WarningThrottle::default(),
             readiness: health::ReadinessCheck::default(),
             rate_limits: rate_limit::RateLimits::per_minute(config.signups_per_minute),
+            client_timeouts: CLIENT_TIMEOUTS,
             max_connections: config.max_connections as usize,
             shutdown: shutdown::Shutdown::default(),
             shutdown_grace: Duration::from_secs(config.shutdown_grace),
             files,
         }))
+    }
+
+    /// Replaces [`CLIENT_TIMEOUTS`], before the state is shared.
+    #[must_use]
+    pub fn with_client_timeouts(mut self, timeouts: Timeouts) -> Self {
+        if let Some(state) = Arc::get_mut(&mut self.0) {
+            state.client_timeouts = timeouts;
+        }
+        self
     }
 }
 

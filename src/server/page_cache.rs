@@ -3,11 +3,7 @@
 //! The landing page shows the count. A background task rebuilds it when the count changes, at most twice a
 //! second, so no request waits for it.
 
-use std::{
-    panic::resume_unwind,
-    sync::{Arc, PoisonError, RwLock},
-    thread,
-};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::{
     extract::{Request, State},
@@ -60,26 +56,17 @@ struct CachedLanding {
 impl PageCache {
     /// Renders both pages.
     pub(super) fn new(page: Page) -> Self {
-        let compression = if page.is_watching {
-            // `cargo leptos watch` restarts the server after each change.
-            Compression::Fast
-        } else {
-            Compression::Best
-        };
-        thread::scope(|scope| {
-            let landing = scope.spawn(|| CachedLanding::new(page.clone(), compression));
-            let not_found =
-                EncodedBody::compress(document::not_found_page(page.clone(), HOME), compression);
-            let not_found = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found);
-            let not_found_parts = document::not_found_page(page.clone(), HOME_PLACEHOLDER);
-            let not_found_parts = not_found_parts.split(HOME_PLACEHOLDER);
-            let landing = landing.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Self {
-                landing: RwLock::new(Arc::new(landing)),
-                not_found,
-                not_found_parts: not_found_parts.map(str::to_owned).collect(),
-            }
-        })
+        // Not the best one: the server does not accept requests until this is done.
+        let compression = Compression::Balanced;
+        let not_found = document::not_found_page(page.clone(), HOME);
+        let not_found = EncodedBody::compress(not_found, compression);
+        let not_found_parts = document::not_found_page(page.clone(), HOME_PLACEHOLDER);
+        let not_found_parts = not_found_parts.split(HOME_PLACEHOLDER);
+        Self {
+            landing: RwLock::new(Arc::new(CachedLanding::new(page, compression))),
+            not_found: Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found),
+            not_found_parts: not_found_parts.map(str::to_owned).collect(),
+        }
     }
 
     /// Responds with the page that reports a failed sign-up without JavaScript.
@@ -110,14 +97,14 @@ impl CachedLanding {
 
 /// Rebuilds the landing page whenever the count changes, for as long as the server runs.
 ///
-/// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. While
-/// the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
+/// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. After the start,
+/// and while the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
 /// is compressed again at the highest quality.
 pub(super) async fn keep_fresh(state: AppState) {
     let mut changes = state.shown_count.watch();
     // The count may have changed since the first page was rendered.
     changes.mark_changed();
-    let mut compression = Compression::Best;
+    let mut compression = Compression::Balanced;
     loop {
         compression = tokio::select! {
             changed = changes.changed() => match changed {

@@ -3,29 +3,23 @@
 use std::{
     fmt,
     hash::RandomState,
-    num::{NonZeroU32, NonZeroUsize},
+    num::NonZeroUsize,
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use governor::{
-    InsufficientCapacity, Quota, RateLimiter,
-    clock::{Clock, MonotonicClock},
-    nanos::Nanos,
-    state::StateStore,
-};
 use lru::LruCache;
 
 use super::ClientKey;
 
-/// Maximum number of clients in the table, which then takes about 6 MB. A full table drops the client that has
+/// Maximum number of clients in each of the two tables, which then takes about 6 MB. A full table drops the client that has
 /// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// How many tokens a sign-up from an IPv6 network takes. One from an IPv4 address takes one: a conference, an office or a
 /// mobile carrier puts thousands of people behind it. With IPv6, each phone or household has its own /64 (RFC 6177,
 /// RFC 7849), and an attacker gets many of them.
-const IPV6_TOKENS: NonZeroU32 = NonZeroU32::new(12).unwrap();
+const IPV6_TOKENS: u32 = 12;
 
 /// What a client attempts.
 #[derive(Clone, Copy, Debug)]
@@ -40,23 +34,17 @@ pub(super) enum Attempt {
 pub(super) struct RateLimits(Option<Limits>);
 
 struct Limits {
-    sign_ups: TokenLimiter,
-    codes: TokenLimiter,
-    /// [`IPV6_TOKENS`], or fewer if a bucket has fewer.
-    ipv6_tokens: NonZeroU32,
+    sign_ups: TokenBuckets,
+    codes: TokenBuckets,
 }
-
-type TokenLimiter = RateLimiter<ClientKey, TokenBuckets, MonotonicClock>;
 
 impl RateLimits {
     /// Allows this number of attempts of each kind per minute and IPv4 address, and as many in one burst. An IPv6 network
     /// may make a twelfth of them, but at least one. 0 means no limit.
     pub(super) fn per_minute(attempts: u32) -> Self {
-        let limiter = |quota| RateLimiter::new(quota, TokenBuckets::default(), MonotonicClock);
-        Self(NonZeroU32::new(attempts).map(|attempts| Limits {
-            sign_ups: limiter(Quota::per_minute(attempts)),
-            codes: limiter(Quota::per_minute(attempts)),
-            ipv6_tokens: IPV6_TOKENS.min(attempts),
+        Self((attempts > 0).then(|| Limits {
+            sign_ups: TokenBuckets::new(attempts),
+            codes: TokenBuckets::new(attempts),
         }))
     }
 
@@ -68,21 +56,12 @@ impl RateLimits {
         let Some(limits) = &self.0 else {
             return Ok(());
         };
-        let limiter = match attempt {
+        let buckets = match attempt {
             Attempt::SignUp => &limits.sign_ups,
             Attempt::Code => &limits.codes,
         };
-        let tokens = if client.is_ipv6() {
-            limits.ipv6_tokens
-        } else {
-            NonZeroU32::MIN
-        };
-        match limiter.check_key_n(&client, tokens) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(not_until)) => Err(not_until.wait_time_from(limiter.clock().now())),
-            // A bucket holds at least `ipv6_tokens`.
-            Err(InsufficientCapacity(_)) => unreachable!("more tokens than a bucket holds"),
-        }
+        let tokens = if client.is_ipv6() { IPV6_TOKENS } else { 1 };
+        buckets.take(client, tokens)
     }
 }
 
@@ -92,27 +71,41 @@ impl fmt::Debug for RateLimits {
     }
 }
 
-/// A bounded table. governor's own tables grow with every new address.
-struct TokenBuckets(Mutex<LruCache<ClientKey, Nanos, RandomState>>);
-
-impl Default for TokenBuckets {
-    fn default() -> Self {
-        // std's hasher, which clients cannot force into collisions.
-        let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
-        Self(Mutex::new(table))
-    }
+/// A token bucket for each client. A bucket is the time at which it will be full: a client that is not in the table has a
+/// full one.
+struct TokenBuckets {
+    /// Tokens in a full bucket, and per minute.
+    size: u32,
+    full_at: Mutex<LruCache<ClientKey, Instant, RandomState>>,
 }
 
-impl StateStore for TokenBuckets {
-    type Key = ClientKey;
+impl TokenBuckets {
+    fn new(size: u32) -> Self {
+        // std's hasher, which clients cannot force into collisions.
+        let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
+        Self {
+            size,
+            full_at: Mutex::new(table),
+        }
+    }
 
-    fn measure_and_replace<T, F, E>(&self, client: &ClientKey, measure: F) -> Result<T, E>
-    where
-        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
-    {
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (outcome, bucket) = measure(buckets.get(client).copied())?;
-        buckets.put(*client, bucket);
-        Ok(outcome)
+    /// Takes `tokens`, at most a full bucket.
+    ///
+    /// # Errors
+    /// The time until the bucket has enough. Nothing is taken.
+    fn take(&self, client: ClientKey, tokens: u32) -> Result<(), Duration> {
+        const MINUTE: Duration = Duration::from_secs(60);
+        let refill = MINUTE * tokens.min(self.size) / self.size;
+        let now = Instant::now();
+        let mut table = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let full_at = table.get(&client).map_or(now, |at| now.max(*at)) + refill;
+        // An empty bucket is full in a minute.
+        match full_at.checked_duration_since(now + MINUTE) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => {
+                table.put(client, full_at);
+                Ok(())
+            }
+        }
     }
 }

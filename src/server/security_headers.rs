@@ -2,9 +2,9 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
-use super::SiteFiles;
+use super::site_files::SiteFiles;
 use crate::config::Hsts;
 
 /// Builds the headers that every response gets.
@@ -15,7 +15,7 @@ pub(super) fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
     let assets = files.assets();
     let page_files = assets.files();
     let policy = content_security_policy(
-        page_files.head_script,
+        &page_files.head_script,
         &page_files.inline_css,
         files.is_watching(),
     );
@@ -69,13 +69,12 @@ const STATIC_HEADERS: [(HeaderName, &str); 5] = [
 /// Returns a policy that allows only the site's own files, its WebAssembly, and by their hashes the script and the
 /// style sheet in the head. No script turns text into HTML, so Trusted Types need no policy.
 fn content_security_policy(script: &str, style: &str, is_watching: bool) -> String {
-    let hash = |text| STANDARD.encode(Sha256::digest(text));
+    let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
     let (script, style, connect) = if is_watching {
-        // `cargo leptos watch` needs an inline script that opens a WebSocket on another port, and a style
-        // sheet in a file.
+        // `cargo leptos watch` needs an inline script that opens a WebSocket on another port, and the style changes.
         (
             "'self' 'wasm-unsafe-eval' 'unsafe-inline'".into(),
-            "'self' 'unsafe-inline'".into(),
+            "'unsafe-inline'".into(),
             "'self' ws:",
         )
     } else {

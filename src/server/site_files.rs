@@ -1,47 +1,32 @@
-//! What the server knows before it opens the list: the texts and the files of the site.
+//! The texts and the files of the site.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use super::{Assets, AssetsError};
+use super::{assets::Assets, watched_assets::WatchedAssets};
 use crate::{
     config::{Config, LinkUrl},
     page::{Page, Site},
 };
 
 /// The texts and the files of the site.
-pub struct SiteFiles {
+pub(super) struct SiteFiles {
     site: Arc<Site>,
-    root: PathBuf,
     assets: Arc<Assets>,
-    /// Whether `cargo leptos watch` runs this server. Then each request reads the files again and renders its page.
-    is_watching: bool,
+    /// Only if `cargo leptos watch` has compiled this program. Then each request for the landing page renders it.
+    watched: Option<WatchedAssets>,
 }
 
 impl SiteFiles {
-    /// Reads the site's files.
-    ///
-    /// # Errors
-    /// [`AssetsError`] if files are missing, unreadable or from another build.
-    pub fn load(config: &Config) -> Result<Self, AssetsError> {
-        let is_watching = env::var_os("LEPTOS_WATCH").is_some_and(|value| !value.is_empty());
-        let root = config.site_root.clone().unwrap_or_else(default_root);
+    /// Takes the texts from the configuration, and the files from this program.
+    pub(super) fn new(config: &Config) -> Self {
         let site = Arc::new(site_from_config(config));
-        let assets = Arc::new(Assets::load(&root, &site, is_watching)?);
-        Ok(Self {
+        let assets = Arc::new(Assets::compiled_in(&site));
+        let watched = WatchedAssets::new(&assets);
+        Self {
             site,
-            root,
             assets,
-            is_watching,
-        })
-    }
-
-    /// Returns the directory of the files.
-    pub fn root(&self) -> &Path {
-        &self.root
+            watched,
+        }
     }
 
     /// Returns the texts that the owner has configured.
@@ -50,7 +35,7 @@ impl SiteFiles {
     }
 
     pub(super) fn is_watching(&self) -> bool {
-        self.is_watching
+        self.watched.is_some()
     }
 
     /// Returns the contents of the page with a count. `confirms` says whether people confirm their address.
@@ -61,24 +46,17 @@ impl SiteFiles {
             count,
             confirms,
             reply: None,
-            is_watching: self.is_watching,
+            is_watching: self.is_watching(),
         }
     }
 
-    /// Returns the files. While `cargo leptos watch` runs this server, reads them again.
+    /// Returns the files. While `cargo leptos watch` runs this server, they are those of the sources as of now.
     pub(super) fn assets(&self) -> Arc<Assets> {
-        if self.is_watching
-            && let Ok(assets) = Assets::load(&self.root, &self.site, true)
-        {
-            return Arc::new(assets);
+        match &self.watched {
+            Some(watched) => watched.current(&self.site),
+            None => Arc::clone(&self.assets),
         }
-        Arc::clone(&self.assets)
     }
-}
-
-fn default_root() -> PathBuf {
-    let program = env::current_exe().unwrap_or_default();
-    program.with_file_name("site")
 }
 
 fn site_from_config(config: &Config) -> Site {

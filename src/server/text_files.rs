@@ -28,7 +28,7 @@ impl TextFiles {
             Resource::new(
                 &content_type,
                 REVALIDATE,
-                EncodedBody::compress(text, Compression::Best),
+                EncodedBody::compress(text, Compression::Balanced),
             )
         };
         Self {

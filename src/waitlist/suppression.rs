@@ -8,8 +8,10 @@ use std::{
     fmt,
 };
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use ring::{
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
 use uuid::Uuid;
 
 use super::{email::Email, error::StoreError, source::Source};
@@ -18,8 +20,6 @@ use super::{email::Email, error::StoreError, source::Source};
 const KEY_BYTES: usize = 32;
 /// Size of a hash, in bytes. By chance, two of five million addresses share a hash in one of 10^25 lists.
 const HASH_BYTES: usize = 16;
-/// Size of a block of SHA-256, in bytes.
-const BLOCK_BYTES: usize = 64;
 
 /// A secret key of a list, for the hashes of addresses. `Debug` hides it.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
@@ -69,7 +69,8 @@ impl ListKey {
     /// [`StoreError::NoRandomness`].
     pub fn generate() -> Result<Self, StoreError> {
         let mut key = [0; KEY_BYTES];
-        getrandom::fill(&mut key).map_err(|_| StoreError::NoRandomness)?;
+        let filled = SystemRandom::new().fill(&mut key);
+        filled.map_err(|_| StoreError::NoRandomness)?;
         Ok(Self(key))
     }
 
@@ -85,13 +86,10 @@ impl ListKey {
 
     /// Returns the hash of an address by its key ([`Email::key`]), which all its spellings share.
     pub fn hash(&self, address_key: impl AsRef<[u8]>) -> AddressHash {
-        // As HMAC does with a short key (RFC 2104).
-        let mut block = [0; BLOCK_BYTES];
-        block[..KEY_BYTES].copy_from_slice(&self.0);
-        let mut mac = Hmac::<Sha256>::new(&block.into());
-        mac.update(address_key.as_ref());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
+        let tag = hmac::sign(&key, address_key.as_ref());
         let mut hash = [0; HASH_BYTES];
-        hash.copy_from_slice(&mac.finalize().into_bytes()[..HASH_BYTES]);
+        hash.copy_from_slice(&tag.as_ref()[..HASH_BYTES]);
         AddressHash(hash)
     }
 }

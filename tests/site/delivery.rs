@@ -7,14 +7,26 @@ use tokio::time::{sleep, timeout};
 
 use crate::test_site::{TestSite, header};
 
+/// Returns the first path in a page that matches a regular expression.
+fn find_path<'a>(page: &'a str, regex: &str) -> &'a str {
+    let regex = Regex::new(&format!("\"({regex})\"")).expect("valid");
+    let found = regex.captures(page).expect("a link");
+    &page[found.get(1).expect("a path").range()]
+}
+
+/// The host of the islands, and a font that only wide windows use.
+const HOST_JS: &str = r"/pkg/host\.[0-9a-f]{8}\.js";
+const HOST_WASM: &str = r"/pkg/host\.[0-9a-f]{8}\.wasm";
+const FONT: &str = r"/fonts/[a-z]+\.[0-9a-f]{8}\.woff2";
+const WIDE_FONT: &str = r"/fonts/wide/[a-z-]+\.[0-9a-f]{8}\.woff2";
+
 #[tokio::test]
 async fn pages_inline_their_css_and_load_no_style_sheet() {
     let site = TestSite::start().await;
-    let style = site.get_text("/pkg/landing.HASH.css").await;
     for path in ["/", "/nothing"] {
         let response = site.get(path).send().await.expect("a response");
         let page = response.text().await.expect("text");
-        assert!(page.contains(&format!("<style>{style}</style>")), "{path}");
+        assert!(page.contains("<style>@layer tokens{"), "{path}");
         assert_eq!(page.matches("<style").count(), 1, "{path}");
         assert!(!page.contains("rel=\"stylesheet\""), "{path}");
     }
@@ -23,8 +35,8 @@ async fn pages_inline_their_css_and_load_no_style_sheet() {
 /// A build in a folder that is moved afterwards continues to work.
 #[test]
 fn generated_code_names_no_absolute_path() {
-    let table = include_str!(concat!(env!("OUT_DIR"), "/islands.rs"));
-    assert!(table.contains("include_bytes!(\"islands/assets/boot-"));
+    let table = include_str!(concat!(env!("OUT_DIR"), "/site.rs"));
+    assert!(table.contains("include_bytes!(\"site/files/islands/boot-"));
     assert!(!table.contains(env!("OUT_DIR")), "{table}");
 }
 
@@ -124,44 +136,30 @@ async fn page_is_compressed_fast_first_and_best_once_stable() {
 async fn hashed_files_are_immutable_and_others_are_revalidated() {
     let site = TestSite::start().await;
     let page = site.page().await;
-    let boot = page
-        .split_once("src=\"")
-        .and_then(|(_, rest)| rest.split_once('"'));
-    let boot = boot.expect("the boot script").0;
-    // Returns the path in the page, such as `/favicon.1a2b3c4d.svg`.
-    let hashed = |name: &str, extension: &str| {
-        let regex = format!(r#"(?:href|data-manifest)="(/{name}\.[0-9a-f]{{8}}\.{extension})""#);
-        let found = Regex::new(&regex).expect("valid").captures(&page);
-        &page[found.expect("a link").get(1).expect("a path").range()]
-    };
+    let find = |regex: &str| find_path(&page, regex);
     for (path, content_type, cache) in [
         (
-            "/pkg/landing.HASH.css",
-            "text/css; charset=utf-8",
-            "public, max-age=31536000, immutable",
-        ),
-        (
-            boot,
+            find("/islands/boot-[A-Z0-9]+\\.js"),
             "text/javascript; charset=utf-8",
             "public, max-age=31536000, immutable",
         ),
         (
-            "/pkg/landing.HASH.wasm",
+            find(HOST_WASM),
             "application/wasm",
             "public, max-age=31536000, immutable",
         ),
         (
-            "/fonts/prose.HASH.woff2",
+            find(FONT),
             "font/woff2",
             "public, max-age=31536000, immutable",
         ),
         (
-            hashed("favicon", "svg"),
+            find(r"/favicon\.[0-9a-f]{8}\.svg"),
             "image/svg+xml; charset=utf-8",
             "public, max-age=31536000, immutable",
         ),
         (
-            hashed("site", "webmanifest"),
+            find(r"/site\.[0-9a-f]{8}\.webmanifest"),
             "application/manifest+json",
             "public, max-age=31536000, immutable",
         ),
@@ -181,10 +179,11 @@ async fn hashed_files_are_immutable_and_others_are_revalidated() {
 #[tokio::test]
 async fn only_files_with_several_encodings_vary() {
     let site = TestSite::start().await;
+    let page = site.page().await;
     for (path, vary) in [
         ("/", "accept-encoding"),
-        ("/pkg/landing.HASH.css", "accept-encoding"),
-        ("/fonts/prose.HASH.woff2", ""),
+        (find_path(&page, HOST_JS), "accept-encoding"),
+        (find_path(&page, FONT), ""),
     ] {
         let response = site.get(path).send().await.expect("a response");
         assert_eq!(header(&response, "vary"), vary, "{path}");
@@ -215,10 +214,11 @@ async fn pages_offer_fonts_to_their_script_and_preload_them_without_scripts() {
             "<link rel=\"preload\" href=\"{path}\" as=\"font\" type=\"font/woff2\"{media} crossorigin>"
         )
     };
+    let page = site.page().await;
     let links = [
-        preload("/fonts/prose.HASH.woff2", ""),
+        preload(find_path(&page, FONT), ""),
         preload(
-            "/fonts/wide/machine.HASH.woff2",
+            find_path(&page, WIDE_FONT),
             " media=\"(width &gt;= 45rem)\"",
         ),
     ]
@@ -263,6 +263,7 @@ async fn page_knows_whether_the_browser_has_it_in_its_cache() {
 #[tokio::test]
 async fn serves_the_smallest_accepted_encoding() {
     let site = TestSite::start().await;
+    let page = site.page().await;
     for (accepts, encoding) in [
         ("gzip, deflate, br, zstd", "br"),
         ("gzip", "gzip"),
@@ -271,7 +272,7 @@ async fn serves_the_smallest_accepted_encoding() {
         ("identity", ""),
         ("gzip;q=0, *;q=0", ""),
     ] {
-        for path in ["/", "/pkg/landing.HASH.css"] {
+        for path in ["/", find_path(&page, HOST_JS)] {
             let get = site.get(path).header("accept-encoding", accepts);
             let response = get.send().await.expect("a response");
             assert_eq!(
@@ -333,8 +334,8 @@ async fn files_allow_only_get_and_head() {
     for path in [
         "/favicon.svg",
         "/site.webmanifest",
-        "/pkg/landing.HASH.js",
-        "/fonts/prose.HASH.woff2",
+        find_path(&page, HOST_JS),
+        find_path(&page, FONT),
         "/robots.txt",
         "/sitemap.xml",
         "/llms.txt",

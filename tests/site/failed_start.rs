@@ -17,28 +17,24 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Returns `serve` in a sandbox, with an address and a directory of the site's files.
-fn serve(sandbox: &Sandbox, addr: &str, site: &str) -> Command {
+/// Returns `serve` in a sandbox, with an address.
+fn serve(sandbox: &Sandbox, addr: &str) -> Command {
     let mut command = landing(sandbox.path());
-    command.args(["serve", "--addr", addr, "--site-root", site]);
+    command.args(["serve", "--addr", addr]);
     command
 }
 
 /// Returns starts that fail with exit code 1, and a part of the message of each.
 fn failing_starts(sandbox: &Sandbox, occupied: &str) -> Vec<(Command, &'static str)> {
-    let mut unusable_store = serve(sandbox, "127.0.0.1:0", "site");
+    let mut unusable_store = serve(sandbox, "127.0.0.1:0");
     unusable_store.args(["--store", "/proc/nowhere"]);
     vec![
         (
-            serve(sandbox, "127.0.0.1:0", "elsewhere"),
-            "files are missing in elsewhere",
-        ),
-        (
-            serve(sandbox, occupied, "site"),
+            serve(sandbox, occupied),
             "Address already in use (os error 98); stop the process that uses it, or choose another address with --addr",
         ),
         (
-            serve(sandbox, "192.0.2.1:3000", "site"),
+            serve(sandbox, "192.0.2.1:3000"),
             "this machine does not have this address; choose another one with --addr",
         ),
         (
@@ -63,11 +59,8 @@ fn failed_start_creates_no_list() {
         let error = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(error.contains(message), "{error}");
-        let names: Vec<_> = fs::read_dir(sandbox.path())
-            .expect("readable")
-            .map(|entry| entry.expect("readable").file_name())
-            .collect();
-        assert_eq!(names, ["site"], "{error}");
+        let created = fs::read_dir(sandbox.path()).expect("readable").count();
+        assert_eq!(created, 0, "{error}");
     }
 }
 
@@ -110,7 +103,7 @@ fn failed_start_on_an_address_in_use_keeps_an_existing_list() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.serve().join("ann@example.com"), "201");
     let (_listener, occupied) = occupied_address();
-    let output = serve(&sandbox, &occupied, "site").output();
+    let output = serve(&sandbox, &occupied).output();
     let output = output.expect("the program runs");
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
@@ -124,10 +117,10 @@ fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
     let sandbox = Sandbox::new();
     let mut old = sandbox.serve();
     assert_eq!(old.join("ann@example.com"), "201");
-    let mut new = serve(&sandbox, &old.addr, "site");
+    let mut new = serve(&sandbox, &old.addr);
     let new = new.stderr(Stdio::piped()).spawn();
     let new = new.expect("the program starts");
-    // It has read the site and tried the address once it waits for the list.
+    // It has tried the address once it waits for the list.
     wait_until("the new server waits for the list", || {
         let files = fs::read_dir(format!("/proc/{}/fd", new.id())).expect("Linux");
         let targets = files.flatten().map(|file| fs::read_link(file.path()));

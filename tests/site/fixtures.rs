@@ -1,6 +1,4 @@
-//! The parts a test server is built from: a configuration, site files and a store.
-
-use std::path::Path;
+//! The parts a test server is built from: a configuration and a store.
 
 use clap::Parser;
 use landing::{
@@ -21,22 +19,6 @@ pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
         config: Config,
     }
     Ok(Cli::try_parse_from([&["landing"], options].concat())?.config)
-}
-
-/// Writes the files of a site as cargo-leptos leaves them after a build with this ID.
-pub(crate) fn write_site(root: &Path, build_id: &str) {
-    for folder in ["pkg", "fonts/wide"] {
-        std::fs::create_dir_all(root.join(folder)).expect("a writable directory");
-    }
-    let write = |name: &str, body: &str| std::fs::write(root.join(name), body).expect("writable");
-    write("pkg/landing.HASH.css", &"body { margin: 0 } ".repeat(100));
-    write("pkg/landing.HASH.css.gz", "placeholder for gzip");
-    write("pkg/landing.HASH.css.br", "placeholder for brotli");
-    write("pkg/landing.HASH.js", "export default 1");
-    write("pkg/landing.HASH.wasm", &format!("…{build_id}…"));
-    write("fonts/prose.HASH.woff2", "placeholder for a font");
-    write("fonts/wide/machine.HASH.woff2", "placeholder for a font");
-    write("favicon.svg", "<svg/>");
 }
 
 /// Returns a store that counts seven entries and cannot list them. `join` and `ready` produce its results.

@@ -4,16 +4,12 @@ use std::{
     fs::{self, File},
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::Path,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
     thread,
     time::Duration,
 };
 
-use tempfile::TempDir;
-
 use crate::{
-    fixtures::write_site,
     postgres_server::free_port,
     process::{Sandbox, ServerProcess, landing, wait_until},
 };
@@ -28,7 +24,7 @@ fn serves_with_and_without_the_serve_command() {
     assert_eq!(sandbox.serve().count(), 0);
     let mut command = landing(sandbox.path());
     command.args(["serve", "--addr", "127.0.0.1:0"]);
-    command.args(["--site-root", "site", "--data", "other"]);
+    command.args(["--data", "other"]);
     assert_eq!(ServerProcess::start(command).count(), 0);
     assert!(sandbox.path().join("data/waitlist").is_dir());
     assert!(sandbox.path().join("other/waitlist").is_dir());
@@ -45,7 +41,7 @@ fn connections_wait_while_a_new_list_is_created() {
     let lock = File::open(&data).expect("readable");
     lock.lock().expect("a free lock");
     let mut start = landing(sandbox.path());
-    start.args(["--addr", &addr.to_string(), "--site-root", "site"]);
+    start.args(["--addr", &addr.to_string()]);
     let child = start.stderr(Stdio::piped()).spawn();
     let child = child.expect("the program starts");
     let mut connections = Vec::new();
@@ -65,62 +61,6 @@ fn connections_wait_while_a_new_list_is_created() {
         connection.read_to_string(&mut response).expect("connected");
         assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     }
-}
-
-#[test]
-fn finds_site_files_next_to_the_executable() {
-    let sandbox = Sandbox::new();
-    let program = sandbox.path().join("landing");
-    // By another process: a program cannot be started while a process that another test starts has it open for writing.
-    let copied = Command::new("cp")
-        .args([Path::new(env!("CARGO_BIN_EXE_landing")), &program])
-        .status();
-    assert!(copied.expect("cp runs").success());
-    let elsewhere = TempDir::new().expect("a directory");
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .current_dir(elsewhere.path())
-        .args(["--addr", "127.0.0.1:0"]);
-    assert!(
-        ServerProcess::start(command)
-            .request("GET", "/", "")
-            .starts_with("HTTP/1.1 200")
-    );
-}
-
-#[test]
-fn reports_missing_files_and_files_of_another_build() {
-    let sandbox = Sandbox::new();
-    let run = |sandbox: &Sandbox| {
-        let output = sandbox.command().output().expect("the program runs");
-        assert_eq!(output.status.code(), Some(1));
-        stderr(&output)
-    };
-    fs::remove_dir_all(sandbox.path().join("site")).expect("removable");
-    let missing = run(&sandbox);
-    assert!(missing.contains("files are missing in site"), "{missing}");
-    assert!(missing.contains("--site-root"), "{missing}");
-
-    write_site(
-        &sandbox.path().join("site"),
-        "landing-build-0000000000000000",
-    );
-    let other = run(&sandbox);
-    assert!(
-        other.contains("belong to another build, or to several"),
-        "{other}"
-    );
-
-    fs::remove_dir_all(sandbox.path().join("site/pkg")).expect("removable");
-    let not_the_site = run(&sandbox);
-    assert!(
-        not_the_site.contains(
-            "site is not the directory of the site's files: it has no directory pkg; name the directory `site` of \
-             this program's build with --site-root"
-        ),
-        "{not_the_site}"
-    );
 }
 
 #[test]
@@ -164,7 +104,7 @@ fn reports_a_port_in_use_and_suggests_addr() {
     let sandbox = Sandbox::new();
     let first = sandbox.serve();
     let mut command = landing(sandbox.path());
-    command.args(["--data", "other", "--site-root", "site"]);
+    command.args(["--data", "other"]);
     let output = command
         .args(["--addr", &first.addr])
         .output()

@@ -5,17 +5,19 @@
 //! These modules have no tests. They run what the tests use:
 //!
 //! - `test_site`: the site inside the test process. `fixtures` has its parts.
-//! - `process`: the program as a process.
+//! - `process`: the program as a process. `ended`: one that has ended.
 //! - `mail::smtp_server`: a mail server that does what a test says.
 //! - `postgres_server`: a PostgreSQL server. `fault_proxy` disturbs the connection to it.
 
 mod architecture;
+mod bindings;
 mod cli;
 mod delivery;
 mod documentation_links;
 #[cfg(target_os = "linux")]
 mod durability;
 mod email;
+mod ended;
 #[cfg(target_os = "linux")]
 mod failed_start;
 mod fault_proxy;

@@ -17,7 +17,6 @@ fn environment_variables_set_the_options() {
     let mut command = landing(sandbox.path());
     command.envs([
         ("LANDING_ADDR", "127.0.0.1:0"),
-        ("LANDING_SITE_ROOT", "site"),
         ("LANDING_DATA", "by-environment"),
         ("LANDING_PRODUCT", "Butler"),
     ]);
@@ -61,7 +60,6 @@ fn empty_variables_count_as_unset() {
         command.env(variable(&option), "");
     }
     command.envs([("LANDING_DATA", ""), ("DATABASE_URL", "")]);
-    command.env("LEPTOS_WATCH", "");
     let server = ServerProcess::start(command);
     let page = server.request("GET", "/", "");
     assert!(page.contains("Steward runs the business."), "{page}");

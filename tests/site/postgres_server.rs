@@ -31,6 +31,19 @@ pub(crate) const PASSWORD: &str = "secret-of-the-tests";
 /// Name of the first database that [`PostgresServer::create_database`] creates on a server.
 pub(crate) const FIRST_DATABASE: &str = "list0";
 
+/// Returns a file system in memory if it has room for the databases of all tests, about 4 GB. On a disk, creating their
+/// files takes a tenth of the time of all tests.
+fn memory_or_temp_dir() -> PathBuf {
+    const NEEDED_BYTES: u64 = 8 << 30;
+    let memory = Path::new("/dev/shm");
+    let room = rustix::fs::statvfs(memory).map_or(0, |it| it.f_bavail * it.f_frsize);
+    if room > NEEDED_BYTES {
+        memory.to_owned()
+    } else {
+        env::temp_dir()
+    }
+}
+
 /// A server that listens only on the loopback address. It is stopped and its files are removed when this
 /// value is dropped, or when this process exits for any reason.
 pub(crate) struct PostgresServer {
@@ -48,7 +61,7 @@ impl PostgresServer {
 
     /// Starts a server with these lines in its configuration.
     pub(crate) fn with_settings(settings: &[&str]) -> Self {
-        Self::in_folder(&env::temp_dir(), settings)
+        Self::in_folder(&memory_or_temp_dir(), settings)
     }
 
     /// Starts a server with its files in a folder.
@@ -74,7 +87,7 @@ impl PostgresServer {
 
     /// Starts a standby of another server.
     pub(crate) fn standby_of(first: &Self) -> Self {
-        Self::standby_in(&env::temp_dir(), free_port(), first)
+        Self::standby_in(&memory_or_temp_dir(), free_port(), first)
     }
 
     /// Starts a standby of another server, with its files in a folder and on this port.

@@ -11,19 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use landing::wire::BUILD_ID;
 use tempfile::TempDir;
 
-use crate::fixtures::write_site;
-
-/// A temporary directory for one test, in which the program finds its site files and keeps its data.
+/// A temporary directory for one test, in which the program keeps its data.
 pub(crate) struct Sandbox(TempDir);
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        let sandbox = Self(TempDir::new().expect("a directory"));
-        write_site(&sandbox.0.path().join("site"), BUILD_ID);
-        sandbox
+        Self(TempDir::new().expect("a directory"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -38,12 +33,10 @@ impl Sandbox {
     /// Completes a command that ends with the program's path, such as `strace … landing`, to one that serves
     /// this sandbox.
     pub(crate) fn wrapped_command(&self, mut command: Command) -> Command {
-        command.env_clear().current_dir(self.path()).args([
-            "--addr",
-            "127.0.0.1:0",
-            "--site-root",
-            "site",
-        ]);
+        command
+            .env_clear()
+            .current_dir(self.path())
+            .args(["--addr", "127.0.0.1:0"]);
         // No rate limit, unless a test sets one.
         command.env("LANDING_SIGNUPS_PER_MINUTE", "0");
         command

@@ -335,7 +335,7 @@ fn restart_without_socket_activation_fails_no_request_behind_caddy() {
     let addr = format!("127.0.0.1:{}", free_port());
     let start = || {
         let mut command = landing(sandbox.path());
-        command.args(["--site-root", "site", "--addr", &addr]);
+        command.args(["--addr", &addr]);
         command.args(["--trusted-proxies", "127.0.0.1"]);
         ServerProcess::start(command)
     };

@@ -3,9 +3,8 @@
 use std::{future::pending, sync::Arc};
 
 use landing::{
-    server::{AppState, ConfirmationSender, SiteFiles, bind, listen, serve},
+    server::{AppState, CLIENT_TIMEOUTS, ConfirmationSender, Timeouts, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
-    wire::BUILD_ID,
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use tempfile::TempDir;
@@ -15,7 +14,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use crate::fixtures::{parse_config, write_site};
+use crate::fixtures::parse_config;
 
 /// No rate limit, unless a test sets one.
 const UNLIMITED: &str = "--signups-per-minute=0";
@@ -60,18 +59,33 @@ impl TestSite {
         Self::serve(directory, list, options).await
     }
 
+    /// Starts a site with an empty list, and these timeouts of its clients.
+    pub(crate) async fn with_client_timeouts(timeouts: Timeouts) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
+        Self::serve_with(directory, Arc::new(list), &[UNLIMITED], timeouts).await
+    }
+
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        let site_root = directory.path().join("site");
-        write_site(&site_root, BUILD_ID);
-        let mut config = parse_config(options).expect("valid options");
-        config.site_root = Some(site_root);
-        let files = SiteFiles::load(&config).expect("complete site files");
+        Self::serve_with(directory, list, options, CLIENT_TIMEOUTS).await
+    }
+
+    async fn serve_with(
+        directory: TempDir,
+        list: Arc<dyn Waitlist>,
+        options: &[&str],
+        timeouts: Timeouts,
+    ) -> Self {
+        let config = parse_config(options).expect("valid options");
         let settings = config.confirm_settings().expect("complete settings");
         let sender = settings.map(ConfirmationSender::new);
         let sender = sender.transpose().expect("settings that work");
         // It may read the list.
-        let state = spawn_blocking(move || AppState::new(&config, files, list, sender));
-        let state = state.await.expect("no panic");
+        let state = spawn_blocking(move || AppState::new(&config, list, sender));
+        let state = state
+            .await
+            .expect("no panic")
+            .with_client_timeouts(timeouts);
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));

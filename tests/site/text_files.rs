@@ -5,7 +5,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::{
-    metadata::{head, with_product_name},
+    metadata::{head, with_product_name, without_hashes},
     test_site::{TestSite, header},
 };
 
@@ -134,7 +134,10 @@ async fn manifest_has_the_site_name_and_icons() {
     }
     let icons = manifest["icons"].as_array().expect("a list").iter();
     let icons: Vec<_> = icons
-        .map(|icon| ["src", "sizes", "purpose"].map(|field| icon[field].as_str().expect(field)))
+        .map(|icon| {
+            let fields = ["src", "sizes", "purpose"];
+            fields.map(|field| without_hashes(icon[field].as_str().expect(field)))
+        })
         .collect();
     let wanted = [
         ["/icon-192.png", "192x192", "any"],

@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::ValueEnum;
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::{
     column_names::EXPORT_COLUMNS,
@@ -45,7 +45,7 @@ struct JsonLine<'a> {
 pub(crate) struct ExportWriter<W: Write> {
     format: ExportFormat,
     out: W,
-    hash: Sha256,
+    hash: Context,
     /// The last line, which is not written yet.
     pending_line: Vec<u8>,
     entries: u64,
@@ -56,7 +56,7 @@ impl<W: Write> ExportWriter<W> {
         let mut writer = Self {
             format,
             out,
-            hash: Sha256::new(),
+            hash: Context::new(&SHA256),
             pending_line: Vec::new(),
             entries: 0,
         };

@@ -6,8 +6,8 @@ use std::{
     io::{BufRead, BufReader, Read, Seek, SeekFrom},
 };
 
+use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{
     column_names::{EXPORT_COLUMNS, EXPORT_WIDTHS},
@@ -30,9 +30,9 @@ pub(crate) struct Trailer {
 }
 
 impl Trailer {
-    pub(crate) fn new(entries: u64, hash: Sha256) -> Self {
+    pub(crate) fn new(entries: u64, hash: Context) -> Self {
         let mut sha256 = String::new();
-        for byte in hash.finalize() {
+        for byte in hash.finish().as_ref() {
             // Writing to a string never fails.
             let _ = write!(sha256, "{byte:02x}");
         }
@@ -89,7 +89,7 @@ pub(crate) fn verify_trailer(mut file: &File) -> Result<Option<Trailer>, ImportE
         Some(trailer) => {
             let hashed_bytes = length - (end.len() - start) as u64;
             let mut hashed = BufReader::with_capacity(1 << 16, file).take(hashed_bytes);
-            let mut hash = Sha256::new();
+            let mut hash = Context::new(&SHA256);
             loop {
                 let read = hashed.fill_buf()?;
                 if read.is_empty() {

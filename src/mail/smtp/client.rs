@@ -4,10 +4,10 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use mail_send::{Credentials, Error};
-use rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
 use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
 
 use super::{
     connection::SmtpConnection,

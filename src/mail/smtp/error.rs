@@ -58,7 +58,7 @@ pub enum ConnectError {
     },
     /// The connection cannot be encrypted.
     #[error("cannot encrypt the connection: {0}; {advice}", advice = tls_advice(.0))]
-    Tls(rustls::Error),
+    Tls(tokio_rustls::rustls::Error),
     /// The server closed the connection, or does not speak SMTP.
     #[error(
         "the server closed the connection or does not speak SMTP, while {0}; check the host and the port in --smtp: smtps:// is for port 465, smtp:// for 587"
@@ -97,11 +97,11 @@ pub enum TlsSetupError {
     NoAuthority,
     /// rustls rejects the settings.
     #[error(transparent)]
-    Rustls(#[from] rustls::Error),
+    Rustls(#[from] tokio_rustls::rustls::Error),
 }
 
-fn tls_advice(error: &rustls::Error) -> &'static str {
-    use rustls::{CertificateError as Certificate, Error, InvalidMessage};
+fn tls_advice(error: &tokio_rustls::rustls::Error) -> &'static str {
+    use tokio_rustls::rustls::{CertificateError as Certificate, Error, InvalidMessage};
     match error {
         Error::InvalidCertificate(error) => match error {
             Certificate::Expired | Certificate::ExpiredContext { .. } => {

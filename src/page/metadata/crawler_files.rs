@@ -34,7 +34,7 @@ pub fn sitemap(site: &Site) -> String {
 /// `browser`, because the site is not an app.
 pub fn manifest(site: &Site, files: &Files) -> String {
     // A manifest has only one colour scheme. Browsers assume the light one.
-    let [(_, paper), _] = theme::paper_colours();
+    let [(_, paper), _] = theme::PAPER;
     let icon = |path, sizes, purpose| json!({ "src": files.hashed_path(path), "sizes": sizes, "type": "image/png", "purpose": purpose });
     let manifest = json!({
         "name": site.product,

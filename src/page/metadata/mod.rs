@@ -95,13 +95,13 @@ pub fn PageMetadata() -> impl IntoView {
 pub fn Icons() -> impl IntoView {
     let files = use_page().files;
     let hashed_path = |path: &str| files.hashed_path(path).to_owned();
-    let colours = theme::paper_colours().map(|(scheme, paper)| {
-        meta("name", "theme-color", &paper)
+    let colours = theme::PAPER.map(|(scheme, paper)| {
+        meta("name", "theme-color", paper)
             .attr("media", format!("(prefers-color-scheme: {scheme})"))
     });
     view! {
         // The style sheet repeats this, but is parsed later. Until then, a dark page would be white.
-        <meta name="color-scheme" content=theme::color_schemes()/>
+        <meta name="color-scheme" content=theme::COLOR_SCHEMES/>
         {colours.collect_view()}
         // Without a size, some browsers would prefer it to the SVG.
         <link rel="icon" href=hashed_path(image::FAVICON_ICO) sizes="32x32"/>

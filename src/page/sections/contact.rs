@@ -4,13 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     copy::{contact, reply::PROMISE},
-    page::{
-        island::{ContactLinks, ReactIsland, WaitlistForm},
-        page_text,
-        sections::CodeForm,
-        use_page,
+    page::{island::ReactIsland, page_text, sections::CodeForm, use_page},
+    wire::{
+        ContactLinksProps, CountState, FormOutcome, IslandName, StartCondition, WaitlistFormProps,
     },
-    wire::{ContactLinksProps, CountState, FormOutcome, WaitlistFormProps},
 };
 
 /// The waitlist. Without JavaScript, the browser posts the form, and the page shows the result below the field.
@@ -23,7 +20,7 @@ pub fn Contact() -> impl IntoView {
         |reply| (reply.outcome, reply.text, reply.email, reply.code_for),
     );
     let code_form = code_for.map(|email| view! { <CodeForm email/> });
-    let form = WaitlistForm(WaitlistFormProps {
+    let form = WaitlistFormProps {
         product: site.product.clone(),
         count: page.count,
         count_from: site.count_from,
@@ -33,12 +30,12 @@ pub fn Contact() -> impl IntoView {
         invalid: outcome == FormOutcome::Invalid,
         message: page_text(text),
         confirms: page.confirms,
-    });
-    let links = ContactLinks(ContactLinksProps {
+    };
+    let links = ContactLinksProps {
         email: site.contact_email.clone(),
         social: site.social_url.clone(),
         social_host: site.social_host.clone(),
-    });
+    };
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
             <div class="sheet">
@@ -46,9 +43,20 @@ pub fn Contact() -> impl IntoView {
                     <h2 id="contact-title">{contact::TITLE}</h2>
                     <p class="lead">{page_text(contact::LEAD)}</p>
                 </div>
-                <div id="waitlist"><ReactIsland island=form/>{code_form}</div>
+                <div id="waitlist">
+                    <ReactIsland
+                        name=IslandName::WaitlistForm
+                        start=StartCondition::Visible
+                        props=form
+                    />
+                    {code_form}
+                </div>
             </div>
-            <ReactIsland island=links/>
+            <ReactIsland
+                name=IslandName::ContactLinks
+                start=StartCondition::AfterForm
+                props=links
+            />
         </section>
     }
 }

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 
 use crate::{
     copy::demo,
-    page::island::{DemoTerminal, ReactIsland},
+    page::island::ReactIsland,
+    wire::{IslandName, NoProps, StartCondition},
 };
 
 /// The demo. The terminal starts to play when half of this section is in view.
@@ -14,7 +15,11 @@ pub fn Demo() -> impl IntoView {
         <section id="demo" class="demo stage" tabindex="-1" aria-labelledby="demo-title">
             <h2 id="demo-title">{demo::TITLE}</h2>
             <p class="lead">{demo::LEAD}</p>
-            <ReactIsland island=DemoTerminal/>
+            <ReactIsland
+                name=IslandName::DemoTerminal
+                start=StartCondition::Visible
+                props=NoProps {}
+            />
             <p class="actions"><a class="button" href="#contact">{demo::CALL_TO_ACTION}</a></p>
         </section>
     }

@@ -41,10 +41,10 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     limits::{
-        BODY_MAX_BYTES, CLIENT_TIMEOUTS, EVICTED_LINGER_TIMEOUT, GRACEFUL_CLOSE_TIMEOUT,
-        HEADERS_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES,
-        HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS,
-        SHUTDOWN_READ_TIMEOUT, Timeouts,
+        BODY_MAX_BYTES, EVICTED_LINGER_TIMEOUT, GRACEFUL_CLOSE_TIMEOUT, HEADERS_MAX_BYTES,
+        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES, HTTP2_MAX_STREAMS,
+        LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PROXY_TIMEOUTS, SHUTDOWN_READ_TIMEOUT,
+        Timeouts,
     },
     middleware, router,
 };
@@ -309,7 +309,7 @@ impl Connection {
         if self.is_proxy {
             PROXY_TIMEOUTS
         } else {
-            CLIENT_TIMEOUTS
+            self.state.client_timeouts
         }
     }
 }

@@ -5,7 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use rustls::{
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     SupportedProtocolVersion,
     client::{
@@ -21,7 +22,6 @@ use rustls::{
     server::ParsedCertificate,
     version,
 };
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// An error in the TLS options of a URL.
 #[derive(Debug, thiserror::Error)]

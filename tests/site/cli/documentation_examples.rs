@@ -3,7 +3,10 @@
 use std::{fs, path::Path};
 
 use super::{all_stores, stderr, stdout};
-use crate::mail::smtp_server::{Action, SmtpServer, Step};
+use crate::{
+    ended::RunToEnd,
+    mail::smtp_server::{Action, SmtpServer, Step},
+};
 
 /// The file that the examples import.
 const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
@@ -84,7 +87,7 @@ fn commands_print_the_output_in_the_documentation() {
             assert_eq!(examples.len(), count, "{page}");
             for Example { command, output } in examples {
                 let args: Vec<_> = command.split(' ').collect();
-                let mut command = cli.command();
+                let mut command = cli.landing();
                 command.env("LANDING_SMTP", server.url());
                 command.env("LANDING_MAIL_FROM", "Steward <hello@steward.example>");
                 command.env("LANDING_ORIGIN", "https://steward.example");
@@ -92,7 +95,7 @@ fn commands_print_the_output_in_the_documentation() {
                     "LANDING_POSTAL_ADDRESS",
                     "Steward, 1 Main Street, Springfield",
                 );
-                let result = command.args(&args).assert();
+                let result = command.args(&args).run();
                 let printed = stdout(&result) + &stderr(&result);
                 let printed = printed.replace(&cli.location(), "/srv/landing/data");
                 assert_eq!(printed, output, "{page}: {}", args.join(" "));

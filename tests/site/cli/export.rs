@@ -219,12 +219,13 @@ fn writes_to_pipes_and_devices_without_replacing_them() {
 #[test]
 fn reports_an_unwritable_file_and_leaves_nothing_behind() {
     for cli in with_three_people() {
+        fs::create_dir(cli.file("folder")).expect("writable");
         for (file, why) in [
             (
                 "nowhere/list.csv",
                 "cannot write nowhere/list.csv: No such file",
             ),
-            ("site", "cannot write site: Is a directory"),
+            ("folder", "cannot write folder: Is a directory"),
             ("/dev/full", "cannot write /dev/full: No space left"),
             // Not even root can create a file there.
             ("/proc/list.csv", "cannot write /proc/list.csv: "),
@@ -238,7 +239,7 @@ fn reports_an_unwritable_file_and_leaves_nothing_behind() {
             assert_eq!(stdout(&result), "");
         }
         let mut names = cli.file_names();
-        names.retain(|name| name != "data" && name != "site");
+        names.retain(|name| name != "data" && name != "folder");
         assert!(names.is_empty(), "{names:?}");
     }
 }

@@ -128,7 +128,7 @@ fn dry_run_changes_nothing() {
         "column \"email\": addresses\n1 would be added, 0 already there, 0 rejected\n\
          1 has no sign-up time; the current time would be used\n"
     );
-    assert_eq!(cli.file_names(), ["site"], "no list is created");
+    assert!(cli.file_names().is_empty(), "no list is created");
 }
 
 #[test]

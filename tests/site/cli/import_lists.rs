@@ -58,7 +58,7 @@ fn file_whose_first_line_is_not_one_address_asks_for_one_address_per_line() {
             error.contains("write one address per line"),
             "{line}: {error}"
         );
-        assert_eq!(cli.file_names(), ["site"], "{line}: no list is created");
+        assert!(cli.file_names().is_empty(), "{line}: no list is created");
     }
 }
 
@@ -228,7 +228,7 @@ fn comment_that_says_that_people_have_left_stops_the_import() {
         error.contains("may mean that the people in the file have unsubscribed"),
         "{error}"
     );
-    assert_eq!(cli.file_names(), ["site"]);
+    assert!(cli.file_names().is_empty());
 }
 
 #[test]

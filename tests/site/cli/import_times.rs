@@ -186,7 +186,7 @@ fn asks_when_the_day_and_the_month_cannot_be_told_apart() {
         let question = example(date);
         assert!(question.contains(expected), "{date}: {question}");
     }
-    assert_eq!(cli.file_names(), ["site"], "no list is created");
+    assert!(cli.file_names().is_empty(), "no list is created");
     let options = ["--date-format", "%m/%d/%Y"];
     let (times, _) = imported(
         "Date",

@@ -180,7 +180,7 @@ fn interrupted_import_of_standard_input_imports_nothing() {
     let stderr = String::from_utf8(output.stderr).expect("text");
     assert_eq!(stderr, "landing: interrupted; nothing was imported\n");
     drop(stdin);
-    assert_eq!(cli.file_names(), ["site"], "no list is created");
+    assert!(cli.file_names().is_empty(), "no list is created");
 }
 
 #[test]

@@ -50,12 +50,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use assert_cmd::{Command, assert::Assert};
 use landing::waitlist::DatabaseUrl;
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::{
+    ended::{Ended, RunToEnd},
     postgres_server::SHARED_SERVER,
     process::{Sandbox, ServerProcess},
     raw_store::open_database,
@@ -136,10 +136,6 @@ fn write_raw_records(sandbox: &Sandbox, records: impl IntoIterator<Item = (u64, 
 }
 
 impl TestCli {
-    fn command(&self) -> Command {
-        self.landing().into()
-    }
-
     fn landing(&self) -> process::Command {
         self.command_for(env!("CARGO_BIN_EXE_landing"))
     }
@@ -172,13 +168,13 @@ impl TestCli {
         self.run_with_input(&["import"], file).success();
     }
 
-    fn run(&self, args: &[&str]) -> Assert {
-        self.command().args(args).assert()
+    fn run(&self, args: &[&str]) -> Ended {
+        self.landing().args(args).run()
     }
 
     /// Runs a command with this standard input.
-    fn run_with_input(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Assert {
-        self.command().args(args).write_stdin(input).assert()
+    fn run_with_input(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Ended {
+        self.landing().args(args).run_with_input(input)
     }
 
     /// Runs a command that must succeed without writing to standard error, and returns its output.
@@ -271,7 +267,7 @@ fn addresses(cli: &TestCli) -> Vec<String> {
 
 /// Returns the standard output. Leaves out where `import` has created a list: the tests expect the same report whether
 /// a list is new or not, except those that read [`raw_stdout`].
-fn stdout(result: &Assert) -> String {
+fn stdout(result: &Ended) -> String {
     let output = raw_stdout(result);
     match output.split_once(NEW_LIST) {
         Some((before, after)) => {
@@ -284,7 +280,7 @@ fn stdout(result: &Assert) -> String {
 
 const NEW_LIST: &str = " to a new list in ";
 
-fn raw_stdout(result: &Assert) -> String {
+fn raw_stdout(result: &Ended) -> String {
     String::from_utf8(result.get_output().stdout.clone()).expect("text")
 }
 
@@ -302,7 +298,7 @@ fn dry_run_counts_with(cli: &TestCli, file: &str, options: &[&str]) -> String {
     counts.map_or_else(|| report.clone() + &stderr(&result), str::to_owned)
 }
 
-fn stderr(result: &Assert) -> String {
+fn stderr(result: &Ended) -> String {
     String::from_utf8(result.get_output().stderr.clone()).expect("text")
 }
 
@@ -314,10 +310,9 @@ fn fixture(name: &str) -> PathBuf {
 
 /// Returns the SHA-256 of a text, in hexadecimal.
 fn sha256(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let digest = digest(&SHA256, text.as_bytes());
+    let bytes = digest.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark and the

@@ -9,6 +9,8 @@ use std::{
     process::{Command, Output},
 };
 
+use rustix::process::geteuid;
+
 use super::{TestCli, with_database, with_server, without_server};
 use crate::{
     old_format::write_old_list,
@@ -18,7 +20,7 @@ use crate::{
 /// Returns `serve --check` with an address.
 fn check(cli: &TestCli, addr: &str) -> Command {
     let mut command = cli.landing();
-    command.args(["serve", "--check", "--site-root", "site", "--addr", addr]);
+    command.args(["serve", "--check", "--addr", addr]);
     command.args(["--origin", "https://bob.example"]);
     command
 }
@@ -68,13 +70,13 @@ fn prints_what_it_used_and_changes_nothing() {
     let addr = free_addr();
     let output = |list: &str| {
         format!(
-            "site: {here}/site\nwaitlist: {here}/data, {list}\naddress: {addr}, free\n\
+            "waitlist: {here}/data, {list}\naddress: {addr}, free\n\
              origin: https://bob.example\nthe server can start; nothing was changed\n"
         )
     };
     let printed = success(&mut check(&cli, &addr));
     assert_eq!(printed, output("no list yet; `landing serve` creates it"));
-    assert_eq!(cli.file_names(), ["site"]);
+    assert!(cli.file_names().is_empty());
 
     let cli_with_list = cli.with_three_people();
     let before = snapshot(cli_with_list.sandbox.path());
@@ -205,48 +207,64 @@ fn reports_missing_files_an_occupied_address_and_a_file_as_directory() {
         let named = format!("{notes} is a file, not a directory");
         assert!(error.contains(&named), "{store}: {error}");
     }
-    let mut command = cli.landing();
-    let error = failure(command.args(["serve", "--check", "--site-root", "elsewhere"]));
-    assert!(error.contains("files are missing in elsewhere"), "{error}");
     assert_eq!(snapshot(cli.sandbox.path()), before);
 }
 
-/// Only root can run the check as another user.
+/// Root runs the check as another user. Other users cannot, and take away their own rights.
 #[test]
 fn reports_missing_rights() {
     let cli = without_server().with_three_people();
-    for path in ["", "site", "site/pkg", "site/fonts", "site/fonts/wide"] {
-        fs::set_permissions(cli.file(path), Permissions::from_mode(0o755)).expect("permitted");
-    }
+    let set_mode = |name: &str, mode| {
+        fs::set_permissions(cli.file(name), Permissions::from_mode(mode)).expect("permitted");
+    };
     let program = cli.file("program");
     let copied = Command::new("cp")
         .args([Path::new(env!("CARGO_BIN_EXE_landing")), &program])
         .status();
     assert!(copied.expect("cp runs").success());
-    let as_nobody = |store: &str| {
+    let is_root = geteuid().is_root();
+    let run_check = |store: &str| {
         let mut command = Command::new(&program);
-        command.args(["serve", "--check", "--site-root", "site", "--store", store]);
+        command.args(["serve", "--check", "--store", store]);
         command.args(["--origin", "https://bob.example", "--addr", "127.0.0.1:0"]);
         command.env_clear().current_dir(cli.sandbox.path());
-        command.uid(65_534).gid(65_534);
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
         command
     };
-    for (mode, store) in [(0o700, "data"), (0o755, "data"), (0o700, "new")] {
-        fs::set_permissions(cli.file("data"), Permissions::from_mode(mode)).expect("permitted");
-        let error = failure(&mut as_nobody(store));
+    // The modes of the sandbox and of the list in it.
+    let cases = match is_root {
+        true => [
+            (0o755, 0o700, "data"),
+            (0o755, 0o755, "data"),
+            (0o755, 0o700, "new"),
+        ],
+        false => [
+            (0o755, 0o000, "data"),
+            (0o755, 0o555, "data"),
+            (0o555, 0o700, "new"),
+        ],
+    };
+    for (sandbox_mode, mode, store) in cases {
+        set_mode("data", mode);
+        set_mode("", sandbox_mode);
+        let error = failure(&mut run_check(store));
         assert!(
             error.contains("Permission denied"),
             "{mode:o} {store}: {error}"
         );
         assert!(error.contains("run the check as the user"), "{error}");
     }
+    // So that the directory can be removed.
+    set_mode("", 0o755);
 }
 
 #[test]
 fn warns_like_a_start() {
     let cli = without_server();
     let mut command = cli.landing();
-    command.args(["serve", "--check", "--site-root", "site"]);
+    command.args(["serve", "--check"]);
     let output = command.args(["--addr", &free_addr()]).output();
     let output = output.expect("the program runs");
     assert_eq!(output.status.code(), Some(0));

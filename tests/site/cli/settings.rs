@@ -48,7 +48,7 @@ fn defaults_in_the_file_are_valid_for_the_shell_and_the_server() {
     let mut shell = cli.command_for("sh");
     let program = env!("CARGO_BIN_EXE_landing");
     let script = format!(
-        "set -aeu; . ./landing.env; {program} serve --check --site-root site --addr 127.0.0.1:0 --store data"
+        "set -aeu; . ./landing.env; {program} serve --check --addr 127.0.0.1:0 --store data"
     );
     let output = shell
         .args(["-c", &script])

@@ -157,7 +157,7 @@ fn migration_on_a_failing_disk_keeps_the_old_list() {
 fn migration_is_reported() {
     let occupied = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addr = occupied.local_addr().expect("a bound socket").to_string();
-    let serve = ["serve", "--site-root", "site", "--addr", &addr];
+    let serve = ["serve", "--addr", &addr];
     for format in ["human", "json"] {
         let sandbox = Sandbox::new();
         write_old_list(&sandbox.path().join("data"), &[]);

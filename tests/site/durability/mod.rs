@@ -29,6 +29,7 @@ use std::{
     collections::BTreeSet,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use landing::waitlist::{Selection, SledWaitlist, Waitlist};
@@ -48,9 +49,12 @@ async fn sign_up(
     addresses: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
 ) -> Vec<(String, Option<u16>)> {
     let addresses = Arc::new(Mutex::new(addresses.into_iter()));
+    // Now and then the client waits forever for a connection that a killed server has closed.
+    let timeout = Duration::from_secs(30);
     let mut tasks = JoinSet::new();
     for _ in 0..clients {
-        let (client, addresses) = (Client::new(), Arc::clone(&addresses));
+        let client = Client::builder().timeout(timeout).build();
+        let (client, addresses) = (client.expect("a client"), Arc::clone(&addresses));
         let url = format!("http://{addr}/api/waitlist");
         tasks.spawn(async move {
             let mut responses = Vec::new();

@@ -54,7 +54,7 @@ impl Instance {
         command
             .env_clear()
             .current_dir(self.sandbox.path())
-            .args(["--addr", &self.addr, "--site-root", "site"])
+            .args(["--addr", &self.addr])
             .args([
                 "--trusted-proxies",
                 "127.0.0.1",

@@ -82,7 +82,7 @@ fn log_level_selects_the_lines() {
         let sandbox = Sandbox::new();
         let port = free_port();
         let mut command = landing(sandbox.path());
-        command.args(["--site-root", "site", "--log-level", level]);
+        command.args(["--log-level", level]);
         command.args(["--addr", &format!("127.0.0.1:{port}")]);
         let log = sandbox.path().join("log");
         command.stderr(File::create(&log).expect("writable"));

@@ -4,6 +4,7 @@ mod access_log;
 mod blocked_stderr;
 mod client_address;
 mod connection_age;
+mod connection_eviction;
 mod connection_limit;
 mod connections;
 mod control_socket_limits;

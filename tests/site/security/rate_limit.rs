@@ -4,16 +4,14 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
 use landing::{
-    server::{AppState, SiteFiles, router},
+    server::{AppState, router},
     waitlist::StoreError,
-    wire::BUILD_ID,
 };
 use reqwest::Response;
-use tempfile::TempDir;
 use tower::ServiceExt;
 
 use crate::{
-    fixtures::{failing_store, parse_config, write_site},
+    fixtures::{failing_store, parse_config},
     mail::smtp_server::SmtpServer,
     test_site::{TestSite, header},
 };
@@ -193,17 +191,9 @@ async fn status(router: &Router, peer: [u8; 4]) -> u16 {
 
 #[tokio::test]
 async fn remembers_65536_clients_and_drops_the_least_recent() {
-    let directory = TempDir::new().expect("a directory");
-    write_site(directory.path(), BUILD_ID);
-    let mut config = parse_config(&["--signups-per-minute=1"]).expect("valid options");
-    config.site_root = Some(directory.path().to_owned());
-    let files = SiteFiles::load(&config).expect("complete site files");
-    let state = AppState::new(
-        &config,
-        files,
-        Arc::new(failing_store(StoreError::Busy)),
-        None,
-    );
+    let config = parse_config(&["--signups-per-minute=1"]).expect("valid options");
+    let list = Arc::new(failing_store(StoreError::Busy));
+    let state = AppState::new(&config, list, None);
     let router = router(state);
     let (first, last) = ([10, 0, 0, 0], [11, 0, 0, 0]);
     assert_eq!(status(&router, first).await, 415);

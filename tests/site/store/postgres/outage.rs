@@ -1,6 +1,6 @@
 //! Outages: a database that rejects writes or reads.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::Command, sync::Arc, time::Duration};
 
 use landing::waitlist::{JoinOutcome, Outage, PostgresWaitlist, Selection, Waitlist};
 use tokio::{
@@ -10,6 +10,7 @@ use tokio::{
 
 use super::{SharedDatabase, is_outage, open_url, within_timeout};
 use crate::{
+    ended::RunToEnd,
     postgres_server::{FIRST_DATABASE, PostgresServer},
     process::wait_until,
     store::{addresses, entry, join},
@@ -154,12 +155,9 @@ async fn commands_report_the_database_error() {
          GRANT SELECT ON waitlist_entries TO site",
     );
     let run = |arguments: &[&str]| {
-        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_landing"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         let command = command.env_clear().env("DATABASE_URL", &url);
-        let done = command
-            .args(arguments)
-            .write_stdin("bob@example.com\n")
-            .assert();
+        let done = command.args(arguments).run_with_input("bob@example.com\n");
         String::from_utf8_lossy(&done.failure().get_output().stderr).into_owned()
     };
     for arguments in [&["import"][..], &["erase", "ann@example.com"]] {

@@ -7,6 +7,7 @@
 //!
 //! Every visitor downloads this module, so it is small. It allocates hardly any strings, the islands share one
 //! observer and one listener per event, and nothing can panic: panic messages alone would add 10 KB.
+#![forbid(unsafe_code)]
 
 use std::rc::Rc;
 
@@ -17,8 +18,10 @@ use web_sys::{
     IntersectionObserverInit, NodeList,
 };
 
-use crate::wire::{BUILD_ID, StartCondition};
-
+/// Selects the islands that start when they come into view: `StartCondition` in `src/wire.rs`.
+const VISIBLE_SELECTOR: &str = "[data-start=visible]";
+/// Selects the islands that start after the form.
+const AFTER_FORM_SELECTOR: &str = "[data-start=after-form]";
 /// How far outside the window an island already counts as visible, so that it is ready when it scrolls into view.
 const VISIBLE_MARGIN: &str = "200px";
 /// The events that count as touching an island. `focusin` bubbles, `focus` does not.
@@ -41,13 +44,6 @@ extern "C" {
     fn mount(this: &IslandMounter, element: &Element, settled: &JsValue);
 }
 
-/// Returns the id of this build. It is never called: the server searches the file for the id
-/// (`server/assets.rs`).
-#[wasm_bindgen]
-pub fn build_id() -> JsValue {
-    BUILD_ID.into()
-}
-
 /// Starts watching the islands of a page.
 ///
 /// # Errors
@@ -65,10 +61,10 @@ struct IslandHost {
 }
 
 impl IslandHost {
-    /// Mounts the [`StartCondition::Visible`] islands when they come into view. The observer is kept, so an island
+    /// Mounts the islands that start in view. The observer is kept, so an island
     /// that failed to load is tried again when it next comes into view.
     fn mount_when_visible(self: Rc<Self>) -> Result<(), JsValue> {
-        let islands = self.find(StartCondition::Visible.selector())?;
+        let islands = self.find(VISIBLE_SELECTOR)?;
         let on_intersection = Closure::<dyn Fn(Array)>::new(move |entries: Array| {
             for entry in entries.iter() {
                 let entry: IntersectionObserverEntry = entry.unchecked_into();
@@ -110,8 +106,7 @@ impl IslandHost {
         Ok(())
     }
 
-    /// Mounts an island unless it was started. Once the form is settled, mounts the
-    /// [`StartCondition::AfterForm`] islands.
+    /// Mounts an island unless it was started. Once the form is settled, mounts the islands that start after it.
     fn mount(self: Rc<Self>, island: &Element) {
         if island.has_attribute(STARTED_ATTRIBUTE)
             || island.set_attribute(STARTED_ATTRIBUTE, "").is_err()
@@ -124,7 +119,7 @@ impl IslandHost {
                 let _ = element.remove_attribute(STARTED_ATTRIBUTE);
             }
             if element.matches(FORM_SELECTOR) == Ok(true)
-                && let Ok(islands) = host.find(StartCondition::AfterForm.selector())
+                && let Ok(islands) = host.find(AFTER_FORM_SELECTOR)
             {
                 for_each_element(&islands, |island| Rc::clone(&host).mount(island));
             }

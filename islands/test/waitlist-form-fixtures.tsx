@@ -3,9 +3,9 @@ import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { queryClient } from "../api-client";
-import { WAITLIST_FORM_PROPS } from "../test/props";
-import { dismissAllToasts, openToasts } from "../test/toasts";
-import WaitlistForm from "./waitlist-form";
+import { WAITLIST_FORM_PROPS } from "./props";
+import { dismissAllToasts, openToasts } from "./toasts";
+import WaitlistForm from "../waitlist-form/waitlist-form";
 
 export const EMAIL = "ada@example.com";
 export const PRERENDERED_COUNT = WAITLIST_FORM_PROPS.count;
