@@ -34,7 +34,7 @@ if (positionals.length !== 2) {
 const [host, out] = positionals.map((path) => resolve(path));
 const files = join(out, "files");
 await rm(out, { recursive: true, force: true });
-await cp(join(ROOT_DIR, "public"), files, { recursive: true });
+await cp(join(ROOT_DIR, "public"), files, { recursive: true, dereference: true });
 
 const { scripts, modules, ...site } = await bundleScripts(values);
 for (const [path, code] of scripts) await write(path, code);
