@@ -8,11 +8,10 @@ export PATH := $(HOME)/.cache/landing/bin:$(HOME)/.cargo/bin:$(CURDIR)/islands/n
 export CARGO_TARGET_DIR := target
 
 PRETTIER := islands/node_modules/.bin/prettier islands end2end style --log-level warn
-# Packages and benchmarks.
-DIST := --profile dist
 # Fails if there is no command of this name.
 CHECK = $(if $($(1)_$(NAME)),,$(error add one of these: $(patsubst $(1)_%,NAME=%,$(filter $(1)_%,$(.VARIABLES)))))
 
+.NOTPARALLEL:
 .PHONY: help run watch build test lint test-rust test-islands test-end2end test-browsers bench torture generate fmt package image test-package audit
 
 help:
@@ -61,8 +60,9 @@ test-browsers: ## run every visitor journey in Chromium, Firefox and WebKitGTK, 
 	cargo build --release
 	cd end2end && npx playwright test --config browsers.config.ts
 
-PROGRAM := cargo build $(DIST) --features jemalloc
-BENCH := $(PROGRAM) && cargo run $(DIST) --package landing-benches --bin
+# The program of packages and benchmarks.
+PROGRAM := cargo build --profile dist --features jemalloc
+BENCH := $(PROGRAM) && cargo run --profile dist --package landing-benches --bin
 BENCH_http = $(BENCH) http
 BENCH_store = $(BENCH) store
 BENCH_siege = $(BENCH) siege $(ATTACK)

@@ -116,12 +116,24 @@ fn run(command: &mut Command) {
 
 /// Returns the Rust source of a table of the files: URL path, content, gzip, brotli. `src/server/assets.rs` includes
 /// it. Its paths are relative to OUT_DIR, so that the repository can be moved.
+///
+/// # Panics
+///
+/// If a name has a character that a URL would have to encode: the server compares paths byte by byte.
 fn file_table(site: &Path) -> String {
     let mut rows = String::new();
     for file in files(&site.join("files")) {
         let path = file.strip_prefix(site).expect("a file of the site");
         let path = path.to_string_lossy();
-        if path.ends_with(".gz") || path.ends_with(".br") {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._".contains(&byte);
+        assert!(
+            path.bytes().all(is_plain),
+            "{path:?} of the site: rename it to ASCII letters, digits, '-', '.' and '_'"
+        );
+        let mut compressed_from = [".gz", ".br"]
+            .into_iter()
+            .filter_map(|it| path.strip_suffix(it));
+        if compressed_from.any(|it| site.join(it).exists()) {
             continue;
         }
         let include = |suffix: &str| format!("include_bytes!(\"site/{path}{suffix}\")");

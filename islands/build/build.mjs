@@ -55,8 +55,9 @@ for (const [island, markup] of await prerender())
 await writeFile(join(out, "site.json"), JSON.stringify(site, null, 2));
 
 if (!values.dev) {
-  for (const path of await readdir(files, { recursive: true }))
-    if (COMPRESSIBLE.test(path)) await compress(join(files, path));
+  const entries = await readdir(files, { recursive: true, withFileTypes: true });
+  for (const it of entries)
+    if (it.isFile() && COMPRESSIBLE.test(it.name)) await compress(join(it.parentPath, it.name));
 }
 
 /** Writes a file under its URL path. */
