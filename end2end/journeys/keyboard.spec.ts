@@ -20,7 +20,7 @@ const controlsAt = (width: number) => [
 
 test(
   "Tab reaches every control in order, in view and with an outline",
-  { tag: ["@core", "@everywhere"] },
+  { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ settings, visitor }) => {
     await visitor.open();
     for (const control of controlsAt(settings.width)) {
@@ -41,7 +41,7 @@ test(
 
 test(
   "the skip link leads to the content",
-  { tag: ["@core", "@everywhere"] },
+  { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ visitor }) => {
     await visitor.open();
     await visitor.press(KEYS.tab, KEYS.enter);

@@ -7,7 +7,7 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
 
   test(
     "§8 a success is in view, and the field is empty",
-    { tag: "@core" },
+    { tag: ["@core", "@chromium"] },
     async ({ site, visitor }) => {
       const email = uniqueEmail();
       await visitor.typeEmail(email);
@@ -25,7 +25,7 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
 
   test(
     "§8 409 is in view, and the field keeps the address",
-    { tag: "@core" },
+    { tag: ["@core", "@chromium"] },
     async ({ site, visitor }) => {
       const email = uniqueEmail();
       await site.signUp(email);
@@ -53,7 +53,7 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
     await eventually(() => visitor.message()).toBe("Please enter your email address");
   });
 
-  test("§4 no line of the demo is dimmed", { tag: "@core" }, async ({ visitor }) => {
+  test("§4 no line of the demo is dimmed", { tag: ["@core", "@chromium"] }, async ({ visitor }) => {
     const colours = await visitor.evaluate(() =>
       [...document.querySelectorAll(".terminal-lines li")].map(
         (line) => getComputedStyle(line).color,

@@ -49,7 +49,7 @@ test("§9 a toast is visible for 5000 ms", { tag: "@core" }, async ({ visitor })
 
 test(
   "§9 F8 focuses the toasts, and the keyboard closes one from there",
-  { tag: "@core" },
+  { tag: ["@core", "@chromium"] },
   async ({ visitor }) => {
     await visitor.openForm();
     await visitor.submit();
@@ -64,7 +64,7 @@ test(
 
 test(
   "§9 a swipe of 70 px to the right closes a toast, one of 40 px does not",
-  { tag: "@core" },
+  { tag: ["@core", "@chromium"] },
   async ({ visitor }) => {
     await visitor.openForm();
     await visitor.submit();
@@ -76,15 +76,19 @@ test(
   },
 );
 
-test("§9 a tooltip opens after 700 ms", { tag: ["@core", "@hover"] }, async ({ visitor }) => {
-  await visitor.openForm();
-  await visitor.waitForIslands("contact-links");
-  await recordPresence(visitor, "[role=tooltip]");
-  await visitor.scrollTo("#contact .contact-links");
-  const start = await visitor.evaluate(() => performance.now());
-  await visitor.pointAt("Email us");
-  await eventually(() => visitor.texts("[role=tooltip]")).toHaveLength(1);
-  const [shown = 0] = await presenceTimes(visitor);
-  expect(shown - start).toBeGreaterThan(700);
-  expect(shown - start).toBeLessThan(700 + 5 * BUSY);
-});
+test(
+  "§9 a tooltip opens after 700 ms",
+  { tag: ["@core", "@chromium", "@hover"] },
+  async ({ visitor }) => {
+    await visitor.openForm();
+    await visitor.waitForIslands("contact-links");
+    await recordPresence(visitor, "[role=tooltip]");
+    await visitor.scrollTo("#contact .contact-links");
+    const start = await visitor.evaluate(() => performance.now());
+    await visitor.pointAt("Email us");
+    await eventually(() => visitor.texts("[role=tooltip]")).toHaveLength(1);
+    const [shown = 0] = await presenceTimes(visitor);
+    expect(shown - start).toBeGreaterThan(700);
+    expect(shown - start).toBeLessThan(700 + 5 * BUSY);
+  },
+);

@@ -224,15 +224,6 @@ export class Visitor {
     await eventually(hasStopped).toBe(true);
   }
 
-  /** Pixels between the header and the top of a section: about 0 after a jump to it. */
-  distanceBelowHeader(section: string): Promise<number> {
-    return this.evaluate((section) => {
-      const header = document.querySelector("header")?.getBoundingClientRect().bottom ?? 0;
-      const top = document.querySelector(`section#${section}`)?.getBoundingClientRect().top;
-      return top === undefined ? Number.NaN : top - header;
-    }, section);
-  }
-
   /** The upper and the lower edge of an element in the window, in whole pixels. */
   edges(selector: string): Promise<{ top: number; bottom: number }> {
     return this.evaluate((selector) => {
@@ -254,11 +245,6 @@ export class Visitor {
       };
       return visible.length > 0 && visible.every(isInside);
     }, selector);
-  }
-
-  /** Whether the browser reports this media feature to the page. */
-  matchesMedia(query: string): Promise<boolean> {
-    return this.evaluate((query) => matchMedia(query).matches, query);
   }
 
   /** Runs a function in the page. */
