@@ -12,12 +12,8 @@ import {
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-/** What happens to a request. */
-type Fault =
-  | { kind: "response"; status: number; body: string; contentType: string }
-  | { kind: "disconnect" }
-  | { kind: "delay"; ms: number }
-  | { kind: "hold"; released: Promise<void> };
+/** What happens to a request instead of forwarding it at once. */
+type Fault = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class Network {
   /** The requests since the last reset, as `POST /api/waitlist`. */
@@ -29,7 +25,7 @@ export class Network {
 
   private constructor(site: string) {
     this.#site = new URL(site);
-    this.#server = createServer((request, response) => void this.#handle(request, response));
+    this.#server = createServer((request, response) => this.#handle(request, response));
   }
 
   /** Starts the proxy of a site on a free port. */
@@ -46,12 +42,14 @@ export class Network {
 
   /** Responds itself to each request such as `GET /api/waitlist/count`. */
   respond(request: string, status: number, body: string, contentType = "application/json"): void {
-    this.#faults.set(request, { kind: "response", status, body, contentType });
+    this.#faults.set(request, (_, response) =>
+      response.writeHead(status, { "Content-Type": contentType }).end(body),
+    );
   }
 
   /** Closes the connection of each such request without a response. */
   disconnect(request: string): void {
-    this.#faults.set(request, { kind: "disconnect" });
+    this.#faults.set(request, ({ socket }) => socket.destroy());
   }
 
   /** Holds such requests back until the returned function is called. */
@@ -61,13 +59,13 @@ export class Network {
       release = resolve;
     });
     this.#releases.push(release);
-    this.#faults.set(request, { kind: "hold", released });
+    this.#forwardAfter(request, () => released);
     return release;
   }
 
   /** Delays each such request by some milliseconds, as a slow line does. */
   delay(request: string, ms: number): void {
-    this.#faults.set(request, { kind: "delay", ms });
+    this.#forwardAfter(request, () => setTimeout(ms));
   }
 
   /** Forwards every request again, and forgets those before. */
@@ -83,20 +81,20 @@ export class Network {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #forwardAfter(name: string, wait: () => Promise<void>): void {
+    this.#faults.set(name, async (request, response) => {
+      await wait();
+      this.#forward(request, response);
+    });
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
     const { pathname } = new URL(request.url ?? "/", this.#site);
     const name = `${request.method} ${pathname}`;
     this.requests.push(name);
     const fault = this.#faults.get(name);
-    if (fault?.kind === "disconnect") {
-      request.socket.destroy();
-    } else if (fault?.kind === "response") {
-      response.writeHead(fault.status, { "Content-Type": fault.contentType }).end(fault.body);
-    } else {
-      if (fault?.kind === "hold") await fault.released;
-      if (fault?.kind === "delay") await setTimeout(fault.ms);
-      this.#forward(request, response);
-    }
+    if (fault) fault(request, response);
+    else this.#forward(request, response);
   }
 
   /** Forwards a request as it is: the site compares `Host` with `Origin`. */
