@@ -1,14 +1,11 @@
 /** The `test` of every journey: a visitor, the site, and the network between them. */
-import { test as base, expect } from "@playwright/test";
-import { startSite } from "../support/fixtures.ts";
-import type { Site } from "../support/site.mjs";
+import { savePictureOfFailure, test as base } from "../support/fixtures.ts";
 import { type Browser, startBrowser } from "./browser.ts";
 import { DEFAULT_SETTINGS, type EngineName, ENGINES, type Settings } from "./engines.ts";
 import { Network } from "./network.ts";
 import { Visitor } from "./visitor.ts";
 
-export { uniqueEmail } from "../support/fixtures.ts";
-export { expect };
+export { expect, uniqueEmail } from "../support/fixtures.ts";
 
 /** What a project of `browsers.config.ts` sets. */
 export interface WorkerOptions {
@@ -17,7 +14,6 @@ export interface WorkerOptions {
 }
 
 interface WorkerFixtures extends WorkerOptions {
-  site: Site;
   /** One browser per worker, because starting one takes longer than most journeys. */
   browserOfWorker: Browser;
   networkOfWorker: Network;
@@ -31,14 +27,6 @@ interface TestFixtures {
 export const test = base.extend<TestFixtures, WorkerFixtures>({
   engine: ["chromium", { scope: "worker", option: true }],
   settings: [DEFAULT_SETTINGS, { scope: "worker", option: true }],
-  site: [
-    async ({}, use) => {
-      const site = await startSite();
-      await use(site);
-      await site.stop();
-    },
-    { scope: "worker" },
-  ],
   browserOfWorker: [
     async ({ engine, settings }, use) => {
       const browser = await startBrowser(ENGINES[engine], settings);
@@ -62,11 +50,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   visitor: async ({ browserOfWorker: { driver }, network }, use, testInfo) => {
     const visitor = new Visitor(driver, network.origin);
     await use(visitor);
-    if (testInfo.status !== testInfo.expectedStatus) {
-      const path = testInfo.outputPath("failure.png");
-      await visitor.savePicture(path);
-      await testInfo.attach("screenshot", { path, contentType: "image/png" });
-    }
+    await savePictureOfFailure(testInfo, (path) => visitor.savePicture(path));
     // Stops what the page still does, and lets go of the mouse.
     await driver.actions().clear();
     await driver.get("about:blank");

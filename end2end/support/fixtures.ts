@@ -1,5 +1,5 @@
 /** The `test` of every spec, with a running site, the landing page, and a check of the console. */
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type Page, type TestInfo } from "@playwright/test";
 import { LandingPage } from "./landing-page.ts";
 import { Site } from "./site.mjs";
 
@@ -8,13 +8,10 @@ interface TestFixtures {
   expectedConsole: RegExp;
   /** The landing page, not yet opened. */
   landing: LandingPage;
-  /** The landing page, opened once per worker. Tests may read it, but not change it. */
-  readOnlyLanding: LandingPage;
 }
 
 interface WorkerFixtures {
   site: Site;
-  sharedPage: { page: Page; consoleErrors: string[] };
 }
 
 export const test = base.extend<TestFixtures, WorkerFixtures>({
@@ -31,33 +28,11 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   page: async ({ page, expectedConsole }, use, testInfo) => {
     const consoleErrors = recordConsoleErrors(page);
     await use(page);
-    // Playwright's `only-on-failure` takes a screenshot of every test and deletes most of them.
-    if (testInfo.status !== testInfo.expectedStatus) {
-      const path = testInfo.outputPath("failure.png");
-      await page.screenshot({ path });
-      await testInfo.attach("screenshot", { path, contentType: "image/png" });
-    }
+    await savePictureOfFailure(testInfo, (path) => page.screenshot({ path }));
     const unexpected = consoleErrors.filter((text) => !expectedConsole.test(text));
     expect(unexpected, "console errors and warnings").toEqual([]);
   },
   landing: ({ page }, use) => use(new LandingPage(page)),
-  sharedPage: [
-    async ({ browser, site }, use, { project }) => {
-      const { viewport, isMobile, hasTouch, javaScriptEnabled } = project.use;
-      const device = { viewport, isMobile, hasTouch, javaScriptEnabled };
-      const context = await browser.newContext(device);
-      const page = await context.newPage();
-      const consoleErrors = recordConsoleErrors(page);
-      await page.goto(site.origin);
-      await use({ page, consoleErrors });
-      await context.close();
-    },
-    { scope: "worker" },
-  ],
-  readOnlyLanding: async ({ sharedPage: { page, consoleErrors } }, use) => {
-    await use(new LandingPage(page));
-    expect(consoleErrors, "console errors and warnings").toEqual([]);
-  },
 });
 
 export { expect };
@@ -66,6 +41,20 @@ export { expect };
 export function startSite(...options: string[]): Promise<Site> {
   // All tests share one client address, so the rate limit is off.
   return Site.start(options, { LANDING_SIGNUPS_PER_MINUTE: "0" });
+}
+
+/**
+ * Attaches a picture to a test that has failed. Playwright's `only-on-failure` takes one of every test and deletes most
+ * of them.
+ */
+export async function savePictureOfFailure(
+  testInfo: TestInfo,
+  savePicture: (path: string) => Promise<unknown>,
+): Promise<void> {
+  if (testInfo.status === testInfo.expectedStatus) return;
+  const path = testInfo.outputPath("failure.png");
+  await savePicture(path);
+  await testInfo.attach("screenshot", { path, contentType: "image/png" });
 }
 
 /** Records errors and warnings on the console, and uncaught exceptions. */

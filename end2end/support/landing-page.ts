@@ -182,13 +182,6 @@ export class LandingPage {
     });
   }
 
-  /** Returns the pixels between the header and a section's top: about 0 after a jump to it. */
-  async distanceBelowHeader(anchor: Anchor): Promise<number> {
-    const header = await boundingBox(this.header);
-    const section = await boundingBox(this.section(anchor));
-    return section.y - (header.y + header.height);
-  }
-
   /** Returns how many pixels the page is wider than the window. */
   horizontalOverflow(): Promise<number> {
     return this.page.evaluate(

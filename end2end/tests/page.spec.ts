@@ -1,48 +1,44 @@
-/** Spec §1 and §2: what the page says, and what links do that lead to a section. */
-import { expect, startSite, test, uniqueEmail } from "../support/fixtures.ts";
+/** Spec §1 and §2: what the page says, and how it scrolls to a section. */
+import type { Page } from "@playwright/test";
+import { expect, test } from "../support/fixtures.ts";
 
-test.describe("§1 landing page", { tag: "@everywhere" }, () => {
-  test("§1 the page says what the agent does", async ({ readOnlyLanding: { page } }) => {
+const PROMISES = [
+  /business plan/i,
+  /launches your website/i,
+  /runs your marketing/i,
+  /texts you when sales come in/i,
+  /chat assistant/i,
+  /decentralized storage/i,
+  /you own it/i,
+  /unlimited scaling/i,
+  /no platform shutdown/i,
+];
+const FEATURES = [
+  "S3-compatible storage",
+  "File explorer",
+  "Built-in editor",
+  "Local credentials",
+  "Analytics",
+  "24/7 operation",
+];
+
+test(
+  "§1 the page says what the agent does, has six features, and compares it with a chat assistant",
+  { tag: "@everywhere" },
+  async ({ landing, page }) => {
+    await landing.open();
     const text = await page.getByRole("main").innerText();
-    for (const promise of [
-      /business plan/i,
-      /launches your website/i,
-      /runs your marketing/i,
-      /texts you when sales come in/i,
-      /chat assistant/i,
-      /decentralized storage/i,
-      /you own it/i,
-      /unlimited scaling/i,
-      /no platform shutdown/i,
-    ]) {
-      expect(text).toMatch(promise);
-    }
-  });
-
-  test("§1 there are six feature cards", async ({ readOnlyLanding }) => {
-    await expect(readOnlyLanding.section("features").getByRole("heading", { level: 3 })).toHaveText(
-      [
-        "S3-compatible storage",
-        "File explorer",
-        "Built-in editor",
-        "Local credentials",
-        "Analytics",
-        "24/7 operation",
-      ],
-    );
-  });
-
-  test("§1 the agent is compared with a chat assistant in six rows", async ({
-    readOnlyLanding,
-  }) => {
-    const rows = readOnlyLanding.section("comparison").getByRole("listitem");
+    for (const promise of PROMISES) expect(text).toMatch(promise);
+    const features = landing.section("features").getByRole("heading", { level: 3 });
+    await expect(features).toHaveText(FEATURES);
+    const rows = landing.section("comparison").getByRole("listitem");
     await expect(rows).toHaveCount(6);
     for (const row of await rows.all()) {
       await expect(row).toContainText("ChatGPT");
       await expect(row).toContainText("Steward");
     }
-  });
-});
+  },
+);
 
 test("§2 the header is fully visible at any width", { tag: "@once" }, async ({ landing, page }) => {
   await landing.open();
@@ -54,86 +50,44 @@ test("§2 the header is fully visible at any width", { tag: "@once" }, async ({ 
   }
 });
 
-test(
-  "§2 Tab continues from the section that a link led to",
-  { tag: "@everywhere" },
-  async ({ landing, page }) => {
-    await landing.open();
-    await page.getByRole("link", { name: "Get Started" }).click();
-    await expect(landing.section("contact")).toBeFocused();
-    await page.keyboard.press("Tab");
-    await expect(landing.email).toBeFocused();
-  },
-);
-
-test("§2 with reduced motion a link jumps", { tag: "@once" }, async ({ landing, page }) => {
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  await landing.open();
-  await landing.nav.getByRole("link", { name: "Contact" }).click();
-  await expect(landing.section("contact")).toBeFocused();
-  const [first, later] = await page.evaluate(
-    () =>
-      new Promise<[number, number]>((resolve) => {
-        const first = scrollY;
-        requestAnimationFrame(() => requestAnimationFrame(() => resolve([first, scrollY])));
-      }),
-  );
-  expect(first).toBe(later);
-  expect(await landing.distanceBelowHeader("contact")).toBeLessThan(40);
-});
+/** Records the positions of the page. The returned function returns how many different ones there were. */
+async function countPositions(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(() => {
+    const positions = new Set<number>();
+    addEventListener("scroll", () => positions.add(scrollY));
+    Object.assign(window, { positions });
+  });
+  return () =>
+    page.evaluate(() => (window as unknown as { positions: Set<number> }).positions.size);
+}
 
 test(
-  "opening an anchor jumps, and a click after it scrolls smoothly",
+  "§2 opening an anchor jumps, and a click after it scrolls smoothly, but not with reduced motion",
   { tag: "@once" },
-  async ({ page }) => {
-    await page.addInitScript(() => {
-      const positions: number[] = [];
-      addEventListener("scroll", () => positions.push(scrollY));
-      Object.assign(window, { positions });
-    });
-    const countPositions = () =>
-      page.evaluate(() => new Set((window as unknown as { positions: number[] }).positions).size);
+  async ({ landing, page }) => {
+    const positions = await countPositions(page);
     await page.goto("/#contact");
     await page.waitForLoadState("networkidle");
     await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(1000);
     // The page jumps once, and again when the fonts have moved the section.
-    expect(await countPositions()).toBeLessThanOrEqual(3);
+    expect(await positions()).toBeLessThanOrEqual(3);
+    const follow = (name: string) => landing.nav.getByRole("link", { name }).click();
     // Again on a busy machine, which may draw few positions in between.
-    const nav = page.getByRole("navigation");
     await expect(async () => {
-      const before = await countPositions();
-      await nav.getByRole("link", { name: "Contact" }).click();
-      await nav.getByRole("link", { name: "Features" }).click();
-      await expect.poll(countPositions, { timeout: 5_000 }).toBeGreaterThan(before + 5);
+      const before = await positions();
+      await follow("Contact");
+      await follow("Features");
+      await expect.poll(positions, { timeout: 5_000 }).toBeGreaterThan(before + 5);
     }).toPass({ timeout: 40_000 });
-  },
-);
 
-test(
-  "§2 a footer link is a real link once its URL is configured",
-  { tag: "@once" },
-  async ({ page }) => {
-    const site = await startSite("--privacy-url", "https://steward.example/privacy");
-    await page.goto(site.origin);
-    await expect(page.getByRole("link", { name: "Privacy" })).toHaveAttribute(
-      "href",
-      "https://steward.example/privacy",
-    );
-    await expect(page.getByText("Terms", { exact: true })).not.toHaveAttribute("href");
-    // Leave the site before it stops, or the page would log failed requests.
-    await page.goto("about:blank");
-    await site.stop();
-  },
-);
-
-test(
-  "§3 the page contains the new count soon after a sign-up",
-  { tag: "@once" },
-  async ({ request, site }) => {
-    await site.signUp(uniqueEmail());
-    await expect(async () => {
-      const page = await (await request.get("/")).text();
-      expect(page).toContain(`${await site.count()} entrepreneurs already on the list`);
-    }).toPass();
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await landing.scrollToTop();
+    await landing.waitForIntersectionObservers();
+    await follow("Contact");
+    await expect(landing.section("contact")).toBeFocused();
+    const position = await page.evaluate(() => scrollY);
+    expect(position).toBeGreaterThan(1000);
+    await landing.waitForIntersectionObservers();
+    expect(await page.evaluate(() => scrollY)).toBe(position);
   },
 );
