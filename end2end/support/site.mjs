@@ -103,17 +103,6 @@ export class Site {
   }
 
   /**
-   * Returns the number of people who came from a source, as `landing stats` says it.
-   *
-   * @param {string} source
-   */
-  async countFrom(source) {
-    /** @type {{ sources: { source: string, count: number }[] }} */
-    const { sources } = JSON.parse(await this.#run("stats", "--json"));
-    return sources.find((counted) => counted.source === source)?.count ?? 0;
-  }
-
-  /**
    * Sends a message in Markdown to a person on the waitlist.
    *
    * @param {string} email

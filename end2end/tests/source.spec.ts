@@ -7,27 +7,6 @@ const INVALID = "Please enter a valid email address";
 const REJECTED_EMAIL = `${"a".repeat(65)}@example.com`;
 
 test.describe("source", { tag: "@once" }, () => {
-  for (const parameter of ["utm_source=hn", "ref=HN", "source=hn&fbclid=1"]) {
-    test(`/?${parameter}: the sign-up is stored with the source`, async ({ landing, site }) => {
-      await landing.openForm(`/?${parameter}`);
-      const email = uniqueEmail();
-      const before = await site.countFrom("hn");
-      await landing.signUp(email);
-      await expect(landing.toasts).toContainText("Success!");
-      expect(await site.sourceOf(email)).toBe("hn");
-      // Other tests may sign up at the same time.
-      expect(await site.countFrom("hn")).toBeGreaterThan(before);
-    });
-  }
-
-  test("a visitor without a parameter has no source", async ({ landing, site }) => {
-    await landing.openForm("/?utm_medium=email");
-    const email = uniqueEmail();
-    await landing.signUp(email);
-    await expect(landing.toasts).toContainText("Success!");
-    expect(await site.sourceOf(email)).toBeUndefined();
-  });
-
   test("every link of the page keeps the parameter, and nothing shows it", async ({
     landing,
     page,
@@ -70,41 +49,6 @@ test.describe("source", { tag: "@once" }, () => {
     await expect(landing.toasts).toContainText("Success!");
     expect(await site.sourceOf(email)).toBe("hn");
   });
-
-  test.describe("after an error", () => {
-    test.use({ expectedConsole: /Failed to load resource/ });
-
-    test("the next try is stored with the source", async ({ landing, site }) => {
-      await landing.openForm("/?ref=hn");
-      await landing.signUp(REJECTED_EMAIL);
-      await expect(landing.message).toHaveText(INVALID);
-      const email = uniqueEmail();
-      await landing.signUp(email);
-      await expect(landing.message).toHaveText(SUCCESS);
-      expect(await site.sourceOf(email)).toBe("hn");
-    });
-
-    for (const [name, url] of [
-      ["Go to Home Page", "/?ref=hn"],
-      ["Steward", "/?ref=hn"],
-      ["Contact", "/?ref=hn#contact"],
-    ] as const) {
-      test(`the link "${name}" of the not-found page keeps the source`, async ({
-        landing,
-        page,
-        site,
-      }) => {
-        await page.goto("/no/such/page?a=b&ref=hn");
-        await page.getByRole("link", { name, exact: true }).click();
-        await expect(page).toHaveURL(url);
-        await landing.scrollToForm();
-        const email = uniqueEmail();
-        await landing.signUp(email);
-        await expect(landing.toasts).toContainText("Success!");
-        expect(await site.sourceOf(email)).toBe("hn");
-      });
-    }
-  });
 });
 
 test.describe("source without JavaScript", { tag: "@no-javascript" }, () => {
@@ -136,13 +80,5 @@ test.describe("source without JavaScript", { tag: "@no-javascript" }, () => {
     await landing.signUp(email);
     await expect(landing.message).toHaveText(SUCCESS);
     expect(await site.sourceOf(email)).toBe("hn");
-  });
-
-  test("a visitor without a parameter has no source", async ({ landing, page, site }) => {
-    await landing.open();
-    const email = uniqueEmail();
-    await landing.signUp(email);
-    await expect(page).toHaveURL("/?joined#waitlist");
-    expect(await site.sourceOf(email)).toBeUndefined();
   });
 });
