@@ -128,16 +128,21 @@ test.describe("the first paint", { tag: "@once" }, () => {
     expect(await layoutShifts(page)).toEqual([]);
   });
 
-  test("a desktop's first visit is painted with both typefaces", async ({ browser, site }) => {
+  test("a desktop's first visit is painted with both typefaces, and waits for no script", async ({
+    browser,
+    site,
+  }) => {
     // Again on a busy machine, where a font can be late.
     await expect(async () => {
       const context = await browser.newContext({ viewport: { width: DESKTOP, height: 800 } });
       const page = await context.newPage();
       await recordLayoutShifts(page);
       await page.goto(site.origin);
+      const { before } = await requestsAroundPaint(page);
       const fonts = [...(await paintedFonts(page))].sort();
       const shifts = await layoutShifts(page);
       await context.close();
+      expect(before.sort(), "neither a script nor anything that blocks the paint").toEqual(FONTS);
       expect(fonts).toEqual([
         expect.stringMatching(/^Commit ?Mono.*, web font$/),
         expect.stringMatching(/^Newsreader.*, web font$/),
