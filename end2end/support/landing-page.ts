@@ -25,7 +25,6 @@ export class LandingPage {
   readonly lines: Locator;
   readonly shownLines: Locator;
   readonly toasts: Locator;
-  readonly toastRegion: Locator;
   readonly footer: Locator;
   /** Everything that can be clicked or typed into. The footer's placeholders are not links. */
   readonly controls: Locator;
@@ -43,7 +42,6 @@ export class LandingPage {
     this.lines = this.terminal.getByRole("listitem");
     this.shownLines = this.terminal.locator("[data-state=shown]");
     this.toasts = page.locator(".toast");
-    this.toastRegion = page.getByRole("region", { name: "Notifications (F8)" });
     this.footer = page.getByRole("contentinfo");
     this.controls = page.locator("a[href]:visible, button:visible, input:visible");
   }
