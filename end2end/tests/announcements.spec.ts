@@ -68,23 +68,6 @@ test.describe("announcements", { tag: "@once" }, () => {
     ]);
   });
 
-  test("a 400 is announced once, politely, without a count", async ({ landing, page }) => {
-    await openAndRecord(page, landing);
-    await landing.signUp(`${"a".repeat(65)}@example.com`);
-    expect(await announcementsUntilToastCloses(page, landing)).toEqual([
-      polite("Adding..."),
-      polite("Notification Error Please enter a valid email address"),
-    ]);
-  });
-
-  test("an empty field is announced once, politely, without a count", async ({ landing, page }) => {
-    await openAndRecord(page, landing);
-    await landing.submit.click();
-    expect(await announcementsUntilToastCloses(page, landing)).toEqual([
-      polite("Notification Error Please enter your email address"),
-    ]);
-  });
-
   test("a repeated error is announced once each time", async ({ landing, page }) => {
     await openAndRecord(page, landing);
     for (let time = 0; time < 2; time += 1) {

@@ -47,38 +47,6 @@ test.describe("§4 playing", { tag: "@once" }, () => {
     await expect(text(0)).toHaveCSS("opacity", "1");
     await expect(text(8)).not.toHaveCSS("opacity", "1");
   });
-
-  test("§4 scrolling away during a run starts no second run", async ({ landing, page }) => {
-    await openStopped(page, landing);
-    await showShare(page, landing, 0.6);
-    await page.clock.runFor(1000 + 800);
-    await expect(landing.shownLines).toHaveCount(2);
-    await showShare(page, landing, 0.1);
-    await page.clock.runFor(800);
-    await showShare(page, landing, 0.6);
-    await page.clock.runFor(800);
-    await expect(landing.shownLines).toHaveCount(4);
-    // A second run would show one line again, or add lines between these times.
-    await page.clock.runFor(200);
-    await expect(landing.shownLines).toHaveCount(4);
-    await page.clock.runFor(5 * 800);
-    await expect(landing.shownLines).toHaveCount(9);
-    await page.clock.runFor(60_000);
-    await expect(landing.shownLines).toHaveCount(9);
-  });
-
-  test("§4 scrolling back after the end plays it again", async ({ landing, page }) => {
-    await openStopped(page, landing);
-    await showShare(page, landing, 0.6);
-    await page.clock.runFor(1000 + 8 * 800);
-    await expect(landing.shownLines).toHaveCount(9);
-    await showShare(page, landing, 0.1);
-    await showShare(page, landing, 0.6);
-    await page.clock.runFor(1000);
-    await expect(landing.shownLines).toHaveCount(1);
-    await page.clock.runFor(8 * 800);
-    await expect(landing.shownLines).toHaveCount(9);
-  });
 });
 
 test(

@@ -93,58 +93,10 @@ test.describe("the message", { tag: "@once" }, () => {
       }
     });
   }
-
-  test("an error scrolls the field into view in a low window", async ({ landing, page }) => {
-    await page.setViewportSize({ width: 320, height: 256 });
-    await landing.openForm();
-    await landing.submit.scrollIntoViewIfNeeded();
-    await landing.submit.click();
-    await expect(landing.email).toBeFocused();
-    await expect(landing.email).toBeInViewport({ ratio: 1 });
-  });
-
-  test("a double click signs up once, and the success message stays", async ({ landing, page }) => {
-    await page.clock.install();
-    const posts: string[] = [];
-    page.on("request", (request) => {
-      if (request.method() === "POST") posts.push(request.url());
-    });
-    await landing.openForm();
-    await landing.email.fill(uniqueEmail());
-    await landing.submit.dblclick({ delay: 30 });
-    await expect(landing.message).toContainText("You've been added to the waitlist.");
-    await page.clock.runFor(1000);
-    await expect(landing.message).toContainText("You've been added to the waitlist.");
-    await expect(landing.toasts).toContainText("Success!");
-    expect(posts).toHaveLength(1);
-  });
 });
 
 test.describe("the message without JavaScript", { tag: "@no-javascript" }, () => {
   test.use({ expectedConsole: /Failed to load resource/ });
-
-  test("an error describes the field and is in the title", async ({ landing, page }) => {
-    await landing.open();
-    await landing.signUp(INVALID_EMAIL);
-    await expect(landing.email).toHaveAttribute("aria-invalid", "true");
-    await expect(landing.email).toHaveAccessibleDescription("Please enter a valid email address");
-    await expect(page).toHaveTitle("Error: Please enter a valid email address — Steward");
-  });
-
-  test("a success is in view and stays after a reload, which does not sign up again", async ({
-    landing,
-    page,
-    site,
-  }) => {
-    await landing.open();
-    await landing.signUp(uniqueEmail());
-    await expect(landing.message).toContainText("You've been added to the waitlist.");
-    await expect(landing.message).toBeInViewport();
-    const count = await site.count();
-    await page.reload();
-    await expect(landing.message).toContainText("You've been added to the waitlist.");
-    expect(await site.count()).toBe(count);
-  });
 
   for (const [width, height] of [
     [568, 320],

@@ -209,12 +209,4 @@ test.describe("large text", { tag: "@once" }, () => {
       });
     }
   }
-
-  test("with doubled text the contact form fits a phone", async ({ landing, page }) => {
-    await page.setViewportSize({ width: 390, height: 800 });
-    await landing.open();
-    await addStyle(page, "html { font-size: 200%; }");
-    expect(await landing.horizontalOverflow()).toBe(0);
-    await landing.email.fill(uniqueEmail());
-  });
 });

@@ -35,46 +35,6 @@ test.describe("requests", { tag: "@once" }, () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("§7 a write sends JSON with its content type", async ({ landing, page }) => {
-    const posted = page.waitForRequest((request) => request.method() === "POST");
-    await landing.openForm();
-    const email = uniqueEmail();
-    await landing.signUp(email);
-    const request = await posted;
-    expect(new URL(request.url()).pathname).toBe("/api/waitlist");
-    expect(request.headers()["content-type"]).toBe("application/json");
-    expect(request.postDataJSON()).toEqual({ email });
-  });
-
-  test("§7 a read is a GET without a body or content type", async ({ landing, page }) => {
-    const requested = page.waitForRequest(COUNT);
-    await landing.openForm();
-    const request = await requested;
-    expect(request.method()).toBe("GET");
-    expect(request.postData()).toBeNull();
-    expect(request.headers()["content-type"]).toBeUndefined();
-  });
-
-  test("§7 reads and writes are neither retried nor repeated on focus", async ({
-    landing,
-    page,
-  }) => {
-    const requests: string[] = [];
-    await page.route("**/api/**", (route) => {
-      requests.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
-      return route.fulfill({ status: 500, body: "" });
-    });
-    await page.clock.install();
-    await landing.openForm();
-    await expect.poll(() => requests).toEqual(["GET /api/waitlist/count"]);
-    await landing.signUp(uniqueEmail());
-    await expect(landing.toasts).toHaveCount(1);
-    await page.evaluate(() => dispatchEvent(new Event("visibilitychange")));
-    await page.evaluate(() => dispatchEvent(new Event("focus")));
-    await page.clock.runFor(120_000);
-    expect(requests).toEqual(["GET /api/waitlist/count", "POST /api/waitlist"]);
-  });
-
   test("§8 offline a sign-up fails at once and is not queued", async ({ context, landing }) => {
     await landing.openForm();
     await context.setOffline(true);
