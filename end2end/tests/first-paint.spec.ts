@@ -6,32 +6,25 @@ import type { Page } from "@playwright/test";
 import { expect, test } from "../support/fixtures.ts";
 import { layoutShifts, recordLayoutShifts, scrollSlowlyTo } from "../support/layout-shifts.ts";
 import { recordRequests, unhashedName } from "../support/network.ts";
-import { paintedFonts } from "../support/painted-fonts.ts";
 
 const PHONE = 390;
 const DESKTOP = 1280;
 const FONTS = ["commit-mono.woff2", "newsreader.woff2"];
-const WEB_FONT = /, web font$/;
 
-/** The line, as the browser describes it to the page. */
+/** The line, as `navigator.connection` describes it to the page. */
 interface Line {
-  /** `navigator.connection`, which only Chromium has. */
-  connection?: { effectiveType: string; type?: string; saveData?: boolean };
-  /** From the request for the page to the first byte of the response, in milliseconds. */
-  roundTrip?: number;
+  effectiveType: string;
+  type?: string;
+  saveData?: boolean;
 }
 
-const SLOW: Line = { connection: { effectiveType: "3g" } };
-const FAST: Line = { connection: { effectiveType: "4g" } };
+const SLOW: Line = { effectiveType: "3g" };
+const FAST: Line = { effectiveType: "4g" };
 
 /** Makes the browser describe another line than its own. */
 async function describeLine(page: Page, line: Line): Promise<void> {
-  await page.addInitScript(({ connection, roundTrip }) => {
-    Object.defineProperty(navigator, "connection", { value: connection });
-    if (roundTrip === undefined) return;
-    const { prototype } = PerformanceResourceTiming;
-    Object.defineProperty(prototype, "requestStart", { get: () => 10 });
-    Object.defineProperty(prototype, "responseStart", { get: () => 10 + roundTrip });
+  await page.addInitScript((value) => {
+    Object.defineProperty(navigator, "connection", { value });
   }, line);
 }
 
@@ -68,16 +61,41 @@ async function waitForFonts(page: Page, fonts: string[]): Promise<void> {
   await expect.poll(loaded).toEqual(fonts);
 }
 
+/** Returns the fonts that the browser has painted the page's text with. */
+async function paintedFonts(page: Page): Promise<string[]> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("DOM.enable");
+  await devtools.send("CSS.enable");
+  const { root } = await devtools.send("DOM.getDocument");
+  const { nodeIds } = await devtools.send("DOM.querySelectorAll", {
+    nodeId: root.nodeId,
+    selector: "body *",
+  });
+  const painted = new Set<string>();
+  for (const nodeId of nodeIds) {
+    const { fonts } = await devtools.send("CSS.getPlatformFontsForNode", { nodeId });
+    for (const { familyName, isCustomFont } of fonts) {
+      painted.add(`${familyName}, ${isCustomFont ? "web font" : "system font"}`);
+    }
+  }
+  return [...painted].sort();
+}
+
+/** Returns the typefaces of the site among them. */
+async function paintedTypefaces(page: Page): Promise<string[]> {
+  return (await paintedFonts(page)).filter((font) => font.endsWith(", web font"));
+}
+
 test.describe("the first paint", { tag: "@once" }, () => {
   for (const [name, width, line, fonts] of [
-    ["a phone", PHONE, {}, ["newsreader.woff2"]],
+    ["a phone", PHONE, undefined, ["newsreader.woff2"]],
     ["a desktop on a slow line", DESKTOP, SLOW, FONTS],
   ] as const) {
     test(`${name} requests nothing but the page before it, and its fonts afterwards`, async ({
       landing,
       page,
     }) => {
-      if ("connection" in line) await describeLine(page, line);
+      if (line) await describeLine(page, line);
       await page.setViewportSize({ width, height: 800 });
       await recordLayoutShifts(page);
       await landing.open();
@@ -87,7 +105,7 @@ test.describe("the first paint", { tag: "@once" }, () => {
       // The fonts are the last: the visitor waits for the islands, not for them.
       expect(after.slice(0, 3).sort()).toEqual(["boot.js", "host.js", "host.wasm"]);
       await scrollSlowlyTo(page, "footer");
-      expect([...(await paintedFonts(page))].filter((font) => WEB_FONT.test(font))).toEqual([]);
+      expect(await paintedTypefaces(page)).toEqual([]);
       expect(await layoutShifts(page)).toEqual([]);
     });
   }
@@ -115,8 +133,7 @@ test.describe("the first paint", { tag: "@once" }, () => {
     await expect(async () => {
       await page.goto("about:blank");
       await landing.open();
-      const fonts = [...(await paintedFonts(page))].filter((font) => WEB_FONT.test(font));
-      expect(fonts).toEqual([expect.stringMatching(/^Newsreader/)]);
+      expect(await paintedTypefaces(page)).toEqual([expect.stringMatching(/^Newsreader/)]);
     }).toPass();
     const transferred = await page.evaluate(() =>
       performance
@@ -139,7 +156,7 @@ test.describe("the first paint", { tag: "@once" }, () => {
       await recordLayoutShifts(page);
       await page.goto(site.origin);
       const { before } = await requestsAroundPaint(page);
-      const fonts = [...(await paintedFonts(page))].sort();
+      const fonts = await paintedFonts(page);
       const shifts = await layoutShifts(page);
       await context.close();
       expect(before.sort(), "neither a script nor anything that blocks the paint").toEqual(FONTS);
@@ -151,31 +168,15 @@ test.describe("the first paint", { tag: "@once" }, () => {
     }).toPass();
   });
 
-  const connection = { effectiveType: "4g" };
-  for (const [name, width, line, typefaces] of [
-    ["a phone on Wi-Fi", PHONE, { connection: { ...connection, type: "wifi" } }, "preloaded"],
-    ["a phone on slow Wi-Fi", PHONE, { connection: { ...SLOW.connection, type: "wifi" } }, "later"],
-    [
-      "a phone on a mobile line",
-      PHONE,
-      { connection: { ...connection, type: "cellular" } },
-      "later",
-    ],
-    ["a desktop", DESKTOP, { connection }, "preloaded"],
-    ["a desktop on a slow line", DESKTOP, SLOW, "later"],
-    [
-      "a desktop that saves data",
-      DESKTOP,
-      { connection: { ...connection, saveData: true } },
-      "never",
-    ],
-    ["a phone of another engine with a short round trip", PHONE, { roundTrip: 30 }, "preloaded"],
-    ["a phone of another engine with a long round trip", PHONE, { roundTrip: 200 }, "later"],
-    ["a desktop of another engine with a long round trip", DESKTOP, { roundTrip: 200 }, "later"],
-  ] as [string, number, Line, string][]) {
-    test(`${name}: the typefaces are ${typefaces}`, async ({ landing, page }) => {
+  // In other engines the journeys measure the round trip.
+  for (const [name, line, typefaces] of [
+    ["Wi-Fi", { ...FAST, type: "wifi" }, "preloaded"],
+    ["slow Wi-Fi", { ...SLOW, type: "wifi" }, "later"],
+    ["a mobile line", { ...FAST, type: "cellular" }, "later"],
+  ] as const) {
+    test(`on a phone with ${name} the typefaces are ${typefaces}`, async ({ landing, page }) => {
       await describeLine(page, line);
-      await page.setViewportSize({ width, height: 800 });
+      await page.setViewportSize({ width: PHONE, height: 800 });
       await landing.open();
       const { decision, links } = await page.evaluate(() => ({
         decision: document.documentElement.dataset["typefaces"] ?? "preloaded",
@@ -187,7 +188,7 @@ test.describe("the first paint", { tag: "@once" }, () => {
   }
 
   test("a visitor who saves data loads no typeface", async ({ landing, page }) => {
-    await describeLine(page, { connection: { ...connection, saveData: true } });
+    await describeLine(page, { ...FAST, saveData: true });
     const requests = recordRequests(page);
     await landing.open();
     await landing.scrollThroughIslands();

@@ -151,13 +151,9 @@ test.describe("a modified page", { tag: "@once" }, () => {
     await translate(page);
     await landing.section("demo").scrollIntoViewIfNeeded();
     await landing.waitForIslands("demo-terminal");
-    await page.locator(".terminal").evaluate((node) => node.scrollIntoView({ block: "center" }));
-    await landing.waitForIntersectionObservers();
-    const shownLines = page.locator(".terminal-lines [data-state=shown]");
-    await expect(shownLines).toHaveCount(0);
-    await page.clock.runFor(1000 + 9 * 800);
-    await expect(shownLines).toHaveCount(9);
-    await expect(shownLines.first()).toContainText("«agent»");
+    await expect(landing.shownLines).toHaveCount(0);
+    await landing.playTerminal();
+    await expect(landing.shownLines.first()).toContainText("«agent»");
   });
 
   test("in a right-to-left translation the drawings and the terminal stay left-to-right", async ({
