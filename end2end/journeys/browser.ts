@@ -1,14 +1,14 @@
 /** Starts and stops a browser: its WebDriver server, its display, its directory. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { Builder, Capabilities, type WebDriver } from "selenium-webdriver";
+// Despite its name, it starts any WebDriver server that takes `--port`.
+import { ServiceBuilder } from "selenium-webdriver/chrome.js";
 import { type Engine, PHONE_PIXEL_RATIO, type Settings } from "./engines.ts";
 
-const START_TIMEOUT = 30_000;
 /** How long WebDriver waits for a page and for a script, in milliseconds. */
 const TIMEOUTS = { implicit: 0, pageLoad: 30_000, script: 15_000 };
 
@@ -31,8 +31,8 @@ export async function startBrowser(engine: Engine, settings: Settings): Promise<
       await writeFile(join(directory, path), content);
     }
     // Nothing else of this machine's desktop: its theme or its proxy would change the result.
-    const environment: NodeJS.ProcessEnv = {
-      PATH: process.env["PATH"],
+    const environment: Record<string, string> = {
+      PATH: process.env["PATH"] ?? "",
       LANG: "C.UTF-8",
       HOME: directory,
       XDG_CONFIG_HOME: directory,
@@ -43,8 +43,14 @@ export async function startBrowser(engine: Engine, settings: Settings): Promise<
       environment["DISPLAY"] = name;
       stops.push(() => end(display));
     }
-    const { url, server } = await startDriver(engine, environment);
-    stops.push(() => end(server));
+    const server = new ServiceBuilder(engine.driver)
+      .addArguments(...engine.driverArguments)
+      .setEnvironment(environment)
+      .build();
+    stops.push(() => server.kill());
+    const url = await server.start().catch(({ message }: Error) => {
+      throw new Error(`cannot start ${engine.driver}; run .ci/setup test: ${message}`);
+    });
     const capabilities = new Capabilities({ ...engine.capabilities(settings), timeouts: TIMEOUTS });
     const driver = await new Builder().usingServer(url).withCapabilities(capabilities).build();
     stops.push(() => driver.quit());
@@ -73,42 +79,6 @@ async function startDisplay({ width, height }: Settings) {
     (display.stdio[3] as Readable).once("data", (data: Buffer) => resolve(String(data).trim()));
   });
   return { name: `:${number}`, display };
-}
-
-/** Starts a WebDriver server, and waits until it is ready. */
-async function startDriver({ driver, driverArguments }: Engine, env: NodeJS.ProcessEnv) {
-  const port = await freePort();
-  const server = spawn(driver, [`--port=${port}`, ...driverArguments], { stdio: "ignore", env });
-  let failure: Error | undefined;
-  server.once("error", (error) => (failure = error));
-  server.once("exit", (code) => (failure ??= new Error(`it exited with ${code}`)));
-  const url = `http://127.0.0.1:${port}`;
-  const deadline = Date.now() + START_TIMEOUT;
-  while (!(await isReady(url))) {
-    if (failure) throw new Error(`cannot start ${driver}; run .ci/setup test: ${failure.message}`);
-    if (Date.now() > deadline) throw new Error(`${driver} does not respond`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return { url, server };
-}
-
-async function isReady(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${url}/status`);
-    const { value } = (await response.json()) as { value: { ready: boolean } };
-    return value.ready;
-  } catch {
-    // Not yet listening.
-    return false;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function resize(driver: WebDriver, engine: Engine, settings: Settings): Promise<void> {
