@@ -5,16 +5,16 @@ import { eventually, type Visitor } from "./visitor.ts";
 
 const SECTIONS = [".hero", "#comparison", "#features", ".infrastructure", "#demo", "#contact"];
 
-/** Each link and button, and the section that it leads to. */
+/** Each link and button, and the section that it leads to. No two in a row lead to the same one. */
 const LINKS = {
-  Features: "features",
-  "vs ChatGPT": "comparison",
-  Demo: "demo",
   Contact: "contact",
+  "vs ChatGPT": "comparison",
   "Get Started": "contact",
+  Demo: "demo",
   "Launch Your AI Agent": "contact",
   "Watch Demo": "demo",
   "Start Your Agent Now": "contact",
+  Features: "features",
 };
 
 /** Waits until the top of a section is below the header. */

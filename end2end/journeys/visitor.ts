@@ -28,17 +28,6 @@ const withText = (tag: string, text: string) =>
 const EMAIL = By.css("input[name=email]");
 const TOAST = By.css(".toast");
 
-export interface Toast {
-  text: string;
-  variant: string | null;
-}
-
-export interface Form {
-  email: string;
-  isEnabled: boolean;
-  button: string;
-}
-
 export class Visitor {
   readonly driver: WebDriver;
   readonly #origin: string;
@@ -171,7 +160,7 @@ export class Visitor {
   }
 
   /** The toasts that are visible: none or one. */
-  async toasts(): Promise<Toast[]> {
+  toasts() {
     return this.evaluate(() =>
       [...document.querySelectorAll<HTMLElement>(".toast")].map((toast) => ({
         text: toast.innerText.replaceAll(/\s+/g, " ").trim(),
@@ -181,7 +170,7 @@ export class Visitor {
   }
 
   /** The form: the address in it, whether its controls can be used, and the text of the button. */
-  form(): Promise<Form> {
+  form() {
     return this.evaluate(() => {
       const field = document.querySelector<HTMLInputElement>("form.waitlist input[name=email]");
       const button = document.querySelector<HTMLButtonElement>("form.waitlist button");

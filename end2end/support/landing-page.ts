@@ -96,12 +96,6 @@ export class LandingPage {
     await this.page.waitForFunction(areMounted, islands);
   }
 
-  async waitForFirstPaint(): Promise<void> {
-    await this.page.waitForFunction(
-      () => performance.getEntriesByName("first-contentful-paint").length > 0,
-    );
-  }
-
   /** Waits for the next idle moment, in which the page loads what it has put off. */
   async waitForIdle(): Promise<void> {
     await this.page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)));

@@ -54,7 +54,9 @@ for (const width of [390, 1280]) {
       const release = await landing.holdRequests("**/fonts/*");
       const requested = page.waitForRequest("**/fonts/*");
       await page.goto("/", { waitUntil: "commit" });
-      await landing.waitForFirstPaint();
+      await page.waitForFunction(
+        () => performance.getEntriesByName("first-contentful-paint").length > 0,
+      );
       await requested;
       release();
       const loadedFonts = () =>
