@@ -12,8 +12,9 @@ const DEMO_LINES = 9;
 
 export class LandingPage {
   readonly page: Page;
-  /** The bar that stays at the top. */
   readonly header: Locator;
+  /** The part of the header that stays at the top. */
+  readonly bar: Locator;
   readonly nav: Locator;
   readonly form: Locator;
   readonly email: Locator;
@@ -32,6 +33,7 @@ export class LandingPage {
   constructor(page: Page) {
     this.page = page;
     this.header = page.getByRole("banner");
+    this.bar = page.locator(".nav-bar");
     this.nav = page.getByRole("navigation", { name: "Main" });
     this.form = page.locator("form");
     this.email = page.getByLabel("Email address");

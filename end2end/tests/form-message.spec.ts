@@ -66,7 +66,7 @@ test.describe("the message", { tag: "@once" }, () => {
     }) => {
       await page.setViewportSize({ width, height });
       await landing.openForm();
-      const header = await boundingBox(landing.header);
+      const header = await boundingBox(landing.bar);
       expect(header.height).toBeLessThanOrEqual(50);
       for (const link of await landing.nav.getByRole("link").all()) {
         await link.click({ trial: true, timeout: 5_000 });

@@ -23,12 +23,13 @@ async function expectFocusInView(page: Page, landing: LandingPage): Promise<void
         const style = getComputedStyle(node);
         const width = style.outlineStyle === "none" ? 0 : Number.parseFloat(style.outlineWidth);
         const outline = Math.max(0, width + Number.parseFloat(style.outlineOffset));
-        const isFixed = node.closest("header, .skip") !== null;
+        const layer = node.closest(".nav-bar, .nav-end, .skip");
+        const isFixed = layer !== null && getComputedStyle(layer).position === "fixed";
         const { innerHeight, innerWidth } = window;
         return { top, bottom, left, right, width, outline, isFixed, innerHeight, innerWidth };
       });
-      const header = await boundingBox(landing.header);
-      const visibleTop = focus.isFixed ? 0 : header.y + header.height;
+      const bar = await boundingBox(landing.bar);
+      const visibleTop = focus.isFixed ? 0 : bar.y + bar.height;
       expect(focus.width, "outline width").toBeGreaterThanOrEqual(2);
       expect(focus.top - focus.outline, "top").toBeGreaterThanOrEqual(visibleTop);
       expect(focus.bottom + focus.outline, "bottom").toBeLessThanOrEqual(focus.innerHeight);
@@ -56,7 +57,7 @@ for (const width of [390, 1280]) {
           await control.evaluate((node, block) => {
             (document.activeElement as HTMLElement | null)?.blur();
             const { top, height } = node.getBoundingClientRect();
-            const header = document.querySelector("header")?.getBoundingClientRect().bottom ?? 0;
+            const header = document.querySelector(".nav-bar")?.getBoundingClientRect().bottom ?? 0;
             scrollBy(0, top + height / 2 - (block === "start" ? header : innerHeight));
           }, block);
           await control.focus();

@@ -25,7 +25,7 @@ test.describe("the toast", { tag: "@once" }, () => {
       await landing.openForm();
       // Scroll down as far as the button can still be clicked.
       await landing.submit.evaluate((button) => {
-        const header = document.querySelector(".nav")?.getBoundingClientRect().bottom ?? 0;
+        const header = document.querySelector(".nav-bar")?.getBoundingClientRect().bottom ?? 0;
         scrollBy({ top: button.getBoundingClientRect().top - header - 90, behavior: "instant" });
       });
       await landing.submit.click();
@@ -55,7 +55,7 @@ test.describe("the toast", { tag: "@once" }, () => {
       const fontSizes = { standard: 32, fixed: 26 };
       await devtools.send("Page.setFontSizes", { fontSizes });
       await landing.openForm();
-      const header = await boundingBox(landing.header);
+      const header = await boundingBox(landing.bar);
       expect(header.height).toBeLessThanOrEqual(100);
       await landing.submit.click();
       await landing.keepToastOpen();

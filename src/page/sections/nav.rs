@@ -18,18 +18,22 @@ pub fn Nav(
     let start = format!("{base}#contact");
     view! {
         <header class="nav">
-            <a class="nav-brand" href=brand><Logo/><span>{use_page().site.product.clone()}</span></a>
-            <a class="button nav-start above" href=start.clone()>{nav::CALL_TO_ACTION}</a>
-            <nav aria-label=nav::LABEL>
-                <ul class="nav-links">
-                    {nav::LINKS
-                        .map(|(anchor, label)| {
-                            view! { <li><a href=format!("{base}#{anchor}")>{label}</a></li> }
-                        })
-                        .collect_view()}
-                </ul>
-            </nav>
-            <a class="button nav-start beside" href=start>{nav::CALL_TO_ACTION}</a>
+            <div class="nav-bar">
+                <a class="nav-brand" href=brand><Logo/><span>{use_page().site.product.clone()}</span></a>
+                <a class="button nav-start" href=start.clone()>{nav::CALL_TO_ACTION}</a>
+            </div>
+            <div class="nav-end">
+                <nav aria-label=nav::LABEL>
+                    <ul class="nav-links">
+                        {nav::LINKS
+                            .map(|(anchor, label)| {
+                                view! { <li><a href=format!("{base}#{anchor}")>{label}</a></li> }
+                            })
+                            .collect_view()}
+                    </ul>
+                </nav>
+                <a class="button nav-start" href=start>{nav::CALL_TO_ACTION}</a>
+            </div>
         </header>
     }
 }
