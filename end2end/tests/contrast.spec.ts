@@ -4,6 +4,8 @@ import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 
 const MIN_TEXT_CONTRAST = 4.5;
 const MIN_EDGE_CONTRAST = 3;
+/** For visitors who ask for more contrast. */
+const MORE_CONTRAST = 7;
 
 /** The symbols before the terminal's lines. */
 const LINE_SYMBOLS = { selector: ".terminal-lines li", property: "color", pseudo: "::before" };
@@ -73,6 +75,46 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(landing.toasts).toContainText("Success!");
       await expectLegibleText();
       expect(await lowBorders(), "after a sign-up").toEqual([]);
+    });
+
+    test(`with more contrast all text and every outcome has ${MORE_CONTRAST} in ${colorScheme}`, async ({
+      landing,
+      page,
+    }) => {
+      await page.emulateMedia({ contrast: "more" });
+      await landing.openForm();
+      const border = async () => {
+        const query = { selector: ".waitlist input", property: "border-top-color" };
+        return (await measureContrast(page, { ...query, on: "parent" }))[0]?.ratio ?? 0;
+      };
+      const right = await border();
+      await landing.submit.click();
+      await landing.keepToastOpen();
+      await landing.finishAnimations();
+      expect(await border(), "border of a wrong field").toBeGreaterThanOrEqual(right);
+      expect(tooLow(MORE_CONTRAST, await measureContrast(page))).toEqual([]);
+      const toast = { selector: ".toast", property: "border-top-color" };
+      expect(tooLow(MORE_CONTRAST, await measureContrast(page, toast))).toEqual([]);
+      await landing.signUp(uniqueEmail());
+      await expect(landing.toasts).toContainText("Success!");
+      await landing.finishAnimations();
+      expect(tooLow(MORE_CONTRAST, await measureContrast(page))).toEqual([]);
+      expect(await border(), "border after a sign-up").toBeGreaterThanOrEqual(MORE_CONTRAST);
+    });
+
+    test(`links are underlined in the colour of controls in ${colorScheme}`, async ({
+      landing,
+      page,
+    }) => {
+      await landing.openForm();
+      const link = page.getByRole("link", { name: "Email us" });
+      await expect(link).toHaveCSS("text-decoration-thickness", "1px");
+      const line = { selector: ".contact-links a", property: "text-decoration-color" };
+      expect(tooLow(MIN_EDGE_CONTRAST, await measureContrast(page, line))).toEqual([]);
+      await expect(link).not.toHaveCSS(
+        "text-decoration-color",
+        await link.evaluate((node) => getComputedStyle(node).color),
+      );
     });
 
     test(`buttons and toasts have a contrast of ${MIN_EDGE_CONTRAST} in ${colorScheme}`, async ({
