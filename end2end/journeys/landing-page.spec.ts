@@ -41,7 +41,7 @@ test("§2 the sections are in order", { tag: ["@core", "@everywhere"] }, async (
   expect(await visitor.texts("main h2")).toEqual([
     "A chat assistant tells you how. Steward gets it done.",
     "Open everything it makes",
-    "Built so no one can switch you off",
+    "Many nodes, not one company",
     "From one command to the first customer",
     "Be among the first",
   ]);

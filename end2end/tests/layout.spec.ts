@@ -6,6 +6,9 @@ import { findMisplacedText, longestLines } from "../support/text-layout.ts";
 const WIDTHS = [
   320, 360, 390, 480, 600, 639, 640, 767, 768, 900, 1023, 1024, 1280, 1440, 1920, 2560,
 ];
+/** The text spacing that WCAG 1.4.12 allows visitors to set. */
+const TEXT_SPACING = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+  word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`;
 /** In longer lines readers lose the start of the next one. */
 const MAX_CHARACTERS_PER_LINE = 75;
 const RUNNING_TEXT = "main :is(p, figcaption, .hero-steps span):not(.terminal *)";
@@ -25,6 +28,20 @@ test.describe("widths", { tag: "@once" }, () => {
         await page.setViewportSize({ width, height: 800 });
         expect.soft(await landing.horizontalOverflow(), `${width} px`).toBe(0);
         expect.soft(await findMisplacedText(page), `${width} px`).toEqual([]);
+      }
+    });
+
+    test(`${name} fits every width with more space in its text`, async ({ landing, page }) => {
+      await page.goto(path);
+      await page.reload();
+      await addStyle(page, TEXT_SPACING);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        expect.soft(await landing.horizontalOverflow(), `${width} px`).toBe(0);
+        expect.soft(await findMisplacedText(page), `${width} px`).toEqual([]);
+        for (const link of await landing.header.getByRole("link").all()) {
+          await expect.soft(link, `${width} px`).toBeInViewport({ ratio: 1 });
+        }
       }
     });
 
@@ -96,6 +113,128 @@ test.describe("wide windows", { tag: "@once" }, () => {
       expect(await landing.horizontalOverflow()).toBe(0);
       expect(table.width / width, `${width} px`).toBeGreaterThan(0.62);
     }
+  });
+});
+
+test.describe("parts", { tag: "@once" }, () => {
+  for (const width of [320, 390, 640]) {
+    test(`at ${width} px one row of the header stays, and the links scroll away`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await landing.openHydrated();
+      const fixed = landing.bar.getByRole("link");
+      for (const link of await landing.header.getByRole("link").all()) {
+        await expect(link).toBeInViewport({ ratio: 1 });
+      }
+      await landing.nav.getByRole("link", { name: "Contact" }).click();
+      const bar = await boundingBox(landing.bar);
+      expect(bar.height).toBeLessThanOrEqual(60);
+      const top = async () => (await boundingBox(landing.section("contact"))).y;
+      await expect.poll(top).toBeLessThan(bar.height + 4);
+      await expect(fixed).toHaveText(["Steward", "Get Started"]);
+      for (const link of await fixed.all()) await expect(link).toBeInViewport({ ratio: 1 });
+      for (const link of await landing.nav.getByRole("link").all()) {
+        await expect(link).not.toBeInViewport();
+      }
+    });
+  }
+
+  test("headings grow to at most twice their size, so that zooming enlarges them", async ({
+    landing,
+    page,
+  }) => {
+    await landing.open();
+    for (const heading of ["h1", "h2", "#contact h2"]) {
+      const sizes: number[] = [];
+      for (const width of WIDTHS.filter((width) => width <= 1920)) {
+        await page.setViewportSize({ width, height: 800 });
+        const { fontSize } = await page
+          .locator(heading)
+          .first()
+          .evaluate((node) => ({ fontSize: getComputedStyle(node).fontSize }));
+        sizes.push(Math.round(Number.parseFloat(fontSize)));
+      }
+      expect(Math.max(...sizes), heading).toBeLessThanOrEqual(2 * Math.min(...sizes));
+    }
+  });
+
+  test("focus changes no shape", async ({ landing, page }) => {
+    await landing.openFormWithError();
+    const changes = await page
+      .locator("a[href], button, input, section[id], main, .toast")
+      .evaluateAll((nodes) =>
+        (nodes as HTMLElement[]).flatMap((node) => {
+          const shape = () => JSON.stringify([getComputedStyle(node).borderRadius, node.offsetTop]);
+          (document.activeElement as HTMLElement | null)?.blur();
+          const before = shape();
+          node.focus({ preventScroll: true, focusVisible: true } as FocusOptions);
+          return shape() === before ? [] : [node.outerHTML.slice(0, 60)];
+        }),
+      );
+    expect(changes).toEqual([]);
+  });
+
+  for (const width of [390, 768, 1280]) {
+    test(`at ${width} px the agent's results are one column with four edges`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await landing.open();
+      const cells = await page.locator(".comparison .ours").evaluateAll((cells) =>
+        cells.map((cell) => {
+          const { top, bottom, left } = cell.getBoundingClientRect();
+          const { borderBottomWidth, borderInlineStartWidth } = getComputedStyle(cell);
+          return { top, bottom, left, borderBottomWidth, borderInlineStartWidth };
+        }),
+      );
+      expect(cells).toHaveLength(6);
+      cells.slice(1).forEach((cell, row) => {
+        expect(Math.abs(cell.top - (cells[row]?.bottom ?? 0))).toBeLessThanOrEqual(1);
+        expect(cell.left).toBe(cells[0]?.left);
+        expect(cell.borderInlineStartWidth).toBe("1px");
+      });
+      expect(cells[5]?.borderBottomWidth).toBe("1px");
+    });
+
+    test(`at ${width} px the text and the picture of every card have the same gap`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await landing.open();
+      const gaps = await page.locator(".card").evaluateAll((cards) =>
+        cards.flatMap((card) => {
+          const [text, picture] = [...card.children].map((it) => it.getBoundingClientRect());
+          const isBelow = text && picture && picture.top >= text.bottom;
+          return isBelow ? [Math.round(picture.top - text.bottom)] : [];
+        }),
+      );
+      expect(gaps.length).toBeGreaterThan(2);
+      expect(new Set(gaps).size, `${gaps}`).toBe(1);
+    });
+  }
+
+  test("the chart fills its card, and the short texts of cards are balanced", async ({
+    landing,
+    page,
+  }) => {
+    await landing.open();
+    const chart = page.locator(".chart");
+    const { space, padding } = await chart.evaluate((chart) => {
+      const card = chart.closest(".card") ?? chart;
+      const { bottom } = card.getBoundingClientRect();
+      const { paddingBottom } = getComputedStyle(card);
+      return { space: bottom - chart.getBoundingClientRect().bottom, padding: paddingBottom };
+    });
+    expect(space).toBeCloseTo(Number.parseFloat(padding), 0);
+    await expect(chart).toContainText(/\$300.*week 1.*week 12/);
+    const texts = page.locator(".card p, .hero-steps span, .infrastructure-points p, .note");
+    await expect(texts).toHaveCount(14);
+    for (const text of await texts.all())
+      await expect(text).toHaveCSS("text-wrap-style", "balance");
   });
 });
 
@@ -203,10 +342,24 @@ test.describe("large text", { tag: "@once" }, () => {
         await expect(page.locator("html")).toHaveCSS("font-size", "32px");
         expect(await landing.horizontalOverflow()).toBe(0);
         await expect(landing.nav.getByRole("link")).toHaveCount(4);
+        if (!css) {
+          for (const link of await landing.header.getByRole("link").all()) {
+            await expect(link).toBeInViewport({ ratio: 1 });
+          }
+        }
+        await expect(landing.header.getByRole("link", { name: "Get Started" })).toBeVisible();
         for (const control of await page.locator("header, main").locator(landing.controls).all()) {
           await control.click({ trial: true, timeout: 5_000 });
         }
       });
     }
   }
+
+  test("with doubled text the icon of a toast doubles too", async ({ landing, page }) => {
+    await landing.openFormWithError();
+    const icon = landing.toasts.locator(".toast-close svg");
+    const before = (await boundingBox(icon)).width;
+    await addStyle(page, "html { font-size: 200%; }");
+    expect((await boundingBox(icon)).width).toBeCloseTo(2 * before, 0);
+  });
 });

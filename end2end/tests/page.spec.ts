@@ -34,7 +34,7 @@ test(
     const rows = landing.section("comparison").getByRole("listitem");
     await expect(rows).toHaveCount(6);
     for (const row of await rows.all()) {
-      await expect(row).toContainText("ChatGPT");
+      await expect(row).toContainText("A chat assistant");
       await expect(row).toContainText("Steward");
     }
   },

@@ -32,7 +32,7 @@ pub mod head {
         the marketing and texts you when sales come in. Join the early-access waitlist.";
     /// Alternative text of the picture in link previews.
     pub const CARD_ALT: &str = "A terminal showing a launch: the deploy command, the first-sale \
-        text message and the live site's address.";
+        text message and the live site’s address.";
     /// Heading of the links in `/llms.txt`.
     pub const LINKS_HEADING: &str = "Links";
 }
@@ -66,21 +66,32 @@ pub mod hero {
     /// Label of the button that leads to the demo.
     pub const WATCH_DEMO: &str = "Watch Demo";
     /// Explains the two buttons.
-    pub const NOTE: &str = "Leave your email to join the waitlist, or watch the eight-second demo.";
-    /// The text on the phone: the clock, the age of the message, the message.
-    pub const PHONE: [&str; 3] = ["3:12", "now", "First customer! You earned $29.99"];
+    pub const NOTE: &str = "Leave your email to join the waitlist, or watch the demo first.";
+    /// The time on the phone.
+    pub const PHONE_TIME: &str = "3:12 AM";
+    /// The text messages on the phone.
+    pub const PHONE_MESSAGES: [&str; 3] = [
+        "Your plan is ready.",
+        "Your site is live.",
+        "First sale: $29.99",
+    ];
+    /// Caption of the phone.
+    pub const PHONE_CAPTION: &str = "Example";
     /// The steps of the agent: name and description.
     pub const STEPS: [(&str, &str); 4] = [
         (
             "Plan",
-            "Your market, your price and a way to win your first hundred customers.",
+            "Your market, your price and a way to reach your first customers.",
         ),
-        ("Launch", "A website on your own domain, live the same day."),
+        (
+            "Launch",
+            "A website on your own domain, served from storage you own.",
+        ),
         (
             "Market",
             "Campaigns written, scheduled, measured and improved.",
         ),
-        ("Earn", "A text message for every sale."),
+        ("Sell", "A text message for every sale."),
     ];
 }
 
@@ -89,43 +100,39 @@ pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
-    pub const LEAD: &str = "Give both the same task, then compare the results the next morning.";
+    pub const LEAD: &str = "Six tasks, and what you have the next morning.";
     /// Heading of the first column.
     pub const TASK_HEADING: &str = "You ask for";
     /// Headings of the other columns: the assistant and the agent.
-    pub const COLUMNS: [&str; 2] = ["ChatGPT", "{product}"];
+    pub const COLUMNS: [&str; 2] = ["A chat assistant", "{product}"];
     /// The rows: the task, the assistant's result, the agent's result.
     pub const ROWS: [(&str, &str, &str); 6] = [
         (
             "A business plan",
-            "An outline for you to fill in",
+            "Advice for you to act on",
             "A costed plan, already under way",
         ),
         (
             "A website",
-            "Code for you to paste and host",
-            "A live site on storage you own",
+            "Steps for you to follow",
+            "A live site on your own domain",
         ),
         (
             "Marketing",
-            "Ten campaign ideas",
-            "A live campaign, with results",
+            "Ideas for you to try",
+            "A live campaign, measured daily",
         ),
         (
             "Sales alerts",
-            "None: it can't see your sales",
+            "Help with figures you share",
             "A text message with the amount",
         ),
         (
             "Overnight work",
-            "Waits for your next prompt",
+            "Answers when you ask",
             "Keeps working, 24 hours a day",
         ),
-        (
-            "Your data",
-            "Sits in a chat history",
-            "Stays in your own storage",
-        ),
+        ("Your data", "In a chat history", "In storage you own"),
     ];
 }
 
@@ -152,7 +159,7 @@ pub mod features {
         ),
         (
             "Local credentials",
-            "Your keys are stored on your device, never on our servers.",
+            "Your passwords stay on your device. The agent works with keys that you can withdraw.",
         ),
         (
             "Analytics",
@@ -194,7 +201,7 @@ pub mod features {
         ];
         /// The lines in the editor.
         pub const EDITOR: [&str; 3] = [
-            "<h1>Heat, bottled</h1>",
+            "<h1>Hot sauce</h1>",
             "<p>Small batches</p>",
             "<b>$29.99</b>",
         ];
@@ -204,34 +211,35 @@ pub mod features {
         pub const SAVED: &str = "Saved and live";
         /// The series of the chart: bars, dashed line, solid line.
         pub const SERIES: [&str; 3] = ["visits", "orders", "revenue"];
-        /// The time on the clock.
-        pub const HOUR: &str = "03:00";
+        /// The value of the axis: revenue per week.
+        pub const AXIS: &str = "$300";
+        /// The first and the last week of the chart.
+        pub const WEEKS: [&str; 2] = ["week 1", "week 12"];
     }
 }
 
 /// The decentralized infrastructure.
 pub mod infrastructure {
     /// Heading.
-    pub const TITLE: &str = "Built so no one can switch you off";
+    pub const TITLE: &str = "Many nodes, not one company";
     /// Below the heading.
-    pub const LEAD: &str = "{product} keeps your business on decentralized storage: many \
-        independent nodes, not one company's servers.";
+    pub const LEAD: &str = "{product} keeps your site and your data on decentralized storage. \
+        Independent nodes around the world hold them.";
     /// Caption of the drawing of the network.
-    pub const CAPTION: &str = "One node goes offline. Traffic takes another route, and your business \
-        stays up.";
+    pub const CAPTION: &str = "One node is offline. Traffic can take another route.";
     /// The three selling points: title and text.
     pub const POINTS: [(&str, &str); 3] = [
         (
             "You own it",
-            "Your site, data and customer list belong to you. Only you hold the keys.",
+            "Your site, data and customer list are yours to take with you.",
         ),
         (
             "Unlimited scaling",
-            "Ten visitors or ten million: the network adds nodes as you grow.",
+            "The network has no fixed size. It can add nodes for as long as you grow.",
         ),
         (
             "No platform shutdown",
-            "No single company can change the rules, close your account or take you down with it.",
+            "No single company runs the storage, so none can close it or change its rules.",
         ),
     ];
 }
@@ -251,8 +259,7 @@ pub mod contact {
     /// Heading.
     pub const TITLE: &str = "Be among the first";
     /// Below the heading.
-    pub const LEAD: &str =
-        "{product} isn't open to everyone yet. Join the waitlist for early access.";
+    pub const LEAD: &str = "{product} isn’t open yet. Join the waitlist for early access.";
 }
 
 /// The footer.
@@ -290,7 +297,7 @@ pub mod confirm {
     /// Title and heading when the address is confirmed.
     pub const DONE_TITLE: &str = "Your address is confirmed";
     /// Below the heading.
-    pub const DONE: &str = "We'll email you when {product} is ready.";
+    pub const DONE: &str = "We’ll email you when {product} is ready.";
     /// Title and heading if the person is not on the list any more.
     pub const NOT_LISTED_TITLE: &str = "You are not on the waitlist";
     /// Below the heading.

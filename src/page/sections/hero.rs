@@ -37,17 +37,19 @@ pub fn Hero() -> impl IntoView {
     }
 }
 
-/// The illustration: a phone with the message about a sale.
+/// The illustration: a phone with the agent's text messages of one night.
 #[component]
 fn Phone() -> impl IntoView {
-    let [hour, ago, message] = hero::PHONE;
     view! {
-        <div class="phone" aria-hidden="true">
-            <p class="phone-hour">{hour}</p>
-            <div class="phone-message">
-                <p class="phone-sender"><Logo/><span>{use_page().site.product.clone()}</span><span>{ago}</span></p>
-                <p>{message}</p>
+        <figure class="phone" aria-hidden="true">
+            <div class="phone-screen">
+                <p class="phone-time">{hero::PHONE_TIME}</p>
+                <p class="phone-sender"><Logo/><span>{use_page().site.product.clone()}</span></p>
+                {hero::PHONE_MESSAGES
+                    .map(|message| view! { <p class="phone-message">{message}</p> })
+                    .collect_view()}
             </div>
-        </div>
+            <figcaption>{hero::PHONE_CAPTION}</figcaption>
+        </figure>
     }
 }

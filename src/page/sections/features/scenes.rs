@@ -124,7 +124,7 @@ pub(crate) fn key() -> impl IntoView {
     }
 }
 
-/// A chart of three series over twelve weeks.
+/// A chart of three series over twelve weeks. It is as high as its card, and the labels keep their size.
 pub(crate) fn chart() -> impl IntoView {
     /// Values per week, in percent of the height.
     const VISITS: [u8; 12] = [8, 12, 18, 16, 25, 30, 28, 40, 46, 44, 58, 66];
@@ -136,8 +136,8 @@ pub(crate) fn chart() -> impl IntoView {
         (left, left + 2.8)
     }
     let bars = VISITS.iter().enumerate().map(|(week, visits)| {
-        let (x, height) = (format!("{:.1}%", bar(week).0), format!("{visits}%"));
-        view! { <rect class="wash" x=x width="5.6%" y=format!("{}%", 100 - visits) height=height/> }
+        let x = format!("{:.1}", bar(week).0);
+        view! { <rect class="wash" x=x width="5.6" y=100 - visits height=*visits/> }
     });
     let curve = |values: [u8; 12]| {
         let points = (0..12).map(|week| format!("{:.1} {}", bar(week).1, 100 - values[week]));
@@ -147,41 +147,37 @@ pub(crate) fn chart() -> impl IntoView {
     let last = format!("M{:.1} {}h0", bar(11).1, 100 - REVENUE[11]);
     let [visits, orders, revenue] = scenes::SERIES;
     view! {
-        <svg class="scene" height="15em" aria-hidden="true">
-            <text class="quiet" x="0" y="1em">{visits}</text>
-            <text x="6em" y="1em">{orders}</text>
-            <text class="live" x="12em" y="1em">{revenue}</text>
-            <svg y="2em" width="100%" height="12.5em">
+        <div class="scene chart" aria-hidden="true">
+            <div>
+                <span class="quiet">{visits}</span>
+                <span>{orders}</span>
+                <span class="live">{revenue}</span>
+                <span class="live">{scenes::AXIS}</span>
+            </div>
+            <svg viewBox="0 0 100 100" preserveAspectRatio="none">
                 {bars.collect_view()}
-                <svg viewBox="0 0 100 100" preserveAspectRatio="none">
-                    <path stroke-dasharray="5 4" d=curve(ORDERS)/>
-                    <path class="live" d=curve(REVENUE)/>
-                    <path class="live dot" d=last/>
-                </svg>
+                <path stroke-dasharray="5 4" d=curve(ORDERS)/>
+                <path class="live" d=curve(REVENUE)/>
+                <path class="live dot" d=last/>
             </svg>
-            <line x2="100%" y1="14.5em" y2="14.5em"/>
-        </svg>
+            <div class="quiet">{scenes::WEEKS.map(|week| view! { <span>{week}</span> }).collect_view()}</div>
+        </div>
     }
 }
 
-/// A dial of 24 hours, at three in the morning.
+/// A clock at three in the morning: the moon is up.
 pub(crate) fn clock() -> impl IntoView {
-    let ticks = (0..24).map(|hour| {
-        let turn = format!("rotate({} 80 80)", hour * 15);
-        let inner = if hour % 6 == 0 {
-            "M80 10v12"
-        } else {
-            "M80 10v5"
-        };
-        view! { <path d=inner transform=turn/> }
+    let ticks = (0..12).map(|hour| {
+        let turn = format!("rotate({} 80 80)", hour * 30);
+        view! { <path class="quiet" d=if hour % 3 == 0 { "M80 10v12" } else { "M80 10v5" } transform=turn/> }
     });
     view! {
         <svg class="scene drawn clock" viewBox="0 0 160 160" aria-hidden="true">
-            <path class="wash" d="M80 80V20A60 60 0 0 1 140 80zM80 80V20A60 60 0 0 0 37.6 37.6z"/>
+            <path class="wash" d="M80 4a76 76 0 0 1 0 152a76 76 0 0 1 0-152z"/>
             {ticks.collect_view()}
-            <path class="live" d="M80 80L125 35"/>
-            <path class="live dot" d="M80 80h0M125 35h0"/>
-            <text x="80" y="122" text-anchor="middle">{scenes::HOUR}</text>
+            <path d="M58 88a16 16 0 1 0 15 24a14 14 0 0 1-15-24zM80 80V34"/>
+            <path class="live" d="M80 80h32"/>
+            <path class="live dot" d="M80 80h0"/>
         </svg>
     }
 }
