@@ -110,16 +110,9 @@ function bootIfIsland({ target }: Event) {
 }
 
 for (const event of TOUCH_EVENTS) addEventListener(event, bootIfIsland);
-// `base.css` enables smooth scrolling once the page is loaded.
-if (document.readyState === "complete") markLoaded();
-else addEventListener("load", markLoaded);
 whenIdle(bootOnce);
 // An island may have received the focus before this script ran.
 if (document.activeElement?.closest("[data-island]")) bootOnce();
-
-function markLoaded() {
-  document.documentElement.dataset["loaded"] = "";
-}
 
 function whenIdle(callback: () => void) {
   if ("requestIdleCallback" in globalThis)

@@ -46,7 +46,9 @@ test.describe("style sheets", { tag: "@once" }, () => {
     expect(transitions.length).toBeGreaterThan(3);
     expect(keyframes.length).toBeGreaterThan(1);
     const properties = new Set([...transitions, ...keyframes]);
-    for (const neutral of ["none", "animation-timing-function"]) properties.delete(neutral);
+    // `--link-scroll` only keeps a value for a second. Nothing that is drawn depends on it.
+    for (const neutral of ["none", "animation-timing-function", "--link-scroll"])
+      properties.delete(neutral);
     expect([...properties].sort()).toEqual(COMPOSITED);
   });
 
@@ -55,7 +57,7 @@ test.describe("style sheets", { tag: "@once" }, () => {
     await visitAllStates(page, landing);
     const names = (await animations()).map((animation) => animation.split(" ")[0] ?? "");
     expect(names.length).toBeGreaterThan(2);
-    const allowed = [...COMPOSITED, "toast-in", "busy"];
+    const allowed = [...COMPOSITED, "toast-in", "busy", "--link-scroll"];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
   });
 });
@@ -68,6 +70,72 @@ test.describe("reduced motion", { tag: "@once" }, () => {
     await visitAllStates(page, landing);
     expect(await animations()).toEqual([]);
   });
+});
+
+/**
+ * Returns how many positions the page shows between the start and the end of a scroll far down, which `act` starts.
+ * Reads them from outside, because a page without JavaScript cannot record them.
+ */
+async function countPositions(page: Page, act?: () => Promise<unknown>): Promise<number> {
+  const positions = new Set<number>();
+  const acted = act?.();
+  for (let previous = -1, same = 0; same < 20;) {
+    const position = await page.evaluate(() => scrollY);
+    positions.add(position);
+    same = position === previous && position > 1000 ? same + 1 : 0;
+    previous = position;
+  }
+  await acted;
+  const end = Math.max(...positions);
+  return [...positions].filter((position) => position > 0.05 * end && position < 0.9 * end).length;
+}
+
+test.describe("smooth scrolling", () => {
+  const ACTIONS: Record<string, (link: Locator) => Promise<void>> = {
+    "a click": (link) => link.click(),
+    Enter: (link) => link.press("Enter"),
+  };
+  for (const [action, act] of Object.entries(ACTIONS)) {
+    const contactLink = (landing: LandingPage) =>
+      landing.nav.getByRole("link", { name: "Contact" });
+
+    test(
+      `§2 ${action} scrolls smoothly, with and without JavaScript`,
+      { tag: "@everywhere" },
+      async ({ landing, page }) => {
+        await landing.open();
+        await expect
+          .poll(async () => {
+            await page.goto("/?again");
+            return countPositions(page, () => act(contactLink(landing)));
+          })
+          .toBeGreaterThan(2);
+      },
+    );
+
+    test(
+      `§2 ${action} scrolls smoothly while the page loads`,
+      { tag: "@once" },
+      async ({ landing, page }) => {
+        await landing.holdRequests("**/fonts/*");
+        const requested = page.waitForRequest("**/fonts/*");
+        await page.goto("/", { waitUntil: "commit" });
+        await requested;
+        await expect(landing.footer).toBeAttached();
+        expect(await countPositions(page, () => act(contactLink(landing)))).toBeGreaterThan(2);
+        expect(await page.evaluate(() => document.readyState)).not.toBe("complete");
+      },
+    );
+  }
+
+  test(
+    "§2 a page that opens at a section jumps to it, with and without JavaScript",
+    { tag: "@everywhere" },
+    async ({ page }) => {
+      await page.goto("/#contact", { waitUntil: "commit" });
+      expect(await countPositions(page)).toBe(0);
+    },
+  );
 });
 
 for (const width of [320, 390, 1280]) {
