@@ -8,8 +8,8 @@ import { type RefObject, useEffect } from "react";
 const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
 
 /**
- * Calls back whenever the visible share (0 to 1) of the section around `ref` changes. A section that is too
- * tall to be half visible counts as half visible when it fills the window.
+ * Calls back whenever the visible share (0 to 1) of the section around `ref` changes. A section that fills the
+ * window counts as wholly visible: it may be too tall to show a larger share.
  */
 export function useSectionInView(
   ref: RefObject<HTMLElement | null>,
@@ -24,7 +24,7 @@ export function useSectionInView(
         if (!entry) return;
         const windowHeight = entry.rootBounds?.height ?? Number.POSITIVE_INFINITY;
         const fillsWindow = entry.intersectionRect.height >= windowHeight * 0.95;
-        onChange(fillsWindow ? Math.max(entry.intersectionRatio, 0.5) : entry.intersectionRatio);
+        onChange(fillsWindow ? 1 : entry.intersectionRatio);
       },
       { threshold: THRESHOLDS },
     );

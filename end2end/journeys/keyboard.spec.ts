@@ -5,12 +5,13 @@ import { eventually, KEYS } from "./visitor.ts";
 const LINKS = ["Features", "vs ChatGPT", "Demo", "Contact"];
 
 /** The controls in reading order. In a narrow header the links are below the button. */
-const controlsAt = (width: number) => [
+const controlsAt = (width: number, demoPlays: boolean) => [
   "Skip to content",
   "Steward",
   ...(width < 768 ? ["Get Started", ...LINKS] : [...LINKS, "Get Started"]),
   "Launch Your AI Agent",
   "Watch Demo",
+  ...(demoPlays ? ["Pause the demo"] : []),
   "Start Your Agent Now",
   "Email address",
   "Join the Waitlist",
@@ -23,7 +24,11 @@ test(
   { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ settings, visitor }) => {
     await visitor.open();
-    for (const control of controlsAt(settings.width)) {
+    const demoPlays = await visitor.evaluate(
+      (query) => matchMedia(query).matches,
+      "(scripting: enabled) and (prefers-reduced-motion: no-preference)",
+    );
+    for (const control of controlsAt(settings.width, demoPlays)) {
       await visitor.press(KEYS.tab);
       await eventually(() => visitor.focus()).toBe(control);
       // WebKit scrolls a field only as far as its caret, so a part of it may stay out of view.

@@ -52,14 +52,4 @@ test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
     await visitor.submit();
     await eventually(() => visitor.message()).toBe("Please enter your email address");
   });
-
-  test("§4 no line of the demo is dimmed", { tag: ["@core", "@chromium"] }, async ({ visitor }) => {
-    const colours = await visitor.evaluate(() =>
-      [...document.querySelectorAll(".terminal-lines li")].map(
-        (line) => getComputedStyle(line).color,
-      ),
-    );
-    expect(colours).toHaveLength(9);
-    expect(new Set(colours).size).toBe(1);
-  });
 });

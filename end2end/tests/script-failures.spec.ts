@@ -1,5 +1,6 @@
 /** When scripts are lost or late, the form still works and the page logs a single line at most. */
 import type { Page, Route } from "@playwright/test";
+import { measureContrast, tooLow } from "../support/contrast.ts";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 
 /** The scripts of the page, by URL pattern. */
@@ -119,14 +120,18 @@ test.describe("a script", { tag: "@once" }, () => {
   });
 
   for (const script of ["the boot script", "the terminal's script"] as const) {
-    test(`without ${script} no line of the terminal is dimmed`, async ({ landing, page }) => {
+    test(`without ${script} the terminal's lines stay dimmed and legible`, async ({
+      landing,
+      page,
+    }) => {
       await page.route(SCRIPTS[script], (route) => route.abort());
       await landing.open();
       await landing.section("demo").scrollIntoViewIfNeeded();
-      const opacities = await landing.lines
-        .locator("span")
-        .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).opacity));
-      expect(opacities).toEqual(Array(9).fill("1"));
+      for (const line of await landing.lines.locator("span").all())
+        await expect(line).not.toHaveCSS("opacity", "1");
+      const contrasts = await measureContrast(page, { selector: ".terminal-lines span" });
+      expect(contrasts).toHaveLength(9);
+      expect(tooLow(4.5, contrasts)).toEqual([]);
     });
   }
 });

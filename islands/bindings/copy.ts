@@ -9,6 +9,11 @@ export const COPY = {
   "CONTACT_LABEL": "Email us",
   "CONTACT_TIP": "Opens your email app",
   "COUNT": "entrepreneurs already on the list",
+  "DEMO_BUTTON": [
+    "Pause the demo",
+    "Play the demo",
+    "Replay the demo"
+  ],
   "DEMO_DIRECTORY": "~/hot-sauce",
   "DEMO_LABEL": "A launch, line by line",
   "DEMO_LINES": [
@@ -42,7 +47,7 @@ export const COPY = {
     ],
     [
       "sms",
-      "SMS: First customer! You earned $29.99"
+      "SMS: First customer! First sale: $29.99"
     ],
     [
       "result",

@@ -1,4 +1,4 @@
-import { render, screen } from "@testing-library/react";
+import { fireEvent, render, type RenderOptions, screen } from "@testing-library/react";
 import { renderToString } from "react-dom/server";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, preferReducedMotion, scrollTo } from "../test/setup";
@@ -126,9 +126,78 @@ describe("demo terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("the server renders all lines revealed, for visitors without JavaScript", () => {
-    const markup = renderToString(<DemoTerminal />);
-    expect(markup.match(/data-state="shown"/g)).toHaveLength(LINES);
+  test("§4 the server renders all lines dimmed, and hydration keeps them", () => {
+    const markup = renderToString(
+      <section>
+        <DemoTerminal />
+      </section>,
+    );
+    expect(markup.match(/data-state="dimmed"/g)).toHaveLength(LINES);
+    document.body.innerHTML = markup;
+    expectRevealed(0);
+    const before = document.body.innerHTML;
+    renderInSection({ container: document.body, hydrate: true });
+    expect(document.body.innerHTML).toBe(before);
+  });
+
+  test("the button holds a run, and lets it continue", () => {
+    renderInSection();
+    scrollTo(0.5);
+    advance(START_DELAY_MS + 2 * LINE_INTERVAL_MS);
+    press("Pause the demo");
+    expect(vi.getTimerCount()).toBe(0);
+    advance(RUN_MS);
+    expectRevealed(3);
+    press("Play the demo");
+    advance(LINE_INTERVAL_MS - 1);
+    expectRevealed(3);
+    advance(1);
+    expectRevealed(4);
+    advance((LINES - 4) * LINE_INTERVAL_MS);
+    expectRevealed(LINES);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a run that is held stays so when the section comes back", () => {
+    renderInSection();
+    scrollTo(0.5);
+    advance(START_DELAY_MS);
+    press("Pause the demo");
+    scrollTo(0);
+    scrollTo(1);
+    expect(vi.getTimerCount()).toBe(0);
+    expectRevealed(1);
+  });
+
+  test.each([
+    ["before the section is in view", 0],
+    ["during the delay", 0.5],
+  ])("the button holds the run %s", (_when, share) => {
+    renderInSection();
+    scrollTo(share);
+    press("Pause the demo");
+    scrollTo(0);
+    scrollTo(1);
+    expect(vi.getTimerCount()).toBe(0);
+    press("Play the demo");
+    advance(START_DELAY_MS - 1);
+    expectRevealed(0);
+    advance(1);
+    expectRevealed(1);
+  });
+
+  test("after the end the button replays from the first line", () => {
+    renderInSection();
+    scrollTo(0.5);
+    advance(RUN_MS);
+    press("Replay the demo");
+    expectRevealed(0);
+    advance(START_DELAY_MS);
+    expectRevealed(1);
+    expect(screen.getByRole("button", { name: "Pause the demo" })).toBeTruthy();
+    advance((LINES - 1) * LINE_INTERVAL_MS);
+    expectRevealed(LINES);
+    expect(screen.getByRole("button", { name: "Replay the demo" })).toBeTruthy();
   });
 
   test("§4 with reduced motion shows all lines at once and starts no timer", () => {
@@ -179,12 +248,17 @@ describe("demo terminal", () => {
   );
 });
 
-function renderInSection() {
+function renderInSection(options?: RenderOptions) {
   return render(
     <section>
       <DemoTerminal />
     </section>,
+    options,
   );
+}
+
+function press(name: string) {
+  fireEvent.click(screen.getByRole("button", { name }));
 }
 
 function lines() {

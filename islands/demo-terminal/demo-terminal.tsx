@@ -1,6 +1,7 @@
 /**
  * The scripted launch (spec §4): waits until half of its section is in view, then reveals one line after
- * another. The server sends all lines revealed, and without this script they stay revealed.
+ * another. The server sends all lines dimmed. `style/demo-terminal.css` dims them only for visitors who have
+ * scripts and do not prefer reduced motion.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { COPY } from "../bindings/copy";
@@ -14,14 +15,29 @@ const VISIBLE_THRESHOLD = 0.5;
 
 const LINES = COPY.DEMO_LINES;
 
+/** What the button does, with its name and its icon. */
+const [PAUSE, PLAY, REPLAY] = COPY.DEMO_BUTTON;
+const ICONS = {
+  [PAUSE]: "M5 3v10M11 3v10",
+  [PLAY]: "M4 3l9 5l-9 5z",
+  [REPLAY]: "M3 2v4h4M3 6a5.5 5.5 0 1 1-.3 4",
+};
+
 export default function DemoTerminal() {
   const ref = useRef<HTMLOListElement>(null);
-  const revealed = useRevealedLines(ref);
+  const { revealed, action, press } = useRun(ref);
   return (
     <div className="terminal">
-      <p className="terminal-bar" aria-hidden="true" suppressHydrationWarning>
-        {COPY.DEMO_DIRECTORY}
-      </p>
+      <div className="terminal-bar">
+        <span aria-hidden="true" suppressHydrationWarning>
+          {COPY.DEMO_DIRECTORY}
+        </span>
+        <button type="button" aria-label={action} onClick={press}>
+          <svg viewBox="0 0 16 16">
+            <path d={ICONS[action]} />
+          </svg>
+        </button>
+      </div>
       <ol ref={ref} className="terminal-lines" aria-label={COPY.DEMO_LABEL}>
         {LINES.map(([kind, text], index) => (
           <li key={text} data-kind={kind} data-state={index < revealed ? "shown" : "dimmed"}>
@@ -34,36 +50,56 @@ export default function DemoTerminal() {
 }
 
 /**
- * Returns the number of revealed lines. One run plays at a time. When the section comes into view after the
- * end of a run, another run starts.
+ * Returns the number of revealed lines, and what the button does. One run plays at a time. When the section comes
+ * into view after the end of a run, another run starts.
  */
-function useRevealedLines(ref: React.RefObject<HTMLOListElement | null>): number {
-  const [revealed, setRevealed] = useState<number>(LINES.length);
+function useRun(ref: React.RefObject<HTMLOListElement | null>) {
+  const [revealed, setRevealed] = useState<number>(0);
+  const [action, setAction] = useState<keyof typeof ICONS>(PAUSE);
   const wasInView = useRef(false);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  /** The next line of the run in progress, and its timer unless the visitor holds the run. */
+  const run = useRef<{ next: number; timer?: ReturnType<typeof setTimeout> }>(undefined);
 
-  const reveal = useCallback((count: number) => {
-    setRevealed(count);
-    const hasMore = count < LINES.length;
-    timer.current = hasMore ? setTimeout(reveal, LINE_INTERVAL_MS, count + 1) : undefined;
+  const play = useCallback((next: number) => {
+    const reveal = () => {
+      setRevealed(next);
+      if (next < LINES.length) return play(next + 1);
+      run.current = undefined;
+      setAction(REPLAY);
+    };
+    const wait = next === 1 ? START_DELAY_MS : LINE_INTERVAL_MS;
+    run.current = { next, timer: setTimeout(reveal, wait) };
+    setAction(PAUSE);
   }, []);
+
+  const press = () => {
+    const next = run.current?.next ?? 1;
+    if (action === PAUSE) {
+      clearTimeout(run.current?.timer);
+      // Also before the run, which then does not start when the section comes into view.
+      run.current = { next };
+      setAction(PLAY);
+    } else {
+      if (next === 1) setRevealed(0);
+      play(next);
+    }
+  };
 
   const onChange = useCallback(
     (share: number) => {
       const cameIntoView = share >= VISIBLE_THRESHOLD && !wasInView.current;
       wasInView.current = share >= VISIBLE_THRESHOLD;
-      if (!cameIntoView || timer.current !== undefined || prefersReducedMotion()) return;
-      timer.current = setTimeout(reveal, START_DELAY_MS, 1);
+      if (cameIntoView && !run.current && !prefersReducedMotion()) play(1);
     },
-    [reveal],
+    [play],
   );
 
   useSectionInView(ref, onChange);
   useEffect(() => {
-    if (!prefersReducedMotion()) setRevealed(0);
-    return () => clearTimeout(timer.current);
+    if (prefersReducedMotion()) setRevealed(LINES.length);
+    return () => clearTimeout(run.current?.timer);
   }, []);
-  return revealed;
+  return { revealed, action, press };
 }
 
 const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

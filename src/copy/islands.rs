@@ -3,8 +3,17 @@
 /// A line of the demo terminal: its kind and its text.
 pub type DemoLine = (&'static str, &'static str);
 
+/// The sample revenue of the demo (spec §9).
+macro_rules! sample_revenue {
+    () => {
+        "$29.99"
+    };
+}
+/// The sample revenue of the demo (spec §9), for the texts around the terminal.
+pub const SAMPLE_REVENUE: &str = sample_revenue!();
+
 /// The lines of the demo terminal (spec §4): a deploy command, six progress checks, the SMS about a first customer
-/// with the sample revenue of spec §9, and the live site.
+/// with the sample revenue, and the live site.
 pub const DEMO_LINES: [DemoLine; 9] = [
     ("command", "agent deploy --idea \"small-batch hot sauce\""),
     ("check", "Business plan written"),
@@ -13,7 +22,10 @@ pub const DEMO_LINES: [DemoLine; 9] = [
     ("check", "Payments connected"),
     ("check", "Launch campaign running"),
     ("check", "Customer support online"),
-    ("sms", "SMS: First customer! You earned $29.99"),
+    (
+        "sms",
+        concat!("SMS: First customer! First sale: ", sample_revenue!()),
+    ),
     ("result", "Live at https://hot-sauce.example"),
 ];
 
@@ -22,6 +34,9 @@ pub const DEMO_LABEL: &str = "A launch, line by line";
 
 /// Title bar of the terminal.
 pub const DEMO_DIRECTORY: &str = "~/hot-sauce";
+
+/// Accessible name of the terminal's button: what it does while a run plays, while it is paused, and after its end.
+pub const DEMO_BUTTON: [&str; 3] = ["Pause the demo", "Play the demo", "Replay the demo"];
 
 /// Label of the address field.
 pub const EMAIL_LABEL: &str = "Email address";

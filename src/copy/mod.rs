@@ -249,7 +249,9 @@ pub mod demo {
     /// Heading.
     pub const TITLE: &str = "From one command to the first customer";
     /// Below the heading.
-    pub const LEAD: &str = "A complete launch, condensed into eight seconds.";
+    pub const LEAD: &str = "An example launch, sped up.";
+    /// The text in the drawing of the launched shop: its product, the price, the button.
+    pub const SHOP: [&str; 3] = ["Hot sauce", super::islands::SAMPLE_REVENUE, "Order"];
     /// Label of the button that leads to the waitlist.
     pub const CALL_TO_ACTION: &str = "Start Your Agent Now";
 }

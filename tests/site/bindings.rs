@@ -45,6 +45,7 @@ fn copy() -> Value {
         DEMO_LINES,
         DEMO_LABEL,
         DEMO_DIRECTORY,
+        DEMO_BUTTON,
         EMAIL_LABEL,
         EMAIL_PLACEHOLDER,
         PROMISE,
