@@ -24,13 +24,13 @@ pub struct Email(String);
 impl Email {
     /// Parses an address by the rule that browsers apply to `<input type=email>` (WHATWG HTML, 4.10.5.1.5, "valid
     /// email address"), and enforces the lengths of RFC 5321. As in a browser, the domain may be in any script: the
-    /// rule applies to the ASCII form that UTS 46 gives it. Invisible characters are rejected: control characters
-    /// and those of zero width.
+    /// rule applies to the ASCII form that UTS 46 gives it. White space and characters of zero width around the address
+    /// are removed, because people copy them from messages and pages. Inside it, they are rejected.
     ///
     /// # Errors
     /// [`InvalidEmail`] names the part of the rule that is broken.
     pub fn parse(typed: &str) -> Result<Self, InvalidEmail> {
-        let address = typed.trim();
+        let address = typed.trim_matches(is_invisible);
         if address.is_empty() {
             return Err(InvalidEmail::Empty);
         }
@@ -64,6 +64,13 @@ impl Email {
     /// Returns the address as typed.
     pub fn as_typed(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the address for a page that anybody with a link can see: its first character and its domain.
+    pub fn masked(&self) -> String {
+        let (local, domain) = self.0.split_once('@').unwrap_or_default();
+        let first = local.get(..1).unwrap_or_default();
+        format!("{first}…@{domain}")
     }
 
     /// Returns the form that all spellings of an address share: in lower case, with the domain in ASCII. Case is
@@ -132,6 +139,15 @@ pub enum InvalidEmail {
     /// The address is longer than 254 characters.
     #[error("the address is longer than 254 characters")]
     TooLong,
+}
+
+/// Returns whether a character is white space, or has no width: a direction mark, a joiner, or a byte order mark.
+fn is_invisible(c: char) -> bool {
+    let is_format = matches!(
+        c,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    );
+    c.is_whitespace() || is_format
 }
 
 /// Returns whether a byte is in WHATWG's `atext / "."`.

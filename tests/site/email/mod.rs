@@ -117,6 +117,17 @@ fn international_domains_keep_their_spelling_and_share_a_key() {
 }
 
 #[test]
+fn ignores_invisible_characters_around_an_address() {
+    for c in [
+        '\t', '\u{a0}', '\u{ad}', '\u{200b}', '\u{202a}', '\u{2060}', '\u{feff}',
+    ] {
+        let email = Email::parse(&format!("{c} ann@example.com {c}")).expect("an address");
+        assert_eq!(email.as_typed(), "ann@example.com", "{c:?}");
+        assert_eq!(Email::parse(&format!("{c} {c}")), Err(InvalidEmail::Empty));
+    }
+}
+
+#[test]
 fn rejects_invisible_and_bidirectional_characters() {
     let hidden = [
         '\0',
