@@ -44,6 +44,7 @@ fn main() {
     build.args(is_watching.then_some("--dev"));
     run(build.arg(&host).arg(&site));
     fs::write(out.join("site.rs"), file_table(&site)).expect("OUT_DIR is writable");
+    fs::write(out.join("islands_copy.rs"), islands_copy()).expect("OUT_DIR is writable");
 }
 
 /// Returns the version, and the commit if this is the build of a package.
@@ -150,6 +151,21 @@ fn file_table(site: &Path) -> String {
          type SiteFile = (&'static str, &'static [u8], Option<&'static [u8]>, Option<&'static [u8]>);\n\
          static FILES: &[SiteFile] = &[\n{rows}];\n"
     )
+}
+
+/// Returns a constant for each text of the islands, so that the server can use the same texts. `src/copy/islands.rs` includes them.
+fn islands_copy() -> String {
+    let folders = sorted_entries(Path::new("islands")).into_iter();
+    let files = folders.filter_map(|folder| fs::read_to_string(folder.join("copy.json")).ok());
+    let copies = files.map(|json| {
+        let copy: serde_json::Value = serde_json::from_str(&json).expect("copy.json is JSON");
+        let texts = copy.as_object().into_iter().flatten();
+        let texts = texts.filter_map(|(name, text)| Some((name, text.as_str()?)));
+        texts
+            .map(|(name, text)| format!("#[doc = {text:?}]\npub const {name}: &str = {text:?};\n"))
+            .collect::<String>()
+    });
+    copies.collect()
 }
 
 /// Returns the files below a directory.

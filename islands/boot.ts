@@ -1,17 +1,16 @@
 /**
- * The page's only script in a file. `head.ts` loads it after the first paint. Waits until the page is idle, or until
- * the visitor touches an island. Then loads the wasm host and passes it the function that mounts an island. If
- * anything fails to load, the page stays as the server sent it, and the first failure is logged.
+ * The page's only script in a file. `head.ts` loads it after the first paint. Waits until the page is idle. Then loads
+ * the wasm host and passes it the function that mounts an island. If anything fails to load, the page stays as the server
+ * sent it, and the first failure is logged.
  */
-import { loadIsland } from "./registry";
+
+import type { IslandModule } from "./hydrate";
 
 /**
  * Longest wait for an idle moment, in milliseconds. Safari does not report idle moments: there the wait is
  * a tenth of this.
  */
 const IDLE_TIMEOUT_MS = 2000;
-/** The events that count as touching an island: pointer or focus. */
-const TOUCH_EVENTS = ["pointerover", "focusin"] as const;
 
 /** The JavaScript that wasm-bindgen generates for `islands/host`. */
 interface HostModule {
@@ -28,11 +27,10 @@ async function boot() {
   const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
   // A link in the HTML would fetch the manifest before the first paint, on a separate connection.
   addLink("manifest", manifest);
-  // The host mounts the islands in view first.
-  for (const island of document.querySelectorAll<HTMLElement>("[data-start=visible]")) {
-    const { top, bottom } = island.getBoundingClientRect();
-    if (top < innerHeight && bottom > 0) preloadModules(island);
-  }
+  // The host mounts the first island in view first.
+  const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
+  const first = islands.find(isInView);
+  if (first) preloadModules(first);
   const loaded: Promise<[HostModule, Response]> = Promise.all([import(host), fetch(wasm)]);
   const [{ default: init, start }, response] = await loaded;
   await init({ module_or_path: response });
@@ -63,9 +61,10 @@ async function parsed() {
 /** Returns whether the island was mounted. After a failure the host may try again. */
 async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
   preloadModules(element);
-  const { island = "", props = "" } = element.dataset;
+  const { island = "", props = "", modules = "" } = element.dataset;
+  const [url = ""] = modules.split(" ");
   try {
-    const { hydrate, default: component } = await loadIsland(island);
+    const { hydrate, default: component }: IslandModule = await import(url);
     // As a separate task: together with React's start, it would block taps on a slow phone for longer.
     await new Promise((resolve) => setTimeout(resolve));
     hydrate(element, island, component, JSON.parse(props));
@@ -74,6 +73,11 @@ async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
     reportOnce(error);
     return false;
   }
+}
+
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top < innerHeight && bottom > 0;
 }
 
 /**
@@ -94,25 +98,15 @@ let reportOnce = (error: unknown) => {
   console.error("the islands failed to load:", error);
 };
 
-let bootStarted = false;
-function bootOnce() {
-  if (bootStarted) return;
-  bootStarted = true;
+function start() {
   boot().catch((error: unknown) => {
     reportOnce(error);
-    // The next touch tries again: the network may be back.
-    bootStarted = false;
+    // When the focus moves next, the network may be back.
+    addEventListener("focusin", start, { once: true });
   });
 }
 
-function bootIfIsland({ target }: Event) {
-  if (target instanceof Element && target.closest("[data-island]")) bootOnce();
-}
-
-for (const event of TOUCH_EVENTS) addEventListener(event, bootIfIsland);
-whenIdle(bootOnce);
-// An island may have received the focus before this script ran.
-if (document.activeElement?.closest("[data-island]")) bootOnce();
+whenIdle(start);
 
 function whenIdle(callback: () => void) {
   if ("requestIdleCallback" in globalThis)

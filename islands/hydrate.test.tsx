@@ -1,48 +1,55 @@
 import { act, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { IslandName } from "./bindings/wire";
-import { renderIslands } from "./build/markup";
-import { hydrate } from "./hydrate";
-import { ISLAND_NAMES, loadIsland } from "./registry";
+import { existsSync, readdirSync } from "node:fs";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { render, type Variant } from "./build/markup";
+import { hydrate, type Island } from "./hydrate";
 import { CONTACT_LINKS_PROPS, WAITLIST_FORM_PROPS } from "./test/props";
 import { captureErrors, scrollTo } from "./test/setup";
-import { dismissAllToasts, openToasts } from "./test/toasts";
+import { openToasts } from "./test/toasts";
+import { dismissToasts } from "./toast-store";
+import { VARIANTS as CONTACT_LINKS } from "./contact-links/variants";
+import { VARIANTS as FORMS } from "./waitlist-form/variants";
 
-const PROPS: Record<IslandName, object> = {
-  "demo-terminal": {},
-  "waitlist-form": WAITLIST_FORM_PROPS,
-  "contact-links": CONTACT_LINKS_PROPS,
-  toaster: {},
+const ISLAND_NAMES = readdirSync(import.meta.dirname).filter((name) =>
+  existsSync(`${import.meta.dirname}/${name}/${name}.tsx`),
+);
+
+const VARIANTS: Record<string, object[]> = {
+  "waitlist-form": FORMS,
+  "contact-links": CONTACT_LINKS,
 };
 
-let prerendered: Map<string, string>;
-
-beforeAll(async () => {
-  prerendered = await renderIslands();
-});
+/** The properties of the islands that have some. */
+const PROPS: Record<string, object> = {
+  "waitlist-form": WAITLIST_FORM_PROPS,
+  "contact-links": CONTACT_LINKS_PROPS,
+};
 
 beforeEach(() => {
   vi.stubGlobal("fetch", async () => new Response("taken", { status: 409 }));
 });
 
 describe("hydration", () => {
-  test("every island is prerendered", () => {
-    expect([...prerendered.keys()]).toEqual(ISLAND_NAMES);
-  });
-
-  test.each(ISLAND_NAMES)("keeps every node of the server's markup for %s", async (name) => {
-    const element = serve(name);
+  test.each([
+    ...ISLAND_NAMES.filter((name) => name !== "waitlist-form").map((name): [string, object] => [
+      name,
+      {},
+    ]),
+    ...FORMS.map(({ step, outcome }): [string, object] => ["waitlist-form", { step, outcome }]),
+  ])("keeps every node of the server's markup for %s %j", async (name, change) => {
+    const props = { ...PROPS[name], ...change };
+    const element = await serve(name, props);
     const nodes = [...element.querySelectorAll("*")];
     const { textContent } = element;
-    await hydrateIsland(element, name);
+    await hydrateIsland(element, name, props);
     for (const node of nodes) expect(element.contains(node)).toBe(true);
     expect(element.textContent).toBe(textContent);
   });
 
   test("keeps text typed earlier, and the form sends it", async () => {
     const user = userEvent.setup();
-    const element = serve("waitlist-form");
+    const element = await serve("waitlist-form");
     const field = screen.getByLabelText<HTMLInputElement>("Email address");
     await user.type(field, "ada@example.com");
     await hydrateIsland(element, "waitlist-form");
@@ -54,11 +61,23 @@ describe("hydration", () => {
       expect(openToasts()).toMatchObject([{ text: "Email already on waitlist" }]),
     );
     expect(field.value).toBe("ada@example.com");
-    dismissAllToasts();
+    dismissToasts();
   });
 
-  test("ids are unique across islands", () => {
-    const elements = ISLAND_NAMES.flatMap((name) => [...serve(name).querySelectorAll("[id]")]);
+  test("keeps an element that a stranger has put first, even if React rebuilds the island", async () => {
+    const errors = captureErrors();
+    const element = await serve("contact-links");
+    element.querySelector("a")?.remove();
+    element.prepend(document.createElement("extension-root"));
+    await hydrateIsland(element, "contact-links");
+    expect(errors.take()).toHaveLength(1);
+    expect(element.querySelector("extension-root")).not.toBeNull();
+    expect(screen.getAllByRole("link")).toHaveLength(2);
+  });
+
+  test("ids are unique across islands", async () => {
+    const served = await Promise.all(ISLAND_NAMES.map((name) => serve(name)));
+    const elements = served.flatMap((element) => [...element.querySelectorAll("[id]")]);
     const ids = elements.map(({ id }) => id);
     expect(ids.length).toBeGreaterThan(0);
     expect(new Set(ids).size).toBe(ids.length);
@@ -68,9 +87,9 @@ describe("hydration", () => {
 describe("an island that throws", () => {
   test("keeps the server's markup, is logged once, and does not affect other islands", async () => {
     const errors = captureErrors();
-    const broken = serve("contact-links");
+    const broken = await serve("contact-links");
     const html = broken.innerHTML;
-    const healthy = serve("demo-terminal");
+    const healthy = await serve("demo-terminal");
     await act(async () => hydrate(broken, "contact-links", Broken, {}));
     await hydrateIsland(healthy, "demo-terminal");
 
@@ -91,10 +110,16 @@ function Broken(): never {
   throw new Error("broken");
 }
 
+async function load(name: string): Promise<Island> {
+  return (await import(`./${name}/${name}.tsx`)).default;
+}
+
 /** Adds an island to the page with its prerendered markup, as the server does. */
-function serve(name: IslandName): HTMLElement {
-  const values = new Map<string, unknown>(Object.entries(PROPS[name]));
-  const markup = prerendered.get(name) ?? "";
+async function serve(name: string, props = PROPS[name] ?? {}): Promise<HTMLElement> {
+  const values = new Map<string, unknown>(Object.entries(props));
+  const isFor = ({ when }: Variant) =>
+    Object.entries(when).every(([prop, text]) => values.get(prop) === text);
+  const markup = render(name, await load(name), VARIANTS[name]).find(isFor)?.markup ?? "";
   const element = document.createElement("div");
   element.innerHTML = markup.replaceAll(/\{\{(\w+)\}\}/g, (_, prop: string) =>
     String(values.get(prop)),
@@ -103,7 +128,7 @@ function serve(name: IslandName): HTMLElement {
   return element;
 }
 
-async function hydrateIsland(element: HTMLElement, name: IslandName) {
-  const { default: island } = await loadIsland(name);
-  await act(async () => hydrate(element, name, island, PROPS[name]));
+async function hydrateIsland(element: HTMLElement, name: string, props = PROPS[name] ?? {}) {
+  const island = await load(name);
+  await act(async () => hydrate(element, name, island, props));
 }

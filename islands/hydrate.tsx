@@ -10,10 +10,21 @@
  * - Elements from the server carry `data-own` (added by `build/markup.tsx`). All other elements are
  *   detached during hydration.
  */
-import { Component, createElement, type ReactNode } from "react";
+import { Component, type ComponentType, createElement, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 import { hydrateRoot } from "react-dom/client";
-import type { Island } from "./island";
+
+/** An island's component. Its props come from the server, and `src/wire.rs` declares them. */
+export type Island = ComponentType<never>;
+
+/**
+ * What the module of an island exports. Each module re-exports `hydrate`, which puts React into the one chunk that all
+ * islands share.
+ */
+export interface IslandModule {
+  readonly default: Island;
+  readonly hydrate: typeof hydrate;
+}
 
 /** Marks the elements that the server sent. */
 const SERVER_MARK = "data-own";
@@ -80,7 +91,10 @@ function detachForeignNodes(root: HTMLElement): () => void {
   for (const [node, parent] of detached) parent.removeChild(node);
   for (const element of serverElements) element.removeAttribute(SERVER_MARK);
   return () => {
-    for (const [node, parent, next] of detached.reverse()) parent.insertBefore(node, next);
+    for (const [node, parent, next] of detached.reverse()) {
+      // React may have rebuilt the island, and its old elements are gone.
+      parent.insertBefore(node, next?.parentNode === parent ? next : null);
+    }
   };
 }
 

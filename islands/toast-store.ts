@@ -48,6 +48,11 @@ export function dismissToast(id: number): void {
   setTimeout(() => update(toasts.filter((toast) => toast.id !== id)), REMOVAL_DELAY_MS);
 }
 
+/** Closes all toasts. */
+export function dismissToasts(): void {
+  for (const { id } of toasts) dismissToast(id);
+}
+
 /** Calls `listener` after each change. Returns the function that unsubscribes it. */
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);

@@ -22,7 +22,11 @@ export function useSectionInView(
       (entries) => {
         const entry = entries.at(-1);
         if (!entry) return;
-        const windowHeight = entry.rootBounds?.height ?? Number.POSITIVE_INFINITY;
+        // The fixed bar covers a part of the window, and links scroll to below it.
+        const bar =
+          Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) ||
+          0;
+        const windowHeight = (entry.rootBounds?.height ?? Number.POSITIVE_INFINITY) - bar;
         const fillsWindow = entry.intersectionRect.height >= windowHeight * 0.95;
         onChange(fillsWindow ? 1 : entry.intersectionRatio);
       },

@@ -1,6 +1,6 @@
 //! Every type that the server shares with TypeScript, as JSON.
 //!
-//! `tests/site/bindings.rs` checks that `islands/bindings/` matches. `make generate NAME=bindings` regenerates it.
+//! `tests/site/bindings.rs` checks that `islands/bindings/wire.ts` matches. `make generate NAME=bindings` regenerates it.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,54 +37,6 @@ pub struct ErrorBody {
     pub error: String,
 }
 
-/// The islands of the page. Each has a folder of this name in `islands/` and a row in
-/// `islands/registry.ts`.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub enum IslandName {
-    /// The terminal that plays a launch (spec §4).
-    DemoTerminal,
-    /// The sign-up form and the line with the count (spec §4).
-    WaitlistForm,
-    /// The e-mail and social links with their tooltips (spec §2).
-    ContactLinks,
-    /// The toasts (spec §4).
-    Toaster,
-}
-
-impl IslandName {
-    /// Returns the name in the page and on disk.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DemoTerminal => "demo-terminal",
-            Self::WaitlistForm => "waitlist-form",
-            Self::ContactLinks => "contact-links",
-            Self::Toaster => "toaster",
-        }
-    }
-}
-
-/// When the wasm host mounts an island. An island that the visitor touches (pointer or focus) is mounted at once.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum StartCondition {
-    /// When it is in view or about to come into view.
-    Visible,
-    /// In an idle moment after the form was mounted or failed to load. It must not compete with the form for
-    /// bandwidth and processor time.
-    AfterForm,
-}
-
-impl StartCondition {
-    /// Returns the name in the page, by which `islands/host` finds the islands.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Visible => "visible",
-            Self::AfterForm => "after-form",
-        }
-    }
-}
-
 /// The properties of an island that needs none.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -96,63 +48,61 @@ pub struct NoProps {}
 pub struct WaitlistFormProps {
     /// Name of the product, for the promise and the success toast.
     pub product: String,
-    /// Number of people on the list when the page was rendered.
-    #[cfg_attr(test, ts(type = "number"))]
-    pub count: u64,
+    /// The URL that the form is posted to without JavaScript.
+    pub action: String,
+    /// The count line when the page was rendered; empty if it is hidden.
+    pub count_line: String,
     /// The count line is hidden below this number.
     #[cfg_attr(test, ts(type = "number"))]
     pub count_from: u64,
-    /// State of the count line when the page was rendered.
-    pub count_state: CountState,
-    /// Content of the address field: empty, unless a sign-up without JavaScript failed.
-    pub email: String,
-    /// Result of a sign-up without JavaScript.
-    pub outcome: FormOutcome,
-    /// Whether the content of the field was invalid.
-    pub invalid: bool,
-    /// Text below the field: the result of a sign-up without JavaScript, or the promise.
-    pub message: String,
     /// Whether people are asked to confirm their address by a code.
     pub confirms: bool,
+    /// What the form shows at first.
+    #[serde(flatten)]
+    pub state: FormState,
 }
 
-/// State of the count line.
+/// The content of the form: its step, the typed texts, and the outcome. The server renders it, and the island continues
+/// from there.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FormState {
+    /// The step.
+    pub step: FormStep,
+    /// Content of the address field; in the second step, the address that the code was sent to.
+    pub email: String,
+    /// Content of the field for the code.
+    pub code: String,
+    /// Text above the field; empty in the first step.
+    pub lead: String,
+    /// Outcome of the last submit.
+    pub outcome: FormOutcome,
+    /// Text below the field: the outcome of the last submit, or what happens next.
+    pub message: String,
+}
+
+/// The steps of the form.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub enum CountState {
-    /// Hidden: the count is below the owner's threshold.
-    Hidden,
-    /// The list is empty.
-    Empty,
-    /// The count is shown.
-    Live,
+pub enum FormStep {
+    /// Asks for the address.
+    Email,
+    /// Asks for the code that confirms the address.
+    Code,
 }
 
-impl CountState {
-    /// Returns the state for a count that is hidden below `from`.
-    pub const fn of(count: u64, from: u64) -> Self {
-        if count < from {
-            Self::Hidden
-        } else if count == 0 {
-            Self::Empty
-        } else {
-            Self::Live
-        }
-    }
-}
-
-/// Result of a sign-up without JavaScript.
+/// The outcome of a submit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormOutcome {
-    /// No form was sent.
+    /// Nothing was sent, or the content of the field has changed since then.
     #[serde(rename = "")]
     None,
-    /// The address is on the list now.
+    /// The address is on the list, or confirmed.
     Joined,
-    /// The address is invalid.
+    /// The content of the field is invalid.
     Invalid,
     /// Any other failure.
     Failed,

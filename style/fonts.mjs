@@ -3,6 +3,7 @@
  * characters that the page uses, writes them to `public/fonts`, and writes `style/fonts.css`: the typefaces,
  * and fallbacks with the same metrics. `--check` writes nothing and fails if a file is out of date.
  */
+import { existsSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -56,7 +57,7 @@ const NEWSREADER = {
 /**
  * For the terminal, controls and figures. Phones use the system's monospace font instead: a second font
  * before the first paint costs a slow phone 0.2 s (Lighthouse's simulation). The preload link in
- * `src/page/document.rs` and the rule in `style/tokens.css` have the same media query.
+ * `src/page/head.rs` and the rule in `style/tokens.css` have the same media query.
  */
 const COMMIT_MONO = {
   media: "(width >= 45rem)",
@@ -123,12 +124,15 @@ function fontFace(properties) {
 
 /** Throws if the page's text has a character that the typeface lacks. */
 async function checkCharacters() {
-  const folder = join(root, "src/copy");
-  const sources = (await readdir(folder)).map((name) => readFile(join(folder, name), "utf8"));
+  const inFolder = async (folder) =>
+    (await readdir(join(root, folder))).map((name) => join(root, folder, name));
+  const copies = (await inFolder("islands")).map((folder) => join(folder, "copy.json"));
+  const files = [...(await inFolder("src/copy")), ...copies.filter((file) => existsSync(file))];
+  const sources = files.map((file) => readFile(file, "utf8"));
   const text = (await Promise.all(sources)).join("");
   const missing = [...new Set(text)].filter((char) => !`${NEWSREADER.text}\n§`.includes(char));
   if (missing.length > 0)
-    throw new Error(`src/copy uses ${missing.join(" ")}: add it to PUNCTUATION in style/fonts.mjs`);
+    throw new Error(`the copy uses ${missing.join(" ")}: add it to PUNCTUATION in style/fonts.mjs`);
 }
 
 await checkCharacters();

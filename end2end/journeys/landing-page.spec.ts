@@ -63,7 +63,8 @@ test(
   "§2 each section can be opened directly",
   { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ visitor }) => {
-    for (const section of new Set(Object.values(LINKS))) {
+    // Known fault: if the first load of a visit is at the last section, Firefox scrolls on to the end of the page.
+    for (const section of [...new Set(Object.values(LINKS))].toReversed()) {
       await visitor.driver.get("about:blank");
       await visitor.open(`/#${section}`);
       await expectBelowHeader(visitor, section);
@@ -108,12 +109,12 @@ test(
   { tag: ["@core", "@everywhere"] },
   async ({ visitor }) => {
     await visitor.open();
-    expect(await visitor.attributes("#contact a", "href")).toEqual([
+    expect(await visitor.attributes(".contact-links a", "href")).toEqual([
       "mailto:hello@steward.example",
       "https://social.example/@steward",
     ]);
     const decorations = await visitor.evaluate(() =>
-      [...document.querySelectorAll("#contact a")].map(
+      [...document.querySelectorAll(".contact-links a")].map(
         (link) => getComputedStyle(link).textDecorationLine,
       ),
     );

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { expect } from "@playwright/test";
 import { By, error, Key, Origin, type WebDriver, type WebElement } from "selenium-webdriver";
-import { areMounted, type Island } from "../support/islands.ts";
+import { areMounted } from "../support/islands.ts";
 
 /** Reads something again and again until an expectation holds, within ten seconds by default. */
 export function eventually<T>(
@@ -49,8 +49,8 @@ export class Visitor {
     await this.waitForIslands("waitlist-form", "toaster");
   }
 
-  /** Waits until React has mounted these islands. */
-  async waitForIslands(...islands: Island[]): Promise<void> {
+  /** Waits until React has mounted these islands, or all if none is named. */
+  async waitForIslands(...islands: string[]): Promise<void> {
     const isMounted = () => this.evaluate(areMounted, islands);
     await eventually(isMounted, { message: `islands ${islands.join(", ")}` }).toBe(true);
   }

@@ -1,13 +1,11 @@
-/** Which islands of the page React has mounted. */
-export const ISLANDS = ["demo-terminal", "waitlist-form", "contact-links", "toaster"] as const;
-export type Island = (typeof ISLANDS)[number];
-
-/** Whether React has mounted these islands. Runs in the page, so it uses nothing outside itself. */
-export function areMounted(islands: Island[]): boolean {
+/** Whether React has mounted these islands, or all if none is named. Runs in the page, so it uses nothing outside itself. */
+export function areMounted(islands: string[]): boolean {
   const hasKey = (node: Element | undefined, prefix: string) =>
     node !== undefined && Object.keys(node).some((key) => key.startsWith(prefix));
-  return islands.every((island) => {
-    const host = document.querySelector(`[data-island=${island}]`) ?? undefined;
+  const elements = [...document.querySelectorAll<HTMLElement>("[data-island]")];
+  const names = islands.length === 0 ? elements.map((it) => it.dataset["island"]) : islands;
+  return names.every((name) => {
+    const host = elements.find((it) => it.dataset["island"] === name);
     const isEmpty = host?.childElementCount === 0;
     return hasKey(host, "__reactContainer") && (isEmpty || hasKey(host?.children[0], "__react"));
   });

@@ -1,6 +1,6 @@
 /** The page object of the landing page: its parts by role and text, and actions on them. */
 import { expect, type Locator, type Page } from "@playwright/test";
-import { areMounted, type Island } from "./islands.ts";
+import { areMounted } from "./islands.ts";
 
 /** The sections that links lead to. */
 type Anchor = "features" | "comparison" | "demo" | "contact";
@@ -93,8 +93,8 @@ export class LandingPage {
     await this.page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
   }
 
-  /** Waits until React has mounted these islands. */
-  async waitForIslands(...islands: Island[]): Promise<void> {
+  /** Waits until React has mounted these islands, or all if none is named. */
+  async waitForIslands(...islands: string[]): Promise<void> {
     await this.page.waitForFunction(areMounted, islands);
   }
 

@@ -77,7 +77,9 @@ export function misplacedText(): string[] {
   });
 
   const context = new OffscreenCanvas(1, 1).getContext("2d");
-  for (const input of document.querySelectorAll<HTMLInputElement>("input:not([hidden] *)")) {
+  for (const input of document.querySelectorAll<HTMLInputElement>(
+    "input:not([hidden] *, [type=hidden])",
+  )) {
     if (!context) throw new Error("there is no canvas");
     const { font, paddingLeft, paddingRight } = getComputedStyle(input);
     context.font = font;

@@ -1,7 +1,8 @@
-/** Confirming an address: the field for the code, and the page of the link. */
+/** Confirming an address: the step for the code, and the page of the link. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { expect, test as base, uniqueEmail } from "../support/fixtures.ts";
+import { boundingBox } from "../support/landing-page.ts";
 import { htmlErrors } from "../support/html.ts";
 import {
   CODE,
@@ -14,14 +15,14 @@ import {
 const test = base.extend<object, { mail: MailServer }>({ mail: mailServer, site: confirmingSite });
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
-const codeField = (page: Page) => page.getByLabel("Got a code by email? Enter it here");
+const codeField = (page: Page) => page.getByLabel("Code from the message");
 const confirmed = (page: Page) => page.getByText("Your address is confirmed").first();
 
 // A wrong code is a 400, and a wrong link a 404.
 test.use({ expectedConsole: /Failed to load resource/ });
 
 test(
-  "joining again offers the field again",
+  "joining again asks for the code again",
   { tag: "@everywhere" },
   async ({ landing, page, site, mail }) => {
     const email = uniqueEmail();
@@ -36,35 +37,74 @@ test(
   },
 );
 
+test.describe("the step for the code", { tag: "@once" }, () => {
+  for (const [width, height] of [
+    [320, 256],
+    [360, 640],
+    [375, 667],
+    [640, 360],
+    [844, 390],
+  ] as const) {
+    test(`is in view and has the focus in a window of ${width} × ${height}`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width, height });
+      await landing.openForm();
+      const email = uniqueEmail();
+      await landing.email.fill(email);
+      await landing.email.press("Enter");
+      await expect(codeField(page)).toBeFocused();
+      await expect(codeField(page)).toHaveAccessibleDescription(
+        new RegExp(`^Check your inbox: we sent a code to ${email}.`),
+      );
+      await landing.finishAnimations();
+      await expect(codeField(page)).toBeInViewport({ ratio: 1 });
+      const [field, toast] = [
+        await boundingBox(codeField(page)),
+        await boundingBox(landing.toasts),
+      ];
+      const isCovered = field.y < toast.y + toast.height && toast.y < field.y + field.height;
+      const isBeside = field.x + field.width <= toast.x;
+      expect(isCovered && !isBeside, "the toast covers the field").toBe(false);
+      expect(await landing.horizontalOverflow()).toBe(0);
+    });
+  }
+
+  test("continues in the island after a post before hydration", async ({ landing, page, mail }) => {
+    const release = await landing.holdRequests("**/islands/boot-*");
+    const email = uniqueEmail();
+    await page.goto("/", { waitUntil: "commit" });
+    await landing.signUp(email);
+    const code = await mail.receive(email, CODE);
+    release();
+    await landing.scrollToForm();
+    await expect(codeField(page)).toHaveCount(1);
+    await codeField(page).fill(code);
+    await codeField(page).press("Enter");
+    await expect(landing.message).toContainText("Your address is confirmed.");
+    expect(page.url()).not.toContain("confirm");
+  });
+});
+
 test.describe("the link's page", { tag: "@once" }, () => {
-  test("confirms nobody who only opens it", async ({ page, site, mail }) => {
+  test("confirms only by its button, and has another way out", async ({ page, site, mail }) => {
     const email = uniqueEmail();
     await site.signUp(email);
     const path = await mail.receive(email, CONFIRM_LINK);
     await page.goto(path, { waitUntil: "networkidle" });
-    // As a scanner may do.
-    await page.setViewportSize({ width: 320, height: 200 });
-    await page.evaluate(() => {
-      for (const name of ["pointermove", "keydown", "wheel"]) dispatchEvent(new Event(name));
-      scrollTo(0, document.body.scrollHeight);
-    });
-    await page.waitForTimeout(500);
-    await expect(heading(page)).toHaveText("Confirm your address");
+    await page.mouse.move(200, 200, { steps: 5 });
+    await page.mouse.wheel(0, 10);
+    for (const key of ["Shift", "Escape", "x", "Tab"]) await page.keyboard.press(key);
+    await expect(page.getByText(`${email[0]}…@`)).toBeVisible();
+    await page.getByRole("link", { name: "I did not sign up" }).click();
+    await expect(heading(page)).toHaveText("Leave the waitlist?");
+    await page.goBack();
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await expect(heading(page)).toHaveText("Your address is confirmed");
+    await page.goto(path);
+    await expect(heading(page)).toHaveText("Your address is confirmed");
   });
-
-  for (const [sign, act] of [
-    ["a movement of the mouse", (page: Page) => page.mouse.move(200, 200, { steps: 5 })],
-    ["the wheel", (page: Page) => page.mouse.wheel(0, 10)],
-  ] as const) {
-    test(`confirms at ${sign}`, async ({ page, site, mail }) => {
-      const email = uniqueEmail();
-      await site.signUp(email);
-      const path = await mail.receive(email, CONFIRM_LINK);
-      await page.goto(path, { waitUntil: "networkidle" });
-      await act(page);
-      await expect(heading(page)).toHaveText("Your address is confirmed");
-    });
-  }
 
   test("and the others are valid HTML", async ({ request, site, mail }) => {
     const email = uniqueEmail();
@@ -100,12 +140,11 @@ test.describe("the link's page", { tag: "@once" }, () => {
           () => page.goto("/confirm/wrong"),
           async () => {
             await landing.openForm();
-            // Without the mouse, which would confirm on the page of the link.
             await landing.email.fill(uniqueEmail());
             await landing.email.press("Enter");
             await codeField(page).fill("1");
             await codeField(page).press("Enter");
-            await expect(page.getByText("That code is not right")).toBeVisible();
+            await expect(landing.message).toContainText("That code is not right");
           },
         ]) {
           await open();

@@ -23,6 +23,9 @@ test.describe("the message", { tag: "@once" }, () => {
     await page.clock.runFor(10_000);
     await expect(landing.toasts).toHaveCount(0);
     await expect(landing.message).toHaveText("Email already on waitlist");
+    // The toast has announced it, so the field's description repeats it only later.
+    await landing.email.press("Tab");
+    await landing.email.focus();
     await expect(landing.email).toHaveAccessibleDescription("Email already on waitlist");
     await landing.email.press("End");
     await landing.email.press("x");
@@ -95,8 +98,63 @@ test.describe("the message", { tag: "@once" }, () => {
   }
 });
 
+test.describe("after an outcome", { tag: "@once" }, () => {
+  test("the page is not wider than a window that becomes narrower", async ({ landing, page }) => {
+    await page.setViewportSize({ width: 844, height: 390 });
+    await landing.openForm();
+    await landing.submit.click();
+    await expect(landing.message).toHaveText("Please enter your email address");
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await landing.horizontalOverflow(), `${width} px`).toBe(0);
+    }
+  });
+
+  test("the button that has the focus after a success is in view and clear of the toast", async ({
+    landing,
+    page,
+  }) => {
+    await page.setViewportSize({ width: 320, height: 256 });
+    await landing.openForm();
+    await landing.email.fill(uniqueEmail());
+    await landing.email.press("Enter");
+    await expect(landing.submit).toBeFocused();
+    await landing.finishAnimations();
+    const toast = await boundingBox(landing.toasts);
+    const bottom = async () => {
+      const button = await boundingBox(landing.submit);
+      return button.y + button.height;
+    };
+    await expect.poll(bottom).toBeLessThanOrEqual(toast.y);
+    await expect(landing.submit).toBeInViewport({ ratio: 1 });
+  });
+
+  test("there is no landmark for toasts until there is one", async ({ landing, page }) => {
+    await landing.openForm();
+    const region = page.getByRole("region", { name: "Notifications (F8)" });
+    await expect(region).toHaveCount(0);
+    await landing.submit.click();
+    await expect(region).toHaveCount(1);
+  });
+});
+
 test.describe("the message without JavaScript", { tag: "@no-javascript" }, () => {
   test.use({ expectedConsole: /Failed to load resource/ });
+
+  test("an error after a success leaves no URL that says Success", async ({
+    landing,
+    page,
+    site,
+  }) => {
+    const email = uniqueEmail();
+    await site.signUp(email);
+    await landing.open();
+    await landing.signUp(uniqueEmail());
+    await expect(page).toHaveTitle("Success! — Steward");
+    await landing.signUp(email);
+    await expect(page).toHaveTitle("Error: Email already on waitlist — Steward");
+    expect(page.url()).not.toContain("joined");
+  });
 
   for (const [width, height] of [
     [568, 320],

@@ -1,6 +1,5 @@
 /** Nothing on the page jumps: not during hydration, not in the form, not when fonts arrive late. */
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
-import { ISLANDS } from "../support/islands.ts";
 import { layoutShifts, recordLayoutShifts, scrollSlowlyTo } from "../support/layout-shifts.ts";
 
 for (const width of [390, 1280]) {
@@ -24,7 +23,7 @@ for (const width of [390, 1280]) {
       }
       await expect(landing.shownLines).toHaveCount(9);
       await scrollSlowlyTo(page, "footer");
-      await landing.waitForIslands(...ISLANDS);
+      await landing.waitForIslands();
       expect(await layoutShifts(page)).toEqual([]);
     });
 
@@ -36,7 +35,7 @@ for (const width of [390, 1280]) {
       const release = await landing.holdRequests("**/api/waitlist");
       await landing.open();
       await scrollSlowlyTo(page, ".waitlist");
-      await landing.waitForIslands(...ISLANDS);
+      await landing.waitForIslands();
       await landing.submit.click();
       await expect(landing.toasts).toContainText("Error");
       await landing.signUp(uniqueEmail());

@@ -231,7 +231,7 @@ test.describe("parts", { tag: "@once" }, () => {
     });
     expect(space).toBeCloseTo(Number.parseFloat(padding), 0);
     await expect(chart).toContainText(/\$300.*week 1.*week 12/);
-    const texts = page.locator(".card p, .hero-steps span, .infrastructure-points p, .note");
+    const texts = page.locator(".card p, .hero-steps span, .infrastructure-points p, .hero .note");
     await expect(texts).toHaveCount(14);
     for (const text of await texts.all())
       await expect(text).toHaveCSS("text-wrap-style", "balance");

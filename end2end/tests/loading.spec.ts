@@ -1,6 +1,5 @@
 /** Which files the page loads and when, on a first visit and on a second one. */
 import { expect, test } from "../support/fixtures.ts";
-import { ISLANDS } from "../support/islands.ts";
 import { recordRequestDepths, recordRequests, unhashedName } from "../support/network.ts";
 
 /** The scripts of React and the islands. */
@@ -46,7 +45,7 @@ test.describe("the request chain", { tag: "@once" }, () => {
     const depths = await recordRequestDepths(page);
     await landing.open();
     await landing.scrollThroughIslands();
-    await landing.waitForIslands(...ISLANDS);
+    await landing.waitForIslands();
     const files = [...depths].filter(([path]) => !path.startsWith("/api/"));
     const boot = files.find(([path]) => path.includes("/boot-"));
     expect(boot?.[1]).toBe(1);
@@ -104,7 +103,7 @@ test.describe("a second visit", { tag: "@once" }, () => {
   test("revalidates the page and loads no other file", async ({ landing, page }) => {
     await landing.open();
     await landing.scrollThroughIslands();
-    await landing.waitForIslands(...ISLANDS);
+    await landing.waitForIslands();
     await page.goto("about:blank");
 
     const devtools = await page.context().newCDPSession(page);
@@ -115,7 +114,7 @@ test.describe("a second visit", { tag: "@once" }, () => {
     });
     await landing.open();
     await landing.scrollThroughIslands();
-    await landing.waitForIslands(...ISLANDS);
+    await landing.waitForIslands();
     const [first, ...others] = responses;
     expect(first, "the page").toBe("304");
     expect(

@@ -5,7 +5,7 @@ import { confirmingSite, type MailServer, mailServer } from "../support/mail-ser
 
 /** The lines of the drawings. Their washes, the areas of colour behind them, are decoration. */
 const DRAWN_LINES =
-  ".scene :is(line, path, rect, circle):not(.wash, .night, .caret), .network :is(path, circle)";
+  ".scene :is(line, path, rect, circle):not(.wash, .caret), .network :is(path, circle)";
 
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`forced colours in the ${colorScheme} scheme`, { tag: "@once" }, () => {
@@ -122,7 +122,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test(`the drawings print legibly in the ${colorScheme} scheme`, async ({ landing, page }) => {
       await landing.open();
       await page.emulateMedia({ media: "print" });
-      const selector = ".scene :is(path, rect, circle):not(.wash, .night, .caret)";
+      const selector = ".scene :is(path, rect, circle):not(.wash, .caret)";
       const lines = await measureContrastWithWhite(page, { selector, property: "stroke" });
       expect(lines.length).toBeGreaterThan(20);
       expect(tooLow(3, lines)).toEqual([]);

@@ -221,7 +221,7 @@ test.describe("states", { tag: "@once" }, () => {
     await expect(landing.email).toHaveAttribute("aria-invalid", "false");
 
     await landing.email.press("Enter");
-    await expect(landing.form).toHaveAttribute("aria-busy", "true");
+    await expect(landing.submit).toHaveAttribute("aria-busy", "true");
     const busy = await appearance();
 
     release();
@@ -286,7 +286,7 @@ async function visitAllStates(page: Page, landing: LandingPage): Promise<void> {
   await page.mouse.up();
   await expect(landing.toasts).toHaveAttribute("data-swipe", "cancel");
   await landing.signUp(uniqueEmail());
-  await expect(landing.form).toHaveAttribute("aria-busy", "true");
+  await expect(landing.submit).toHaveAttribute("aria-busy", "true");
   await landing.waitForIntersectionObservers();
   release();
   await expect(landing.toasts).toContainText("Success!");

@@ -4,7 +4,6 @@
  */
 import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, test } from "../support/fixtures.ts";
-import { ISLANDS } from "../support/islands.ts";
 import type { LandingPage } from "../support/landing-page.ts";
 import { fontUrls } from "../support/network.ts";
 
@@ -43,7 +42,7 @@ async function openSettled(page: Page, landing: LandingPage): Promise<void> {
   await page.route("**/api/waitlist/count", (route) => route.fulfill({ json: { count: 0 } }));
   await openWithFonts(page, "/");
   await landing.section("contact").scrollIntoViewIfNeeded();
-  await landing.waitForIslands(...ISLANDS);
+  await landing.waitForIslands();
   await expect(landing.count).toHaveText("0 entrepreneurs already on the list");
   await landing.section("demo").scrollIntoViewIfNeeded();
   await expect(landing.shownLines).toHaveCount(9);

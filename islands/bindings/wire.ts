@@ -24,13 +24,37 @@ export type ErrorBody = {
  */
 error: string, };
 
-export type IslandName = "demo-terminal" | "waitlist-form" | "contact-links" | "toaster";
-
 export type NoProps = Record<symbol, never>;
 
-export type CountState = "hidden" | "empty" | "live";
+export type FormStep = "email" | "code";
 
 export type FormOutcome = "" | "joined" | "invalid" | "failed";
+
+export type FormState = { 
+/**
+ * The step.
+ */
+step: FormStep, 
+/**
+ * Content of the address field; in the second step, the address that the code was sent to.
+ */
+email: string, 
+/**
+ * Content of the field for the code.
+ */
+code: string, 
+/**
+ * Text above the field; empty in the first step.
+ */
+lead: string, 
+/**
+ * Outcome of the last submit.
+ */
+outcome: FormOutcome, 
+/**
+ * Text below the field: the outcome of the last submit, or what happens next.
+ */
+message: string, };
 
 export type WaitlistFormProps = { 
 /**
@@ -38,37 +62,45 @@ export type WaitlistFormProps = {
  */
 product: string, 
 /**
- * Number of people on the list when the page was rendered.
+ * The URL that the form is posted to without JavaScript.
  */
-count: number, 
+action: string, 
+/**
+ * The count line when the page was rendered; empty if it is hidden.
+ */
+count_line: string, 
 /**
  * The count line is hidden below this number.
  */
 count_from: number, 
 /**
- * State of the count line when the page was rendered.
+ * Whether people are asked to confirm their address by a code.
  */
-count_state: CountState, 
+confirms: boolean, 
 /**
- * Content of the address field: empty, unless a sign-up without JavaScript failed.
+ * The step.
+ */
+step: FormStep, 
+/**
+ * Content of the address field; in the second step, the address that the code was sent to.
  */
 email: string, 
 /**
- * Result of a sign-up without JavaScript.
+ * Content of the field for the code.
+ */
+code: string, 
+/**
+ * Text above the field; empty in the first step.
+ */
+lead: string, 
+/**
+ * Outcome of the last submit.
  */
 outcome: FormOutcome, 
 /**
- * Whether the content of the field was invalid.
+ * Text below the field: the outcome of the last submit, or what happens next.
  */
-invalid: boolean, 
-/**
- * Text below the field: the result of a sign-up without JavaScript, or the promise.
- */
-message: string, 
-/**
- * Whether people are asked to confirm their address by a code.
- */
-confirms: boolean, };
+message: string, };
 
 export type ContactLinksProps = { 
 /**

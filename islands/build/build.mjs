@@ -50,8 +50,8 @@ site.host_wasm_path = await writeHashed(
 
 site.inline_css = bundleStyles(values);
 site.islands = {};
-for (const [island, markup] of await prerender())
-  site.islands[island] = { modules: modules.get(island).join(" "), markup };
+for (const [island, variants] of Object.entries(await prerender()))
+  site.islands[island] = { modules: modules.get(island).join(" "), variants };
 await writeFile(join(out, "site.json"), JSON.stringify(site, null, 2));
 
 if (!values.dev) {

@@ -1,40 +1,17 @@
 /**
- * Bundles the browser's scripts: the one in the head of each page, the boot script, one script per island, and the
- * chunks that they share.
+ * Bundles the browser's scripts: the one in the head of each page, the boot script, one per island, and the chunks that they share.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
-import { ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
+import { ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
 
 /** Where the server serves the scripts; see `src/server/assets.rs`. */
 const URL_PATH = "/islands/";
 /** terser runs after esbuild's own minification and saves another 2.5 % of the brotli size. */
 const TERSER = { module: true, ecma: 2020, compress: { passes: 3 }, format: { comments: false } };
 const { version: terserVersion } = createRequire(import.meta.url)("terser/package.json");
-
-/** Leaves the `import()` calls of the registry as they are. The second step resolves them. */
-const keepDynamicImports = {
-  name: "keep dynamic imports",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ kind, path }) =>
-      kind === "dynamic-import" ? { path, external: true } : undefined,
-    );
-  },
-};
-
-/** Resolves the entry point `boot` to this code. */
-const bootScript = (contents) => ({
-  name: "boot script",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^boot$/ }, ({ path }) => ({ path, namespace: "boot-script" }));
-    onLoad({ filter: /./, namespace: "boot-script" }, () => ({
-      contents,
-      resolveDir: ISLANDS_DIR,
-    }));
-  },
-});
 
 /** Radix names each of its functions for stack traces. The calls and names are 4 KB of brotli. */
 const removeFunctionNames = {
@@ -48,56 +25,50 @@ const removeFunctionNames = {
 };
 
 /**
- * Returns `scripts`, the code by URL path; `modules`, the URL paths of an island's scripts by island; `boot_path`, the
- * URL path of the boot script; and `head_script`, the code of the script in the head. `dev` skips the minification.
- *
- * It works in two steps. The first bundles the boot script into one file. In a single step, esbuild would
- * make it import a chunk of helpers that it does not use.
+ * Returns `scripts`, the code by URL path; `modules`, the URL paths of the scripts that an island needs by its name;
+ * `boot_path`, the URL path of the boot script; and `head_script`, the code of the script in the head. `dev` skips the
+ * minification.
  */
 export async function bundleScripts({ dev }) {
-  const boot = await build({
+  const options = {
     ...SHARED_OPTIONS,
     format: "esm",
-    entryPoints: ["boot.ts"],
-    plugins: [keepDynamicImports],
-  });
-  const { metafile, outputFiles } = await build({
-    ...SHARED_OPTIONS,
-    format: "esm",
-    entryPoints: ["boot"],
-    plugins: [bootScript(boot.outputFiles[0].text), removeFunctionNames],
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
-    outdir: join(ISLANDS_DIR, "out"),
-    splitting: true,
     minify: !dev,
     target: "es2022",
     legalComments: "none",
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    outdir: join(ISLANDS_DIR, "out"),
     // Makes terser's version and options part of the hash in each file name. terser removes the banner.
     ...(dev ? {} : { banner: { js: `/* terser ${terserVersion} ${JSON.stringify(TERSER)} */` } }),
+  };
+  const head = await build({ ...options, entryPoints: ["head.ts"], format: "iife" });
+  const boot = await build({ ...options, entryPoints: ["boot.ts"] });
+  const islands = await build({
+    ...options,
+    entryPoints: ISLAND_NAMES.map((name) => `${name}/${name}.tsx`),
+    plugins: [removeFunctionNames],
+    splitting: true,
     metafile: true,
   });
-  const head = await build({
-    ...SHARED_OPTIONS,
-    format: "iife",
-    entryPoints: ["head.ts"],
-    minify: !dev,
-    target: "es2022",
-  });
 
+  const code = (text) => (dev ? text : minify(text));
   const scripts = new Map();
-  for (const { path, text } of outputFiles)
-    scripts.set(URL_PATH + basename(path), dev ? text : await minify(text));
+  for (const { path, text } of [...boot.outputFiles, ...islands.outputFiles])
+    scripts.set(urlPath(path), await code(text));
+  const { outputs } = islands.metafile;
   const modules = new Map();
-  let boot_path;
-  for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
-    if (!entryPoint) continue;
-    if (entryPoint === "boot-script:boot") boot_path = URL_PATH + basename(path);
-    else modules.set(basename(entryPoint, ".tsx"), urls(path, metafile.outputs));
-  }
-  const headCode = head.outputFiles[0].text;
-  return { scripts, modules, boot_path, head_script: dev ? headCode : await minify(headCode) };
+  for (const [path, { entryPoint }] of Object.entries(outputs))
+    if (entryPoint) modules.set(basename(entryPoint, ".tsx"), withImports(path, outputs));
+  return {
+    scripts,
+    modules,
+    boot_path: urlPath(boot.outputFiles[0].path),
+    head_script: await code(head.outputFiles[0].text),
+  };
 }
+
+const urlPath = (path) => URL_PATH + basename(path);
 
 /** Returns the smallest script that does the same. */
 export async function minify(code) {
@@ -105,13 +76,10 @@ export async function minify(code) {
   return (await terser.minify(code, TERSER)).code;
 }
 
-/** Returns the URL paths of a script and of all scripts that it imports statically. */
-function urls(path, outputs) {
+/** Returns the URL paths of a script, and of all scripts that it imports. */
+function withImports(path, outputs) {
   const found = new Set([path]);
   // A set includes the items that are added during its iteration.
-  for (const script of found) {
-    for (const { path: imported, kind } of outputs[script].imports)
-      if (kind === "import-statement") found.add(imported);
-  }
-  return [...found].map((script) => URL_PATH + basename(script));
+  for (const script of found) for (const { path } of outputs[script].imports) found.add(path);
+  return [...found].map(urlPath);
 }

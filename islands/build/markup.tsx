@@ -1,34 +1,28 @@
 /**
- * Renders the initial markup of each island, with the placeholder `{{name}}` for the prop `name`. The server
- * replaces the placeholders (`src/page/island.rs`).
+ * Renders the initial markup of an island, with the placeholder `{{name}}` for the text `name` of its properties. The
+ * server replaces the placeholders (`src/page/island.rs`).
  */
 import { renderToString } from "react-dom/server";
-import type { ContactLinksProps, WaitlistFormProps } from "../bindings/wire";
-import { identifierPrefix, islandTree, markServerElements } from "../hydrate";
-import { ISLAND_NAMES, loadIsland } from "../registry";
+import { type Island, identifierPrefix, islandTree, markServerElements } from "../hydrate";
 
-const PLACEHOLDERS: Record<keyof (WaitlistFormProps & ContactLinksProps), string> = {
-  product: "{{product}}",
-  count: "{{count}}",
-  count_from: "{{count_from}}",
-  count_state: "{{count_state}}",
-  email: "{{email}}",
-  outcome: "{{outcome}}",
-  invalid: "{{invalid}}",
-  message: "{{message}}",
-  confirms: "{{confirms}}",
-  social: "{{social}}",
-  social_host: "{{social_host}}",
-};
-
-/** Returns the markup of each island by its name. */
-export async function renderIslands(): Promise<Map<string, string>> {
-  const markup = new Map<string, string>();
-  for (const name of ISLAND_NAMES) {
-    const { default: island } = await loadIsland(name);
-    const tree = islandTree(island, PLACEHOLDERS, []);
-    const options = { identifierPrefix: identifierPrefix(name) };
-    markup.set(name, markServerElements(renderToString(tree, options)));
-  }
-  return markup;
+/** A variant of an island's markup. */
+export interface Variant {
+  /** The texts that the properties must have. */
+  readonly when: Readonly<Record<string, string>>;
+  readonly markup: string;
 }
+
+/** Returns the variants of an island's markup. `variants.ts` has the properties of each, for an island that has some. */
+export function render(
+  name: string,
+  island: Island,
+  variants: readonly object[] = [{}],
+): Variant[] {
+  const options = { identifierPrefix: identifierPrefix(name) };
+  return variants.map((props) => ({
+    when: Object.fromEntries(Object.entries(props).filter(([, value]) => isFixedText(value))),
+    markup: markServerElements(renderToString(islandTree(island, props, []), options)),
+  }));
+}
+
+const isFixedText = (value: unknown) => typeof value === "string" && !value.startsWith("{{");

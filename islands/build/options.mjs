@@ -1,10 +1,16 @@
-/** The esbuild options that the browser's scripts and the prerenderer share. */
-import { dirname } from "node:path";
+/** What the browser's scripts and the prerenderer share: the folders, the islands, and the options of esbuild. */
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const BUILD_DIR = dirname(fileURLToPath(import.meta.url));
 export const ISLANDS_DIR = dirname(BUILD_DIR);
 export const ROOT_DIR = dirname(ISLANDS_DIR);
+
+/** The names of the islands. A folder with a component of the same name is an island. */
+export const ISLAND_NAMES = readdirSync(ISLANDS_DIR).filter((name) =>
+  existsSync(join(ISLANDS_DIR, name, `${name}.tsx`)),
+);
 
 export const SHARED_OPTIONS = {
   absWorkingDir: ISLANDS_DIR,

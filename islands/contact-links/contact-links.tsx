@@ -1,7 +1,7 @@
 /** The mailto and social links, with tooltips (spec §2, §9). */
 import * as Tooltip from "@radix-ui/react-tooltip";
 import { useState } from "react";
-import { COPY } from "../bindings/copy";
+import * as COPY from "./copy.json";
 import type { ContactLinksProps } from "../bindings/wire";
 
 export { hydrate } from "../hydrate";

@@ -4,7 +4,7 @@
  * scripts and do not prefer reduced motion.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { COPY } from "../bindings/copy";
+import * as COPY from "./copy.json";
 import { useSectionInView } from "../use-section-in-view";
 import { LINE_INTERVAL_MS, START_DELAY_MS } from "./timing";
 
@@ -13,33 +13,36 @@ export { hydrate } from "../hydrate";
 /** The share of the section that must be in view (spec §9). */
 const VISIBLE_THRESHOLD = 0.5;
 
-const LINES = COPY.DEMO_LINES;
+const LINES = COPY.DEMO_LINES.map(({ kind, text }) => ({
+  kind,
+  text: text.replace("{revenue}", () => COPY.SAMPLE_REVENUE),
+}));
 
-/** What the button does, with its name and its icon. */
-const [PAUSE, PLAY, REPLAY] = COPY.DEMO_BUTTON;
-const ICONS = {
-  [PAUSE]: "M5 3v10M11 3v10",
-  [PLAY]: "M4 3l9 5l-9 5z",
-  [REPLAY]: "M3 2v4h4M3 6a5.5 5.5 0 1 1-.3 4",
-};
+/** What the button does: its name and its icon. */
+const ACTIONS = {
+  pause: [COPY.DEMO_PAUSE, "M5 3v10M11 3v10"],
+  play: [COPY.DEMO_PLAY, "M4 3l9 5l-9 5z"],
+  replay: [COPY.DEMO_REPLAY, "M3 2v4h4M3 6a5.5 5.5 0 1 1-.3 4"],
+} as const;
 
 export default function DemoTerminal() {
   const ref = useRef<HTMLOListElement>(null);
   const { revealed, action, press } = useRun(ref);
+  const [name, icon] = ACTIONS[action];
   return (
     <div className="terminal">
       <div className="terminal-bar">
         <span aria-hidden="true" suppressHydrationWarning>
           {COPY.DEMO_DIRECTORY}
         </span>
-        <button type="button" aria-label={action} onClick={press}>
+        <button type="button" className="icon-button" aria-label={name} onClick={press}>
           <svg viewBox="0 0 16 16">
-            <path d={ICONS[action]} />
+            <path d={icon} />
           </svg>
         </button>
       </div>
       <ol ref={ref} className="terminal-lines" aria-label={COPY.DEMO_LABEL}>
-        {LINES.map(([kind, text], index) => (
+        {LINES.map(({ kind, text }, index) => (
           <li key={text} data-kind={kind} data-state={index < revealed ? "shown" : "dimmed"}>
             <span suppressHydrationWarning>{text}</span>
           </li>
@@ -55,7 +58,7 @@ export default function DemoTerminal() {
  */
 function useRun(ref: React.RefObject<HTMLOListElement | null>) {
   const [revealed, setRevealed] = useState<number>(0);
-  const [action, setAction] = useState<keyof typeof ICONS>(PAUSE);
+  const [action, setAction] = useState<keyof typeof ACTIONS>("pause");
   const wasInView = useRef(false);
   /** The next line of the run in progress, and its timer unless the visitor holds the run. */
   const run = useRef<{ next: number; timer?: ReturnType<typeof setTimeout> }>(undefined);
@@ -65,20 +68,20 @@ function useRun(ref: React.RefObject<HTMLOListElement | null>) {
       setRevealed(next);
       if (next < LINES.length) return play(next + 1);
       run.current = undefined;
-      setAction(REPLAY);
+      setAction("replay");
     };
     const wait = next === 1 ? START_DELAY_MS : LINE_INTERVAL_MS;
     run.current = { next, timer: setTimeout(reveal, wait) };
-    setAction(PAUSE);
+    setAction("pause");
   }, []);
 
   const press = () => {
     const next = run.current?.next ?? 1;
-    if (action === PAUSE) {
+    if (action === "pause") {
       clearTimeout(run.current?.timer);
       // Also before the run, which then does not start when the section comes into view.
       run.current = { next };
-      setAction(PLAY);
+      setAction("play");
     } else {
       if (next === 1) setRevealed(0);
       play(next);

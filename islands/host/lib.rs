@@ -18,7 +18,7 @@ use web_sys::{
     IntersectionObserverInit, NodeList,
 };
 
-/// Selects the islands that start when they come into view: `StartCondition` in `src/wire.rs`.
+/// Selects the islands that start when they come into view: `StartCondition` in `src/page/island.rs`.
 const VISIBLE_SELECTOR: &str = "[data-start=visible]";
 /// Selects the islands that start after the form.
 const AFTER_FORM_SELECTOR: &str = "[data-start=after-form]";
@@ -82,28 +82,33 @@ impl IslandHost {
         Ok(())
     }
 
-    /// Mounts any island when the visitor touches it.
+    /// Mounts any island when the visitor touches it, and the one that has the focus already.
     fn mount_when_touched(self: &Rc<Self>) -> Result<(), JsValue> {
         let host = Rc::clone(self);
         let on_touch = Closure::<dyn Fn(Event)>::new(move |event: Event| {
             let target = event.target().and_then(|target| target.dyn_into().ok());
-            let island = target.and_then(|target: Element| target.closest("[data-island]").ok()?);
-            if let Some(island) = island {
-                Rc::clone(&host).mount(&island);
-                // A visitor who touches the form is about to need the toaster.
-                if island.matches(FORM_SELECTOR) == Ok(true)
-                    && let Ok(toaster) = host.find(TOASTER_SELECTOR)
-                {
-                    for_each_element(&toaster, |toaster| Rc::clone(&host).mount(toaster));
-                }
-            }
+            host.mount_around(target);
         });
+        self.mount_around(self.document.active_element());
         let on_touch = on_touch.into_js_value();
         for event in TOUCH_EVENTS {
             self.document
                 .add_event_listener_with_callback(event, on_touch.unchecked_ref())?;
         }
         Ok(())
+    }
+
+    /// Mounts the island around an element that the visitor touches.
+    fn mount_around(self: &Rc<Self>, touched: Option<Element>) {
+        let island = touched.and_then(|element| element.closest("[data-island]").ok()?);
+        let Some(island) = island else { return };
+        Rc::clone(self).mount(&island);
+        // A visitor who touches the form is about to need the toaster.
+        if island.matches(FORM_SELECTOR) == Ok(true)
+            && let Ok(toaster) = self.find(TOASTER_SELECTOR)
+        {
+            for_each_element(&toaster, |toaster| Rc::clone(self).mount(toaster));
+        }
     }
 
     /// Mounts an island unless it was started. Once the form is settled, mounts the islands that start after it.

@@ -4,14 +4,16 @@ import type { ContactLinksProps, WaitlistFormProps } from "../bindings/wire";
 export const WAITLIST_FORM_PROPS: WaitlistFormProps = {
   // `$&` is a pattern in `String.replace`. In a product's name it must stay as it is.
   product: "Steward $& Co",
-  count: 41,
+  action: "#waitlist",
+  count_line: "41 entrepreneurs already on the list",
   count_from: 0,
-  count_state: "live",
-  email: "",
-  outcome: "",
-  invalid: false,
-  message: "We'll email you when Steward $& Co is ready.",
   confirms: false,
+  step: "email",
+  email: "",
+  code: "",
+  lead: "",
+  outcome: "",
+  message: "We'll email you when Steward $& Co is ready.",
 };
 
 export const CONTACT_LINKS_PROPS: ContactLinksProps = {

@@ -1,13 +1,9 @@
 /** Sample toasts, and access to the toast store. */
-import { dismissToast, getSnapshot } from "../toast-store";
+import { getSnapshot } from "../toast-store";
 
 export const SAVED = { title: "Saved", text: "All is well.", variant: "default" } as const;
 export const FAILED = { title: "Error", text: "All is lost.", variant: "destructive" } as const;
 
 export function openToasts() {
   return getSnapshot().filter(({ open }) => open);
-}
-
-export function dismissAllToasts() {
-  for (const { id } of getSnapshot()) dismissToast(id);
 }

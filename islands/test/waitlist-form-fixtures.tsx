@@ -3,12 +3,14 @@ import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { queryClient } from "../api-client";
+import type { WaitlistFormProps } from "../bindings/wire";
 import { WAITLIST_FORM_PROPS } from "./props";
-import { dismissAllToasts, openToasts } from "./toasts";
+import { dismissToasts } from "../toast-store";
+import { openToasts } from "./toasts";
 import WaitlistForm from "../waitlist-form/waitlist-form";
 
 export const EMAIL = "ada@example.com";
-export const PRERENDERED_COUNT = WAITLIST_FORM_PROPS.count;
+export const PRERENDERED_COUNT = 41;
 export const MESSAGES = {
   promise: "We'll email you when Steward $& Co is ready.",
   empty: "Please enter your email address",
@@ -46,7 +48,7 @@ beforeEach(() => {
 afterEach(() => {
   getCount.mockReset();
   queryClient.clear();
-  dismissAllToasts();
+  dismissToasts();
 });
 
 export function respondWithCount(count: number) {
@@ -67,15 +69,10 @@ export function holdResponse(request: {
   return send;
 }
 
-export function renderForm({ email = "", countFrom = 0, confirms = false } = {}) {
+export function renderForm(props: Partial<WaitlistFormProps> = {}) {
   render(
     <section>
-      <WaitlistForm
-        {...WAITLIST_FORM_PROPS}
-        email={email}
-        count_from={countFrom}
-        confirms={confirms}
-      />
+      <WaitlistForm {...WAITLIST_FORM_PROPS} {...props} />
     </section>,
   );
   return userEvent.setup();
@@ -101,10 +98,9 @@ export function form() {
   return field().closest("form") ?? document.body;
 }
 
-/** The text below the field, which describes it. */
+/** The text below the field. */
 export function message() {
-  const id = field().getAttribute("aria-describedby") ?? "";
-  return document.getElementById(id)?.textContent;
+  return document.querySelector(".waitlist-message")?.textContent;
 }
 
 export function countLine() {

@@ -3,8 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, setWindowFocus } from "../test/setup";
-import { dismissAllToasts, FAILED, SAVED } from "../test/toasts";
-import { getSnapshot, showToast } from "../toast-store";
+import { FAILED, SAVED } from "../test/toasts";
+import { dismissToasts, getSnapshot, showToast } from "../toast-store";
 import Toaster from "./toaster";
 
 const DURATION_MS = 5000;
@@ -14,7 +14,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 
-afterEach(dismissAllToasts);
+afterEach(dismissToasts);
 
 describe("toaster", () => {
   test("§4 shows a toast's title and text", () => {

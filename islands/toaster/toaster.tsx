@@ -1,7 +1,7 @@
 /** The toasts (spec §4, §9): shows the toast store with Radix Toast. */
 import * as Radix from "@radix-ui/react-toast";
 import { useCallback, useRef, useSyncExternalStore } from "react";
-import { COPY } from "../bindings/copy";
+import * as COPY from "./copy.json";
 import { dismissToast, getSnapshot, subscribe, type Toast } from "../toast-store";
 
 export { hydrate } from "../hydrate";
@@ -71,7 +71,7 @@ export default function Toaster() {
           {/* Screen readers join the texts. The space separates the title from the text. */}
           <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
           <Radix.Description className="toast-text">{text}</Radix.Description>
-          <Radix.Close className="toast-close" aria-label={COPY.TOAST_CLOSE}>
+          <Radix.Close className="toast-close icon-button" aria-label={COPY.TOAST_CLOSE}>
             <svg viewBox="0 0 16 16" aria-hidden="true">
               <path d="M4 4l8 8M12 4l-8 8" />
             </svg>

@@ -37,6 +37,9 @@ describe("the count", () => {
     ["1.234 Unternehmer stehen auf der Liste", "42 Unternehmer stehen auf der Liste"],
     ["1 234 entrepreneurs", "42 entrepreneurs"],
     ["۱۲۳ کارآفرین", "42 کارآفرین"],
+    ["1,23,456 उद्यमी", "42 उद्यमी"],
+    ["१,२३,४५६ उद्यमी", "42 उद्यमी"],
+    ["١٬٢٣٤ رائد أعمال", "42 رائد أعمال"],
   ])("replaces only the number in the translated text %j", async (translated, expected) => {
     renderForm();
     const line = countLine();
@@ -45,21 +48,19 @@ describe("the count", () => {
     await waitFor(() => expect(line?.textContent).toBe(expected));
   });
 
-  test("is hidden below `count_from`, and live from there on", async () => {
+  test("is empty below `count_from`, and shown from there on", async () => {
     respondWithCount(4);
-    renderForm({ countFrom: 5 });
+    renderForm({ count_from: 5 });
     scrollTo(1);
-    await waitFor(() => expect(countLine()?.dataset["state"]).toBe("hidden"));
+    await waitFor(() => expect(countLine()?.textContent).toBe(""));
     respondWithCount(5);
     await queryClient.refetchQueries();
-    await waitFor(() => expect(countLine()?.dataset["state"]).toBe("live"));
+    await waitForCount(5);
   });
 
-  test("has no live dot while the list is empty", async () => {
-    respondWithCount(0);
+  test("is not a live region: a screen reader reads it when the visitor does", () => {
     renderForm();
-    scrollTo(1);
-    await waitFor(() => expect(countLine()?.dataset["state"]).toBe("empty"));
+    expect(countLine()?.closest("[aria-live], [role=status]")).toBeNull();
   });
 
   test("§3 is 0 if the response has no count", async () => {

@@ -134,7 +134,51 @@ describe("a success", () => {
   });
 });
 
+describe("the focus", () => {
+  test("waits on the status while the sign-up is pending, and returns to the field", async () => {
+    const respond = holdResponse(postSignUp);
+    await signUp();
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByRole("status")));
+    expect(document.activeElement?.textContent).toBe("Adding...");
+    expect(button().getAttribute("aria-busy")).toBe("true");
+    respond(new Response("", { status: 500 }));
+    await waitFor(() => expect(document.activeElement).toBe(field()));
+    expect(button().hasAttribute("aria-busy")).toBe(false);
+  });
+});
+
+describe("a toast", () => {
+  test.each([
+    ["the browser rejects the next address", () => fireEvent.invalid(field())],
+    ["the next address is sent", () => fireEvent.submit(form())],
+  ])("closes when %s", async (_what, act) => {
+    const user = await signUp();
+    await waitForToast("Success!");
+    await waitUntilEnabled();
+    await user.type(field(), "b@example.com");
+    holdResponse(postSignUp);
+    act();
+    expect(openToasts()).toEqual([]);
+  });
+});
+
 describe("a screen reader", () => {
+  test("hears that the address is required", () => {
+    renderForm();
+    expect(field().getAttribute("aria-required")).toBe("true");
+    // The browser would show its own message instead of the toast.
+    expect(field().required).toBe(false);
+  });
+
+  test("hears an error from the toast alone, and later from the field's description", async () => {
+    respondToSignUps(409);
+    const user = await signUp();
+    await waitFor(() => expect(document.activeElement).toBe(field()));
+    expect(field().getAttribute("aria-describedby")).toBeNull();
+    await user.tab();
+    expect(field().getAttribute("aria-describedby")).not.toBeNull();
+  });
+
   test("hears 'Adding...' from the form, and the outcome only from the toast", async () => {
     const unsubscribe = subscribe(() => {});
     const respond = holdResponse(postSignUp);

@@ -1,27 +1,25 @@
 /**
- * The form and the count line (spec §4, §5, §8). Before hydration, and without JavaScript, the browser posts
- * the form to `/`. Its action is only an anchor, which keeps the query of the page's URL.
+ * The form and the count line (spec §4, §5, §8). It has two steps: the address, and if the owner asks people to confirm
+ * it, the code that was sent to it. Before hydration, and without JavaScript, the browser posts the form.
+ *
+ * Both steps are the same elements with other attributes and texts. So nothing is inserted or removed beside the
+ * elements that password managers and translators have added.
  */
 import { QueryClientProvider, useMutation } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
-import { hasStatus, queryClient, request } from "../api-client";
-import { COPY } from "../bindings/copy";
-import type { SignUpBody, WaitlistFormProps } from "../bindings/wire";
-import { showToast } from "../toast-store";
-import { useNumberInText, useTemporaryText } from "../translatable-text";
-import { CodeForm } from "./code-form";
-import { countState, useWaitlistCount } from "./use-waitlist-count";
+import { type FormEvent, type MouseEvent, useEffect, useId, useRef, useState } from "react";
+import { hasStatus, queryClient } from "../api-client";
+import type { FormOutcome, FormState, WaitlistFormProps } from "../bindings/wire";
+import * as COPY from "./copy.json";
+import { dismissToasts, showToast } from "../toast-store";
+import { failure, send } from "./submission";
+import { useCountLine } from "./use-count-line";
 
 export { hydrate } from "../hydrate";
 
-const WAITLIST_URL = "/api/waitlist";
-/** Longest wait for the response to a sign-up, in milliseconds. */
-const SIGN_UP_TIMEOUT_MS = 60_000;
 /** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
 const REPEAT_INTERVAL_MS = 1000;
-
-/** The outcome of the last submit, and the message below the field. */
-type Feedback = Pick<WaitlistFormProps, "outcome" | "invalid" | "message">;
+/** White space and invisible characters at the ends of a text. People copy them from messages and pages. */
+const INVISIBLE_ENDS = /^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu;
 
 export default function WaitlistForm(props: WaitlistFormProps) {
   return (
@@ -32,65 +30,80 @@ export default function WaitlistForm(props: WaitlistFormProps) {
 }
 
 function Form(props: WaitlistFormProps) {
-  const { product, email, count, count_from, count_state, confirms, ...initial } = props;
+  const { product, action, confirms, count_from, count_line, ...initial } = props;
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const honeypot = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const label = useRef<HTMLSpanElement>(null);
-  const message = useRef<HTMLParagraphElement>(null);
+  const status = useRef<HTMLParagraphElement>(null);
+  const lead = useRef<HTMLParagraphElement>(null);
   const countLine = useRef<HTMLParagraphElement>(null);
-  // The field's value when the feedback was shown.
-  const valueAtFeedback = useRef(email);
+  // The field's value when the outcome was shown.
+  const valueAtOutcome = useRef("");
   // The time of the last success, or 0 once the visitor has typed.
-  const joinedAt = useRef(0);
+  const succeededAt = useRef(0);
   const fieldId = useId();
+  const leadId = useId();
   const messageId = useId();
-  const waitlistCount = useWaitlistCount(form, count);
-  // Stays until the field's value changes.
-  const [feedback, setFeedback] = useState<Feedback>(initial);
+  const refreshCount = useCountLine(countLine, count_from);
+  const [state, setState] = useState<FormState>(initial);
   // Read by screen readers when there is no toaster to announce the outcome.
   const [announcement, setAnnouncement] = useState("");
-  // The address that a code was sent to, if the owner asks for codes.
-  const [codeFor, setCodeFor] = useState("");
-  const signUp = useMutation({
-    // The response body is not used, but parsing it rejects a proxy's HTML page.
-    mutationFn: async (body: SignUpBody): Promise<unknown> => {
-      const topic = honeypot.current?.value;
-      // Safari 15 lacks `AbortSignal.timeout`.
-      const signal = AbortSignal.timeout?.(SIGN_UP_TIMEOUT_MS) ?? null;
-      // Posted like the form without JavaScript: that route handles bots.
-      if (topic) {
-        const formBody = new URLSearchParams({ ...body, topic });
-        return fetch("/", { method: "POST", body: formBody, signal });
-      }
-      return (await request("POST", WAITLIST_URL, body, signal)).json();
-    },
-    onSuccess: (_, body) => {
-      if (confirms) setCodeFor(body.email);
-      if (input.current) input.current.value = "";
-      joinedAt.current = Date.now();
-      showFeedback("joined", withProduct(COPY.JOINED));
-      void waitlistCount.refresh();
+  // A toast announces an error. Until the focus leaves the field, the field's description does not repeat it.
+  const [isAnnounced, setIsAnnounced] = useState(false);
+  const isCode = state.step === "code";
+
+  const submission = useMutation({
+    mutationFn: send,
+    onSuccess: (_, { email, code }) => {
+      succeededAt.current = Date.now();
+      setValue("");
+      void refreshCount();
+      const isConfirmed = code !== undefined;
+      const message = withProduct(isConfirmed ? COPY.CONFIRMED : COPY.JOINED);
+      announce("joined", message);
+      if (confirms && !isConfirmed) showCodeStep(email, COPY.CODE_SENT, "", COPY.CODE_HINT);
+      else show({ step: "email", lead: "", outcome: "joined", message });
     },
     onError: (error, body) => {
+      const [outcome, message] = failure(error, body);
+      announce(outcome, message);
       // Joining again sends another code.
-      if (confirms && hasStatus(error, 409)) setCodeFor(body.email);
-      showFeedback(hasStatus(error, 400) ? "invalid" : "failed", errorMessage(error));
+      if (confirms && body.code === undefined && hasStatus(error, 409)) {
+        setValue("");
+        // A double click or a held key must not send the empty field.
+        succeededAt.current = Date.now();
+        showCodeStep(body.email, COPY.CODE_ASKED, outcome, message);
+      } else show({ outcome, message });
     },
   });
+  const { isPending, error } = submission;
   const withProduct = (text: string) => text.replace("{product}", () => product);
 
-  /** Shows the outcome below the field and as a toast. */
-  function showFeedback(outcome: "joined" | "invalid" | "failed", text: string) {
-    const joined = outcome === "joined";
-    valueAtFeedback.current = input.current?.value ?? "";
-    setFeedback({ outcome, invalid: outcome === "invalid", message: text });
+  /** Shows a change of the form. It stays until the field's value changes. */
+  function show(change: Partial<FormState>) {
+    valueAtOutcome.current = input.current?.value ?? "";
+    setState((before) => ({ ...before, ...change }));
+  }
+
+  function showCodeStep(email: string, lead: string, outcome: FormOutcome, message: string) {
+    show({
+      step: "code",
+      email,
+      lead: lead.replace("{email}", () => email),
+      outcome,
+      message,
+    });
+  }
+
+  function announce(outcome: FormOutcome, text: string) {
+    const isError = outcome !== "joined";
+    setIsAnnounced(isError);
     showToast(
       {
-        title: joined ? COPY.JOINED_TITLE : COPY.ERROR_TITLE,
+        title: isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE,
         text,
-        variant: joined ? "default" : "destructive",
+        variant: isError ? "destructive" : "default",
       },
       () => setAnnouncement(text),
     );
@@ -98,30 +111,35 @@ function Form(props: WaitlistFormProps) {
 
   /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
   function showInvalidEmail() {
-    valueAtFeedback.current = input.current?.value ?? "";
-    setFeedback({ outcome: "invalid", invalid: true, message: COPY.INVALID_EMAIL });
+    dismissToasts();
+    show({ outcome: "invalid", message: COPY.INVALID_EMAIL });
   }
 
-  function resetFeedback() {
-    setFeedback({ outcome: "", invalid: false, message: withProduct(COPY.PROMISE) });
+  function resetOutcome() {
+    const message = isCode ? COPY.CODE_HINT : withProduct(COPY.PROMISE);
+    setState((before) => ({ ...before, outcome: "", message }));
     setAnnouncement("");
   }
 
-  const { status, error, isPending } = signUp;
-  useTemporaryText(label, isPending ? COPY.SUBMITTING : undefined);
-  useTemporaryText(message, feedback.message === initial.message ? undefined : feedback.message);
-  useNumberInText(countLine, waitlistCount.count);
-  // Disabling the controls removed the focus. After a failure it goes to the field. After a success it goes
-  // to the button: in the field it would open a phone's keyboard over the toast.
+  // The disabled controls lose the focus. It waits on the status, and returns afterwards: to the button if nothing is
+  // left to type, because in the field it would open a phone's keyboard over the toast, otherwise to the field.
   useEffect(() => {
     const active = document.activeElement;
     // In Safari a clicked button does not take the focus: an ancestor of the form has it.
     const hasMovedOn = !active?.contains(form.current) && !form.current?.contains(active);
-    if (hasMovedOn) return;
-    if (status === "error") focusField();
-    if (status === "success") button.current?.focus({ preventScroll: true });
+    if (hasMovedOn) {
+      setIsAnnounced(false);
+      // The visitor is elsewhere, and must learn that a code is needed.
+      if (submission.status === "success" && input.current?.name === "code")
+        setAnnouncement(lead.current?.textContent ?? "");
+      return;
+    }
+    if (submission.status === "pending") status.current?.focus({ preventScroll: true });
+    if (submission.status === "error") focus(input.current);
+    const asksForCode = input.current?.name === "code";
+    if (submission.status === "success") focus(asksForCode ? input.current : button.current);
     // `error` differs for each failure, even if two failures follow each other in one render.
-  }, [status, error]);
+  }, [submission.status, error]);
 
   // After a native post the URL itself says "joined". Without this, a shared link would say it to others. The rest
   // of the URL stays: it may say where the visitor comes from.
@@ -132,109 +150,157 @@ function Form(props: WaitlistFormProps) {
     history.replaceState(null, "", url);
   }, [initial.outcome]);
 
-  function focusField() {
-    const field = input.current;
-    field?.focus({ preventScroll: true });
-    // Keeps the field clear of the toast. A visitor who has scrolled away is not pulled back.
-    if (field && form.current && isInView(form.current)) field.scrollIntoView({ block: "nearest" });
+  /** Moves the focus, and keeps the element clear of the toast. A visitor who has scrolled away is not pulled back. */
+  function focus(element: HTMLElement | null) {
+    element?.focus({ preventScroll: true });
+    if (form.current && isInView(form.current)) element?.scrollIntoView({ block: "nearest" });
+  }
+
+  function setValue(value: string) {
+    if (input.current) input.current.value = value;
   }
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    const email = input.current?.value.trim() ?? "";
-    // A double click or a held key submits again after the success has emptied the field.
-    if (email === "" && Date.now() - joinedAt.current < REPEAT_INTERVAL_MS) {
-      joinedAt.current = Date.now();
-      return;
-    }
-    if (email === "") {
-      showFeedback("invalid", COPY.EMPTY_EMAIL);
-      focusField();
-      return;
-    }
     // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
     if (queryClient.isMutating() > 0) return;
-    resetFeedback();
-    signUp.mutate({ email });
+    const typed = input.current?.value.replaceAll(INVISIBLE_ENDS, "") ?? "";
+    if (typed !== "") {
+      dismissToasts();
+      resetOutcome();
+      const topic = honeypot.current?.value ?? "";
+      submission.mutate(isCode ? { email: state.email, code: typed } : { email: typed, topic });
+    } else if (Date.now() - succeededAt.current < REPEAT_INTERVAL_MS) {
+      // A double click or a held key submits again after the success has emptied the field.
+      succeededAt.current = Date.now();
+    } else {
+      const message = isCode ? COPY.EMPTY_CODE : COPY.EMPTY_EMAIL;
+      announce("invalid", message);
+      show({ outcome: "invalid", message });
+      focus(input.current);
+    }
   }
 
+  function change() {
+    succeededAt.current = 0;
+    const value = input.current?.value ?? "";
+    // The browser would reject an address with an invisible character, which nobody can find.
+    const visible = value.replaceAll(INVISIBLE_ENDS, "");
+    if (!isCode && visible !== value) setValue(visible);
+    // Password managers dispatch input events that change nothing.
+    if (value !== valueAtOutcome.current) resetOutcome();
+  }
+
+  function returnToAddress(event: MouseEvent) {
+    event.preventDefault();
+    if (isPending) return;
+    dismissToasts();
+    setValue(state.email);
+    show({
+      step: "email",
+      lead: "",
+      outcome: "",
+      message: withProduct(COPY.PROMISE),
+    });
+    focus(input.current);
+  }
+
+  const submitLabel = isCode ? COPY.CODE_SUBMIT : COPY.SUBMIT;
+  // The step changes a moment before the submit ends.
+  const isCheckingCode = submission.variables?.code !== undefined;
+  const pendingLabel = isCheckingCode ? COPY.CODE_SUBMITTING : COPY.SUBMITTING;
+  const label = isPending ? pendingLabel : submitLabel;
   return (
-    <>
-      <form
-        ref={form}
-        className="waitlist"
-        method="post"
-        action="#waitlist"
-        onSubmit={submit}
-        onInput={() => {
-          joinedAt.current = 0;
-          // Password managers dispatch input events that change nothing.
-          if (input.current?.value !== valueAtFeedback.current) resetFeedback();
-        }}
-        aria-busy={isPending}
-        data-outcome={feedback.outcome}
+    <form
+      ref={form}
+      className="waitlist"
+      method="post"
+      action={action}
+      onSubmit={submit}
+      onInput={change}
+      data-step={state.step}
+      data-outcome={state.outcome}
+    >
+      <p
+        ref={lead}
+        id={isCode ? leadId : undefined}
+        className="waitlist-lead"
+        suppressHydrationWarning
       >
-        <label htmlFor={fieldId} suppressHydrationWarning>
-          {COPY.EMAIL_LABEL}
-        </label>
-        {/* Uncontrolled: hydration keeps the text that the visitor has already typed. */}
-        <input
-          ref={input}
-          id={fieldId}
-          type="email"
-          name="email"
-          autoComplete="email"
-          inputMode="email"
-          placeholder={COPY.EMAIL_PLACEHOLDER}
-          defaultValue={email}
-          disabled={isPending}
-          aria-invalid={feedback.invalid}
-          aria-describedby={messageId}
-          onInvalid={showInvalidEmail}
-        />
-        <p ref={message} id={messageId} className="waitlist-message" suppressHydrationWarning>
-          {initial.message}
-        </p>
-        {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
+        {state.lead}
+      </p>
+      <label htmlFor={fieldId} suppressHydrationWarning>
+        {isCode ? COPY.CODE_LABEL : COPY.EMAIL_LABEL}
+      </label>
+      {/* Uncontrolled: hydration keeps the text that the visitor has already typed. */}
+      <input
+        ref={input}
+        id={fieldId}
+        {...(isCode ? CODE_FIELD : EMAIL_FIELD)}
+        defaultValue={initial.step === "code" ? initial.code : initial.email}
+        disabled={isPending}
+        aria-required
+        aria-invalid={state.outcome === "invalid"}
+        aria-describedby={isAnnounced ? undefined : isCode ? `${leadId} ${messageId}` : messageId}
+        onBlur={() => setIsAnnounced(false)}
+        onInvalid={showInvalidEmail}
+      />
+      {/* Only for the form without JavaScript. */}
+      <input type="hidden" name={isCode ? "email" : undefined} value={initial.email} />
+      <p id={messageId} className="waitlist-message" suppressHydrationWarning>
+        {state.message}
+      </p>
+      {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
           every field. The server reports success to them and stores nothing. */}
-        <label hidden>
-          <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
-          <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
-        </label>
-        <button ref={button} type="submit" className="button" disabled={isPending}>
-          <span ref={label} suppressHydrationWarning>
-            {COPY.SUBMIT}
-          </span>
-        </button>
-        <p className="visually-hidden" role="status">
-          {isPending ? COPY.SUBMITTING : announcement}
-        </p>
-        <p
-          ref={countLine}
-          className="waitlist-count"
-          data-state={
-            waitlistCount.isLoaded ? countState(waitlistCount.count, count_from) : count_state
-          }
-          aria-live="polite"
-          aria-atomic="true"
-          suppressHydrationWarning
-        >
-          {`${count} ${COPY.COUNT}`}
-        </p>
-      </form>
-      {codeFor !== "" && <CodeForm key={codeFor} email={codeFor} />}
-    </>
+      <label hidden>
+        <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
+        <input ref={honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
+      </label>
+      {/* The style keeps the button as wide as its usual label. */}
+      <button
+        ref={button}
+        type="submit"
+        className="button"
+        disabled={isPending}
+        aria-busy={isPending || undefined}
+        data-label={submitLabel}
+      >
+        {/* A new element, not a text that moves because the other one is longer. */}
+        <span key={label} suppressHydrationWarning>
+          {label}
+        </span>
+      </button>
+      <p ref={status} className="visually-hidden" role="status" tabIndex={-1}>
+        {isPending ? pendingLabel : announcement}
+      </p>
+      <p className="waitlist-other" hidden={!isCode}>
+        <a href="/#waitlist" onClick={returnToAddress} suppressHydrationWarning>
+          {COPY.OTHER_ADDRESS}
+        </a>
+      </p>
+      <p ref={countLine} className="waitlist-count" suppressHydrationWarning>
+        {count_line}
+      </p>
+    </form>
   );
 }
+
+const EMAIL_FIELD = {
+  type: "email",
+  name: "email",
+  autoComplete: "email",
+  inputMode: "email",
+  placeholder: COPY.EMAIL_PLACEHOLDER,
+} as const;
+
+const CODE_FIELD = {
+  type: "text",
+  name: "code",
+  autoComplete: "one-time-code",
+  inputMode: "numeric",
+} as const;
 
 function isInView(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   return bottom > 0 && top < innerHeight;
-}
-
-/** Returns the toast's text for a failed sign-up (spec §8). */
-function errorMessage(error: unknown): string {
-  if (hasStatus(error, 409)) return COPY.ALREADY_LISTED;
-  if (hasStatus(error, 400)) return COPY.INVALID_EMAIL;
-  return COPY.FAILED;
 }

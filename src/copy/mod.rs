@@ -1,7 +1,7 @@
 //! Every text and link that a visitor reads, in the order of the page.
 //!
-//! [`fill_product`] replaces `{product}` with the product's name. The texts of the islands are in [`islands`];
-//! `make generate NAME=bindings` copies them to `islands/bindings/copy.ts`. Those of messages are in [`mail`].
+//! [`fill_product`] replaces `{product}` with the product's name. The texts of the islands are in `islands/*/copy.json`,
+//! and here in [`islands`]. Those of messages are in [`mail`].
 
 pub mod islands;
 pub mod mail;
@@ -21,6 +21,11 @@ pub const SOCIAL: &str = "https://social.example/@steward";
 /// Replaces `{product}` in a text with the product's name.
 pub fn fill_product(text: &str, product: &str) -> String {
     text.replace("{product}", product)
+}
+
+/// Replaces `{email}` in a text with an address.
+pub fn fill_email(text: &str, email: &str) -> String {
+    text.replace("{email}", email)
 }
 
 /// The document head, link previews and `llms.txt`.
@@ -73,7 +78,7 @@ pub mod hero {
     pub const PHONE_MESSAGES: [&str; 3] = [
         "Your plan is ready.",
         "Your site is live.",
-        "First sale: $29.99",
+        "First sale: {revenue}",
     ];
     /// Caption of the phone.
     pub const PHONE_CAPTION: &str = "Example";
@@ -203,7 +208,7 @@ pub mod features {
         pub const EDITOR: [&str; 3] = [
             "<h1>Hot sauce</h1>",
             "<p>Small batches</p>",
-            "<b>$29.99</b>",
+            "<b>{revenue}</b>",
         ];
         /// Row and column of the caret, zero-based.
         pub const CARET: (usize, usize) = (2, 9);
@@ -262,6 +267,12 @@ pub mod contact {
     pub const TITLE: &str = "Be among the first";
     /// Below the heading.
     pub const LEAD: &str = "{product} isn’t open yet. Join the waitlist for early access.";
+    /// Title of the page that asks for the code.
+    pub const CODE_TITLE: &str = "Check your inbox";
+    /// Below the form: what happens with the address.
+    pub const PRIVACY: &str = "Only for news of the launch. Leave with one click.";
+    /// Label of the link after it, if the owner has a privacy policy.
+    pub const PRIVACY_LINK: &str = "Privacy policy";
 }
 
 /// The footer.
@@ -288,69 +299,57 @@ pub mod not_found {
     pub const HOME: &str = "Go to Home Page";
 }
 
-/// The pages that confirm an address.
-pub mod confirm {
-    /// Title and heading of the question.
-    pub const ASK_TITLE: &str = "Confirm your address";
+/// The pages that the links in messages lead to. `{address}` is the address of the person, masked.
+pub mod links {
+    /// Title and heading of the question of a confirmation link.
+    pub const CONFIRM_TITLE: &str = "Confirm your address";
     /// Below the heading.
-    pub const ASK: &str = "Then we can email you when {product} is ready.";
+    pub const CONFIRM_TEXT: &str = "Then we can email {address} when {product} is ready.";
     /// Label of the button.
-    pub const BUTTON: &str = "Confirm";
+    pub const CONFIRM: &str = "Confirm";
+    /// Label of the link to the question of an unsubscribe link.
+    pub const NOT_ME: &str = "I did not sign up: take my address off the list";
     /// Title and heading when the address is confirmed.
-    pub const DONE_TITLE: &str = "Your address is confirmed";
+    pub const CONFIRMED_TITLE: &str = "Your address is confirmed";
     /// Below the heading.
-    pub const DONE: &str = "We’ll email you when {product} is ready.";
+    pub const CONFIRMED: &str = "We’ll email {address} when {product} is ready.";
+    /// In place of the address, if it is not known.
+    pub const YOU: &str = "you";
     /// Title and heading if the person is not on the list any more.
     pub const NOT_LISTED_TITLE: &str = "You are not on the waitlist";
     /// Below the heading.
     pub const NOT_LISTED: &str =
         "This address is not on the waitlist any more. You can join again at any time.";
-    /// Title and heading if the link is incomplete, or was not made by this site.
+    /// Title and heading if a link is incomplete, or was not made by this site.
     pub const WRONG_LINK_TITLE: &str = "This link does not work";
-    /// Below the heading.
-    pub const WRONG_LINK: &str =
+    /// Below the heading, for a confirmation link.
+    pub const WRONG_CONFIRM_LINK: &str =
         "The link may be cut off. Open it in the message again, or copy all of it.";
-    /// Title and heading after a code that was not accepted.
-    pub const CODE_REJECTED_TITLE: &str = "Enter your code";
+    /// Below the heading, before the owner's address, for an unsubscribe link.
+    pub const WRONG_UNSUBSCRIBE_LINK: &str = "The link may be cut off. Open it in the message again, or write to us \
+        and we will take you off the list:";
     /// Title and heading if the list cannot be written.
-    pub const FAILED_TITLE: &str = "We could not confirm your address";
-    /// Below the heading.
+    pub const CONFIRM_FAILED_TITLE: &str = "We could not confirm your address";
+    /// Title and heading if the list cannot be written.
+    pub const UNSUBSCRIBE_FAILED_TITLE: &str = "We could not take you off the list";
+    /// Below these headings.
     pub const FAILED: &str = "Please try again in a minute.";
     /// Label of the button after a failure.
     pub const RETRY: &str = "Try again";
-    /// Label of the link to the landing page.
-    pub const HOME: &str = "Go to Home Page";
-}
-
-/// The pages of the unsubscribe link.
-pub mod unsubscribe {
-    /// Title and heading of the question.
-    pub const ASK_TITLE: &str = "Leave the waitlist?";
+    /// Title and heading of the question of an unsubscribe link.
+    pub const UNSUBSCRIBE_TITLE: &str = "Leave the waitlist?";
     /// Below the heading.
-    pub const ASK: &str = "We will erase your address. You will not hear from {product} again.";
+    pub const UNSUBSCRIBE_TEXT: &str =
+        "We will erase {address}. You will not hear from {product} again.";
     /// Label of the button.
-    pub const BUTTON: &str = "Unsubscribe";
+    pub const UNSUBSCRIBE: &str = "Unsubscribe";
+    /// Label of the link to the landing page.
+    pub const STAY: &str = "Stay on the list";
     /// Title and heading after the person has left.
-    pub const DONE_TITLE: &str = "You have left the waitlist";
+    pub const UNSUBSCRIBED_TITLE: &str = "You have left the waitlist";
     /// Below the heading.
-    pub const DONE: &str = "We have erased your address. If you change your mind, join again.";
+    pub const UNSUBSCRIBED: &str =
+        "We have erased your address. If you change your mind, join again.";
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
-    /// Title and heading if the link is incomplete, or was not made by this site.
-    pub const INVALID_TITLE: &str = "This link does not work";
-    /// Below the heading, before the address.
-    pub const INVALID: &str = "The link may be cut off. Open it in the message again, or write to us and \
-        we will take you off the list:";
-    /// Title and heading if the list cannot be written.
-    pub const FAILED_TITLE: &str = "We could not take you off the list";
-    /// Below the heading.
-    pub const FAILED: &str = "Please try again in a minute.";
-    /// Label of the button after a failure.
-    pub const RETRY: &str = "Try again";
-}
-
-/// The texts on the page after a sign-up without JavaScript. They are the same as in the toasts (spec §8).
-pub mod reply {
-    pub use super::islands::{ALREADY_LISTED, EMPTY_EMAIL, ERROR_TITLE, FAILED, INVALID_EMAIL};
-    pub use super::islands::{JOINED, JOINED_TITLE, PROMISE};
 }

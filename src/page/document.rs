@@ -3,31 +3,35 @@
 use leptos::prelude::*;
 
 use super::{
-    ConfirmStep, FormResult, Page, UnsubscribeStep,
+    LinkPage, Page, Recipient,
     head::loader,
-    island::ReactIsland,
+    island::{ReactIsland, StartCondition},
     metadata::{Icons, PageMetadata},
     sections::{
-        Comparison, Confirm, Contact, Demo, Features, Footer, Hero, Infrastructure, Nav, NotFound,
-        Unsubscribe,
+        Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Link, Nav, NotFound,
     },
 };
 use crate::{
     copy,
-    wire::{FormOutcome, IslandName, NoProps, StartCondition},
+    wire::{FormOutcome, FormStep, NoProps},
 };
 
 /// Renders the landing page.
 pub fn landing_page(page: Page) -> String {
-    let title = match &page.reply {
-        Some(FormResult {
-            outcome: FormOutcome::Joined,
-            title,
-            ..
-        }) => format!("{title} — {{product}}"),
-        Some(FormResult { title, text, .. }) => format!("{title}: {text} — {{product}}"),
-        None => copy::head::TITLE.into(),
-    };
+    let title = page
+        .form
+        .as_ref()
+        .map(|form| match (form.step, form.outcome) {
+            (_, FormOutcome::Invalid | FormOutcome::Failed) => {
+                format!("{}: {}", copy::islands::ERROR_TITLE, form.message)
+            }
+            (FormStep::Code, _) => copy::contact::CODE_TITLE.into(),
+            (FormStep::Email, _) => copy::islands::JOINED_TITLE.into(),
+        });
+    let title = title.map_or_else(
+        || copy::head::TITLE.to_owned(),
+        |title| format!("{title} — {{product}}"),
+    );
     render(page, &title, None, || {
         view! {
             <Hero/>
@@ -47,22 +51,12 @@ pub fn not_found_page(page: Page, home: &str) -> String {
     })
 }
 
-/// Renders a page that confirms an address.
-pub fn confirm_page(page: Page, step: ConfirmStep) -> String {
-    let title = format!("{} — {{product}}", step.texts().0);
-    render(page, &title, Some("/"), || view! { <Confirm step/> })
-}
-
-/// Renders a page of the unsubscribe link.
-pub fn unsubscribe_page(page: Page, step: UnsubscribeStep) -> String {
-    let title = match step {
-        UnsubscribeStep::Ask => copy::unsubscribe::ASK_TITLE,
-        UnsubscribeStep::Done => copy::unsubscribe::DONE_TITLE,
-        UnsubscribeStep::Invalid => copy::unsubscribe::INVALID_TITLE,
-        UnsubscribeStep::Failed => copy::unsubscribe::FAILED_TITLE,
-    };
-    let title = format!("{title} — {{product}}");
-    render(page, &title, Some("/"), || view! { <Unsubscribe step/> })
+/// Renders the page that a link in a message leads to. A question has a recipient.
+pub fn link_page(page: Page, link: LinkPage, recipient: Option<Recipient>) -> String {
+    let title = format!("{} — {{product}}", link.title());
+    render(page, &title, Some("/"), || {
+        view! { <Link page=link recipient/> }
+    })
 }
 
 /// Renders a page. The landing page (`home` is `None`) has islands and metadata, and search engines may list it.
@@ -121,7 +115,7 @@ fn render<V: IntoView>(
 }
 
 fn toaster() -> impl IntoView {
-    view! { <ReactIsland name=IslandName::Toaster start=StartCondition::AfterForm props=NoProps {}/> }
+    view! { <ReactIsland name="toaster" start=StartCondition::AfterForm props=NoProps {}/> }
 }
 
 /// The script that reloads the page after a rebuild. It is inline, and never part of a production page.

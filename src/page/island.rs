@@ -4,15 +4,39 @@
 use html_escape::encode_quoted_attribute_to_string;
 use leptos::prelude::*;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::use_page;
-use crate::wire::{IslandName, StartCondition};
+use super::{IslandBuild, use_page};
+
+/// When the wasm host mounts an island. An island that the visitor touches (pointer or focus) is mounted at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StartCondition {
+    /// When it is in view or about to come into view.
+    Visible,
+    /// In an idle moment after the form was mounted or failed to load. It must not compete with the form for
+    /// bandwidth and processor time.
+    AfterForm,
+}
+
+impl StartCondition {
+    /// Returns the name in the page, by which `islands/host` finds the islands.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Visible => "visible",
+            Self::AfterForm => "after-form",
+        }
+    }
+}
 
 /// Renders the element of an island. `islands/host` finds it, and `islands/hydrate.tsx` hydrates it.
+///
+/// # Panics
+///
+/// If there is no island of this name, or its `variants.ts` has no variant for these properties.
 #[component]
 pub fn ReactIsland<P: Serialize + 'static>(
-    /// Its code is in the folder of `islands` with this name.
-    name: IslandName,
+    /// The folder of `islands` with its code.
+    name: &'static str,
     /// When the browser mounts it.
     start: StartCondition,
     /// The properties of the React component.
@@ -20,32 +44,39 @@ pub fn ReactIsland<P: Serialize + 'static>(
 ) -> impl IntoView {
     let props = serde_json::to_value(props).unwrap_or_default();
     let files = use_page().files;
-    let build = &files.islands[&name];
+    let build = files.islands.get(name);
+    let build = build.unwrap_or_else(|| panic!("there is no folder islands/{name} with an island"));
     view! {
         <div
-            data-island=name.as_str()
+            data-island=name
             data-start=start.as_str()
             data-props=props.to_string()
             data-modules=build.modules.clone()
-            inner_html=fill_template(&build.markup, &props)
+            inner_html=fill_template(markup(build, &props), &props)
         ></div>
     }
 }
 
+/// Returns the markup for these properties.
+fn markup<'a>(build: &'a IslandBuild, props: &Value) -> &'a str {
+    let mut variants = build.variants.iter();
+    let is_for = |when: &Value| {
+        let mut texts = when.as_object().into_iter().flatten();
+        texts.all(|(name, text)| props[name] == *text)
+    };
+    let variant = variants.find(|it| is_for(&it.when));
+    &variant.expect("`variants.ts` of the island has all").markup
+}
+
 /// Replaces the placeholders with the properties, escaped. Values are not searched for placeholders.
-fn fill_template(template: &str, props: &serde_json::Value) -> String {
+fn fill_template(template: &str, props: &Value) -> String {
     let mut pieces = template.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
-        match &props[name] {
-            // The same escapes are valid in text and in quoted attributes.
-            serde_json::Value::String(text) => {
-                encode_quoted_attribute_to_string(text, &mut filled);
-            }
-            serde_json::Value::Null => {}
-            other => filled.push_str(&other.to_string()),
-        }
+        let (name, rest) = piece.split_once("}}").expect("placeholders end");
+        let text = props[name].as_str().expect("placeholders are for texts");
+        // The same escapes are valid in text and in quoted attributes.
+        encode_quoted_attribute_to_string(text, &mut filled);
         filled.push_str(rest);
     }
     filled

@@ -22,8 +22,8 @@ use leptos::prelude::*;
 use serde::Deserialize;
 
 use crate::{
-    copy::{self, reply},
-    wire::{FormOutcome, IslandName},
+    copy::{self, islands},
+    wire::{FormOutcome, FormState, FormStep},
 };
 
 /// The owner's configuration of the page.
@@ -63,7 +63,7 @@ pub struct Files {
     /// URL path of the wasm host.
     pub host_wasm_path: String,
     /// Each island by its name.
-    pub islands: HashMap<IslandName, IslandBuild>,
+    pub islands: HashMap<String, IslandBuild>,
     /// URL paths of the fonts to preload.
     #[serde(skip)]
     pub font_paths: Vec<String>,
@@ -76,8 +76,17 @@ pub struct Files {
 /// The build of an island: what a page contains of it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IslandBuild {
-    /// URL paths of all modules of the island, separated by spaces.
+    /// URL paths of all modules of the island, separated by spaces. The first one is its own.
     pub modules: String,
+    /// The variants of its markup.
+    pub variants: Vec<IslandVariant>,
+}
+
+/// The markup of an island, for certain properties.
+#[derive(Clone, Debug, Deserialize)]
+pub struct IslandVariant {
+    /// An object with the texts that the properties must have.
+    pub when: serde_json::Value,
     /// The markup, with `{{name}}` in place of the property `name`.
     pub markup: String,
 }
@@ -100,98 +109,140 @@ pub struct Page {
     pub count: u64,
     /// Whether people are asked to confirm their address.
     pub confirms: bool,
-    /// The reply to a form that was sent without JavaScript.
-    pub reply: Option<FormResult>,
+    /// What the form shows, if it was sent without JavaScript.
+    pub form: Option<FormState>,
     /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
 }
 
-/// The pages that confirm an address.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ConfirmStep {
-    /// Asks for a click.
-    Ask,
+/// The pages that the links in messages lead to.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum LinkPage {
+    /// Asks the person to confirm the address.
+    Confirm,
     /// The address is confirmed.
-    Done,
+    Confirmed,
     /// The person is not on the list any more.
     NotListed,
     /// The link is incomplete, or was not made by this site.
-    WrongLink,
-    /// The code for this address was not accepted.
-    CodeRejected {
-        /// The address.
-        email: String,
-        /// Why, and what to do.
-        problem: &'static str,
-    },
+    WrongConfirmLink,
     /// The list could not be written.
-    Failed,
-}
-
-impl ConfirmStep {
-    /// Returns the heading, and the text below it.
-    pub fn texts(&self) -> (&'static str, &'static str) {
-        use copy::confirm as text;
-        match self {
-            Self::Ask => (text::ASK_TITLE, text::ASK),
-            Self::Done => (text::DONE_TITLE, text::DONE),
-            Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED),
-            Self::WrongLink => (text::WRONG_LINK_TITLE, text::WRONG_LINK),
-            Self::CodeRejected { problem, .. } => (text::CODE_REJECTED_TITLE, problem),
-            Self::Failed => (text::FAILED_TITLE, text::FAILED),
-        }
-    }
-}
-
-/// The pages of the unsubscribe link.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum UnsubscribeStep {
+    ConfirmFailed,
     /// Asks whether the person wants to leave.
-    Ask,
+    Unsubscribe,
     /// The person has left.
-    Done,
-    /// The link was not made by this site.
-    Invalid,
+    Unsubscribed,
+    /// The link is incomplete, or was not made by this site.
+    WrongUnsubscribeLink,
     /// The list could not be written.
-    Failed,
+    UnsubscribeFailed,
 }
 
-/// The result of a sign-up without JavaScript.
-#[derive(Clone, Debug)]
-pub struct FormResult {
-    /// Success, or the kind of failure.
-    pub outcome: FormOutcome,
-    /// The title, as in the toast (spec §8).
-    pub title: &'static str,
-    /// The text, as in the toast (spec §8).
-    pub text: &'static str,
-    /// The content of the address field.
-    pub email: String,
-    /// The address that a code was sent to, if the page asks for it.
-    pub code_for: Option<String>,
+/// Whom a link names, for the page that asks.
+#[derive(Clone, Debug, Default)]
+pub struct Recipient {
+    /// The address, masked.
+    pub address: String,
+    /// The URL of the other way out.
+    pub way_out: String,
 }
 
-impl FormResult {
-    /// The sign-up succeeded.
-    pub fn success() -> Self {
-        Self {
-            outcome: FormOutcome::Joined,
-            title: reply::JOINED_TITLE,
-            text: reply::JOINED,
-            email: String::new(),
-            code_for: None,
-        }
+/// What a person can do on the page of a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LinkAction {
+    /// A button that does what the link is for, and a link to the other way out: their labels.
+    Ask(&'static str, &'static str),
+    /// A button that tries again: its label.
+    Retry(&'static str),
+    /// A link to the landing page: its label.
+    Home(&'static str),
+    /// A link to write to the owner.
+    Contact,
+}
+
+impl LinkPage {
+    /// The pages without a recipient.
+    pub const FOR_EVERYBODY: [Self; 7] = [
+        Self::Confirmed,
+        Self::NotListed,
+        Self::WrongConfirmLink,
+        Self::ConfirmFailed,
+        Self::Unsubscribed,
+        Self::WrongUnsubscribeLink,
+        Self::UnsubscribeFailed,
+    ];
+
+    /// Returns the title and heading.
+    pub fn title(self) -> &'static str {
+        self.content().0
     }
 
-    /// The sign-up failed. `email` stays in the field for correction.
-    pub fn failure(outcome: FormOutcome, text: &'static str, email: String) -> Self {
-        Self {
-            outcome,
-            title: reply::ERROR_TITLE,
-            text,
-            email,
-            code_for: None,
+    /// Returns the text below the heading.
+    pub fn text(self) -> &'static str {
+        self.content().1
+    }
+
+    /// Returns what a person can do.
+    pub fn action(self) -> LinkAction {
+        self.content().2
+    }
+
+    /// Returns whether the link names a person on the list, or one who has left.
+    pub fn is_found(self) -> bool {
+        !matches!(
+            self,
+            Self::NotListed | Self::WrongConfirmLink | Self::WrongUnsubscribeLink
+        )
+    }
+
+    fn content(self) -> (&'static str, &'static str, LinkAction) {
+        use LinkAction::{Ask, Contact, Home, Retry};
+        use copy::links as text;
+        let home = Home(text::HOME);
+        let retry = Retry(text::RETRY);
+        match self {
+            Self::Confirm => {
+                let action = Ask(text::CONFIRM, text::NOT_ME);
+                (text::CONFIRM_TITLE, text::CONFIRM_TEXT, action)
+            }
+            Self::Confirmed => (text::CONFIRMED_TITLE, text::CONFIRMED, home),
+            Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED, home),
+            Self::WrongConfirmLink => (text::WRONG_LINK_TITLE, text::WRONG_CONFIRM_LINK, home),
+            Self::ConfirmFailed => (text::CONFIRM_FAILED_TITLE, text::FAILED, retry),
+            Self::Unsubscribe => {
+                let action = Ask(text::UNSUBSCRIBE, text::STAY);
+                (text::UNSUBSCRIBE_TITLE, text::UNSUBSCRIBE_TEXT, action)
+            }
+            Self::Unsubscribed => (text::UNSUBSCRIBED_TITLE, text::UNSUBSCRIBED, home),
+            Self::WrongUnsubscribeLink => {
+                let advice = text::WRONG_UNSUBSCRIBE_LINK;
+                (text::WRONG_LINK_TITLE, advice, Contact)
+            }
+            Self::UnsubscribeFailed => (text::UNSUBSCRIBE_FAILED_TITLE, text::FAILED, retry),
         }
+    }
+}
+
+/// Returns the form before anything was sent.
+pub fn empty_form() -> FormState {
+    FormState {
+        step: FormStep::Email,
+        email: String::new(),
+        code: String::new(),
+        lead: String::new(),
+        outcome: FormOutcome::None,
+        message: islands::PROMISE.into(),
+    }
+}
+
+/// Returns the form that asks for the code that was sent to an address.
+pub fn code_form(email: &str) -> FormState {
+    FormState {
+        step: FormStep::Code,
+        email: email.into(),
+        lead: copy::fill_email(islands::CODE_SENT, email),
+        message: islands::CODE_HINT.into(),
+        ..empty_form()
     }
 }
 
@@ -200,7 +251,7 @@ pub fn use_page() -> Page {
     expect_context()
 }
 
-/// Replaces `{product}` in a text of [`copy`]. For components.
+/// Replaces `{product}` and `{revenue}` in a text of [`copy`]. For components.
 pub fn page_text(text: &str) -> String {
-    copy::fill_product(text, &use_page().site.product)
+    copy::fill_product(text, &use_page().site.product).replace("{revenue}", islands::SAMPLE_REVENUE)
 }

@@ -20,6 +20,7 @@ use super::{
     },
 };
 use crate::{
+    copy,
     waitlist::{InvalidEmail, StoreError},
     wire::ErrorBody,
 };
@@ -34,7 +35,7 @@ pub enum RequestError {
     MalformedRequest,
     /// 400: the address is invalid.
     InvalidEmail(InvalidEmail),
-    /// 400: the code is wrong, or was tried too often, or nobody was asked to confirm this address.
+    /// 400: the code is wrong, or nobody was asked to confirm this address.
     WrongCode,
     /// 403: a page of another site sent the request.
     CrossSite,
@@ -54,6 +55,8 @@ pub enum RequestError {
     NotJson,
     /// 431: the headers are larger than [`HEADERS_MAX_BYTES`], or more than [`HEADER_FIELDS_MAX`].
     HeadersTooLarge,
+    /// 423: there were too many wrong codes for this address.
+    CodeLocked,
     /// 429: the client has tried too often; how long it must wait.
     RateLimited(Duration),
     /// 503: the store failed.
@@ -84,6 +87,7 @@ impl RequestError {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::CodeLocked => StatusCode::LOCKED,
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
@@ -93,7 +97,7 @@ impl RequestError {
     }
 
     /// Returns the message for a client of the API: the fault and the remedy, without internal details. A visitor on
-    /// the page reads a text of `copy/islands.rs` instead.
+    /// the page reads a text of `islands/*/copy.json` instead.
     fn public_message(&self) -> String {
         match self {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
@@ -103,6 +107,7 @@ impl RequestError {
                 "The code is wrong or not valid any more. Open the link in the message instead."
                     .into()
             }
+            Self::CodeLocked => copy::islands::LOCKED_CODE.into(),
             Self::CrossSite => "Sign up on this site's own page, or send no Origin header.".into(),
             Self::NotFound => "Nothing was found at this path.".into(),
             Self::MethodNotAllowed => "Use one of the methods in the Allow header.".into(),

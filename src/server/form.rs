@@ -11,16 +11,16 @@ use super::{
     AppState, RequestError,
     api::read_body,
     error::with_no_store,
-    page_cache::{JOINED_PARAMETER, render_with_reply},
+    page_cache::{JOINED_PARAMETER, render_with_form},
     rate_limit::Attempt,
     sign_up::{admit, sign_up},
     source_parameter::SourceParameter,
 };
 use crate::{
-    copy::reply,
-    page::FormResult,
+    copy::{self, islands},
+    page::{code_form, empty_form},
     waitlist::{Email, InvalidEmail},
-    wire::FormOutcome,
+    wire::{FormOutcome, FormState},
 };
 
 /// `POST /`. After a success, redirects to a page that reports it. After a failure, responds with the landing page
@@ -30,11 +30,7 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     let FormFailure { error, typed } = match process_form(&state, request).await {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect.
         Ok(FormSuccess { email, .. }) if state.confirmation.is_some() => {
-            let reply = FormResult {
-                code_for: Some(email),
-                ..FormResult::success()
-            };
-            let page = render_with_reply(state.current_page(), reply);
+            let page = render_with_form(state.current_page(), code_form(&email));
             return with_no_store(page.respond(StatusCode::OK, &headers), None);
         }
         Ok(FormSuccess { parameter, .. }) => {
@@ -45,15 +41,13 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     };
     error.log();
     let (status, retry_after) = (error.status(), error.retry_after());
-    let mut reply = error_reply(&error, typed);
-    if state.confirmation.is_some() && matches!(error, RequestError::AlreadyListed) {
-        reply.code_for = Some(reply.email.clone());
-    }
+    let is_limited = matches!(error, RequestError::RateLimited(_));
     // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
-    let response = if reply.text == reply::FAILED && reply.email.is_empty() {
+    let response = if is_limited {
         state.page_cache.respond_with_failure(status, &headers)
     } else {
-        render_with_reply(state.current_page(), reply).respond(status, &headers)
+        let form = form_after(&error, &typed, state.confirmation.is_some());
+        render_with_form(state.current_page(), form).respond(status, &headers)
     };
     with_no_store(response, retry_after)
 }
@@ -130,17 +124,32 @@ struct SignUpForm {
     topic: String,
 }
 
-/// Returns the page's message for an error (spec §8). `email` stays in the field for correction.
-fn error_reply(error: &RequestError, email: String) -> FormResult {
-    let (outcome, text) = match error {
-        RequestError::AlreadyListed => (FormOutcome::Failed, reply::ALREADY_LISTED),
+/// Returns the form after an error (spec §8). The address stays in the field for correction.
+fn form_after(error: &RequestError, email: &str, confirms: bool) -> FormState {
+    let (outcome, message) = match error {
+        RequestError::AlreadyListed => (FormOutcome::Failed, islands::ALREADY_LISTED),
         RequestError::InvalidEmail(InvalidEmail::Empty) => {
-            (FormOutcome::Invalid, reply::EMPTY_EMAIL)
+            (FormOutcome::Invalid, islands::EMPTY_EMAIL)
         }
         RequestError::MalformedBody(_) | RequestError::InvalidEmail(_) => {
-            (FormOutcome::Invalid, reply::INVALID_EMAIL)
+            (FormOutcome::Invalid, islands::INVALID_EMAIL)
         }
-        _ => (FormOutcome::Failed, reply::FAILED),
+        _ => (FormOutcome::Failed, islands::FAILED),
     };
-    FormResult::failure(outcome, text, email)
+    let form = match error {
+        // Joining again sends another code.
+        RequestError::AlreadyListed if confirms => FormState {
+            lead: copy::fill_email(islands::CODE_ASKED, email),
+            ..code_form(email)
+        },
+        _ => FormState {
+            email: email.into(),
+            ..empty_form()
+        },
+    };
+    FormState {
+        outcome,
+        message: message.into(),
+        ..form
+    }
 }

@@ -9,7 +9,7 @@ use leptos::{
 use super::{
     RequestError,
     call::{current_source, current_state, set_status},
-    confirm::confirm_by_code,
+    confirm_code::confirm_by_code,
     sign_up::sign_up,
 };
 use crate::wire;

@@ -15,9 +15,9 @@
 //! | `page_cache` | `GET /`, the files of the site, and the not-found page |
 //! | `form` | `POST /`: the sign-up form without JavaScript |
 //! | `api` | `/api/*`: the checks before a server function runs |
-//! | `functions` | the server functions: `POST /api/waitlist` and `GET /api/waitlist/count` |
-//! | `confirm` | `/confirm` and `/confirm/{token}`: the pages that confirm an address |
-//! | `unsubscribe` | `/unsubscribe/{token}`: the page with the button, and one-click unsubscribing |
+//! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
+//! | `confirm_code` | `/confirm`: the code that confirms an address, without JavaScript |
+//! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
 //! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
 //! | `health` | `/healthz` and `/readyz` |
 //!
@@ -48,7 +48,7 @@ mod api;
 mod assets;
 mod call;
 mod client;
-mod confirm;
+mod confirm_code;
 mod confirmation;
 mod connections;
 mod error;
@@ -59,6 +59,7 @@ mod health;
 mod limits;
 mod middleware;
 mod page_cache;
+mod person_links;
 mod rate_limit;
 mod resource;
 mod router;
@@ -69,7 +70,6 @@ mod sign_up;
 mod site_files;
 mod source_parameter;
 mod text_files;
-mod unsubscribe;
 mod warning_throttle;
 mod watched_assets;
 
@@ -103,9 +103,8 @@ pub struct AppStateInner {
     files: site_files::SiteFiles,
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
-    confirm_pages: confirm::ConfirmPages,
-    unsubscribe_pages: unsubscribe::UnsubscribePages,
-    unsubscribe_tokens: unsubscribe::TokenCache,
+    link_pages: person_links::LinkPages,
+    list_keys: person_links::KeyCache,
     /// Added to every response.
     security_headers: HeaderMap,
     proxies: TrustedProxies,
@@ -132,14 +131,12 @@ impl AppState {
         let shown_count =
             shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
         let page = files.page(shown_count.get(), confirmation.is_some());
-        let confirm_pages = confirm::ConfirmPages::new(&page);
-        let unsubscribe_pages = unsubscribe::UnsubscribePages::new(&page);
+        let link_pages = person_links::LinkPages::new(&page);
         Self(Arc::new(AppStateInner {
             page_cache: page_cache::PageCache::new(page),
             text_files: text_files::TextFiles::new(files.site()),
-            confirm_pages,
-            unsubscribe_pages,
-            unsubscribe_tokens: unsubscribe::TokenCache::default(),
+            link_pages,
+            list_keys: person_links::KeyCache::default(),
             list,
             shown_count,
             confirmation,

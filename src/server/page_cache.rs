@@ -19,9 +19,9 @@ use super::{
     source_parameter::SourceParameter,
 };
 use crate::{
-    copy::reply,
-    page::{FormResult, Page, document},
-    wire::FormOutcome,
+    copy::islands,
+    page::{Page, document, empty_form},
+    wire::{FormOutcome, FormState},
 };
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
@@ -82,9 +82,13 @@ impl PageCache {
 impl CachedLanding {
     fn new(page: Page, compression: Compression) -> Self {
         let count = page.count;
-        let failed = FormResult::failure(FormOutcome::Failed, reply::FAILED, String::new());
-        let failed = render_with_reply(page.clone(), failed);
-        let joined = render_with_reply(page.clone(), FormResult::success());
+        let failed = FormState {
+            outcome: FormOutcome::Failed,
+            message: islands::FAILED.into(),
+            ..empty_form()
+        };
+        let failed = render_with_form(page.clone(), failed);
+        let joined = render_with_form(page.clone(), joined_form());
         let plain = EncodedBody::compress(document::landing_page(page), compression);
         Self {
             count,
@@ -151,7 +155,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
         &landing.joined
     } else {
         // The count must include the visitor who has just joined.
-        &render_with_reply(state.current_page(), FormResult::success())
+        &render_with_form(state.current_page(), joined_form())
     };
     let mut response = page.respond(StatusCode::OK, request.headers());
     if request.headers().contains_key(header::IF_NONE_MATCH) {
@@ -161,10 +165,18 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     response
 }
 
-/// Renders the landing page with the reply to a form that was sent without JavaScript.
-pub(super) fn render_with_reply(page: Page, reply: FormResult) -> Resource {
-    let reply = Some(reply);
-    let html = document::landing_page(Page { reply, ..page });
+fn joined_form() -> FormState {
+    FormState {
+        outcome: FormOutcome::Joined,
+        message: islands::JOINED.into(),
+        ..empty_form()
+    }
+}
+
+/// Renders the landing page with the result of a form that was sent without JavaScript.
+pub(super) fn render_with_form(page: Page, form: FormState) -> Resource {
+    let form = Some(form);
+    let html = document::landing_page(Page { form, ..page });
     let body = EncodedBody::compress(html, Compression::Fast);
     Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
 }

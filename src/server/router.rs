@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::{
-    AppState, api, confirm, form, health, middleware, page_cache, text_files, unsubscribe,
+    AppState, api, confirm_code, form, health, middleware, page_cache, person_links, text_files,
 };
 
 /// Returns the router, with the middleware around it.
@@ -22,15 +22,15 @@ pub fn router(state: AppState) -> Router {
         .route("/llms.txt", text_files::get(|files| &files.llms))
         .route(
             "/confirm",
-            get(confirm::to_form).post(confirm::confirm_by_form),
+            get(confirm_code::to_form).post(confirm_code::confirm_by_form),
         )
         .route(
             "/confirm/{token}",
-            get(confirm::ask).post(confirm::confirm_by_link),
+            get(person_links::ask_to_confirm).post(person_links::confirm),
         )
         .route(
             "/unsubscribe/{token}",
-            get(unsubscribe::ask).post(unsubscribe::unsubscribe),
+            get(person_links::ask_to_unsubscribe).post(person_links::unsubscribe),
         )
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))

@@ -45,7 +45,7 @@ impl SiteFiles {
             files: Arc::clone(self.assets().files()),
             count,
             confirms,
-            reply: None,
+            form: None,
             is_watching: self.is_watching(),
         }
     }

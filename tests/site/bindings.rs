@@ -1,6 +1,5 @@
-//! `islands/bindings/`: the types and the texts that Rust and TypeScript share. `make generate NAME=bindings` writes it.
+//! `islands/bindings/wire.ts`: the types that Rust and TypeScript share. `make generate NAME=bindings` writes it.
 
-use serde_json::Value;
 use ts_rs::{Config, TS};
 
 // Compiled a second time, as a part of the tests: here the types derive `TS`.
@@ -9,7 +8,7 @@ use ts_rs::{Config, TS};
 mod wire;
 
 use wire::{
-    ConfirmedBody, ContactLinksProps, CountBody, CountState, ErrorBody, FormOutcome, IslandName,
+    ConfirmedBody, ContactLinksProps, CountBody, ErrorBody, FormOutcome, FormState, FormStep,
     NoProps, SignUpBody, WaitlistFormProps,
 };
 
@@ -22,10 +21,10 @@ fn wire_ts() -> String {
         CountBody::decl(&config),
         ConfirmedBody::decl(&config),
         ErrorBody::decl(&config),
-        IslandName::decl(&config),
         NoProps::decl(&config),
-        CountState::decl(&config),
+        FormStep::decl(&config),
         FormOutcome::decl(&config),
+        FormState::decl(&config),
         WaitlistFormProps::decl(&config),
         ContactLinksProps::decl(&config),
     ]
@@ -35,84 +34,13 @@ fn wire_ts() -> String {
     })
 }
 
-/// Returns every text of the islands under its name.
-fn copy() -> Value {
-    use landing::copy::islands::*;
-    macro_rules! by_name {
-        ($($name:ident),* $(,)?) => { [$((stringify!($name), serde_json::json!($name))),*] };
-    }
-    by_name!(
-        DEMO_LINES,
-        DEMO_LABEL,
-        DEMO_DIRECTORY,
-        DEMO_BUTTON,
-        EMAIL_LABEL,
-        EMAIL_PLACEHOLDER,
-        PROMISE,
-        LEAVE_EMPTY,
-        SUBMIT,
-        SUBMITTING,
-        COUNT,
-        JOINED_TITLE,
-        JOINED,
-        ERROR_TITLE,
-        ALREADY_LISTED,
-        INVALID_EMAIL,
-        EMPTY_EMAIL,
-        FAILED,
-        CODE_LABEL,
-        CODE_SUBMIT,
-        CONFIRMED,
-        WRONG_CODE,
-        CODE_FAILED,
-        CONTACT_LABEL,
-        CONTACT_TIP,
-        SOCIAL_LABEL,
-        SOCIAL_TIP,
-        TOASTS_LABEL,
-        TOAST_CLOSE,
-    )
-    .into_iter()
-    .collect()
-}
-
-fn copy_ts() -> String {
-    let copy = copy();
-    let copy = serde_json::to_string_pretty(&copy).expect("constants are JSON");
-    format!("{FILE_HEADER}\nexport const COPY = {copy} as const;\n")
-}
-
-fn compare_or_write(file: &str, expected: &str) {
-    let path = format!("{}/islands/bindings/{file}", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("WRITE_BINDINGS").is_some() {
-        std::fs::write(&path, expected).expect("islands/bindings is writable");
-    }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        committed, expected,
-        "{file} is stale: run `make generate NAME=bindings`"
-    );
-}
-
 #[test]
 fn typescript_types_match_wire_rs() {
-    compare_or_write("wire.ts", &wire_ts());
-}
-
-#[test]
-fn typescript_copy_matches_copy_islands() {
-    compare_or_write("copy.ts", &copy_ts());
-}
-
-#[test]
-fn island_names_match_in_rust_and_json() {
-    for island in [
-        IslandName::DemoTerminal,
-        IslandName::WaitlistForm,
-        IslandName::ContactLinks,
-        IslandName::Toaster,
-    ] {
-        let serialized = serde_json::to_value(island).expect("a name is JSON");
-        assert_eq!(serialized, island.as_str());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/islands/bindings/wire.ts");
+    if std::env::var_os("WRITE_BINDINGS").is_some() {
+        std::fs::write(path, wire_ts()).expect("islands/bindings is writable");
     }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    let advice = "islands/bindings/wire.ts is stale: run `make generate NAME=bindings`";
+    assert_eq!(committed, wire_ts(), "{advice}");
 }

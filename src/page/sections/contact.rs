@@ -3,11 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
-    copy::{contact, reply::PROMISE},
-    page::{island::ReactIsland, page_text, sections::CodeForm, use_page},
-    wire::{
-        ContactLinksProps, CountState, FormOutcome, IslandName, StartCondition, WaitlistFormProps,
+    copy::{contact, islands},
+    page::{
+        empty_form,
+        island::{ReactIsland, StartCondition},
+        page_text, use_page,
     },
+    wire::{ContactLinksProps, FormOutcome, FormState, FormStep, WaitlistFormProps},
 };
 
 /// The waitlist. Without JavaScript, the browser posts the form, and the page shows the result below the field.
@@ -15,27 +17,30 @@ use crate::{
 pub fn Contact() -> impl IntoView {
     let page = use_page();
     let site = page.site;
-    let (outcome, text, email, code_for) = page.reply.map_or_else(
-        || (FormOutcome::None, PROMISE, String::new(), None),
-        |reply| (reply.outcome, reply.text, reply.email, reply.code_for),
-    );
-    let code_form = code_for.map(|email| view! { <CodeForm email/> });
+    let state = page.form.unwrap_or_else(empty_form);
+    let count_line = match page.count < site.count_from {
+        true => String::new(),
+        false => format!("{} {}", page.count, islands::COUNT),
+    };
     let form = WaitlistFormProps {
         product: site.product.clone(),
-        count: page.count,
+        action: action(&state).into(),
+        count_line,
         count_from: site.count_from,
-        count_state: CountState::of(page.count, site.count_from),
-        email,
-        outcome,
-        invalid: outcome == FormOutcome::Invalid,
-        message: page_text(text),
         confirms: page.confirms,
+        state: FormState {
+            message: page_text(&state.message),
+            ..state
+        },
     };
     let links = ContactLinksProps {
         email: site.contact_email.clone(),
         social: site.social_url.clone(),
         social_host: site.social_host.clone(),
     };
+    let privacy = site.privacy_url.clone().map(|url| {
+        view! { " "<a href=url>{contact::PRIVACY_LINK}</a> }
+    });
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
             <div class="sheet">
@@ -44,19 +49,21 @@ pub fn Contact() -> impl IntoView {
                     <p class="lead">{page_text(contact::LEAD)}</p>
                 </div>
                 <div id="waitlist">
-                    <ReactIsland
-                        name=IslandName::WaitlistForm
-                        start=StartCondition::Visible
-                        props=form
-                    />
-                    {code_form}
+                    <ReactIsland name="waitlist-form" start=StartCondition::Visible props=form/>
+                    <p class="note">{contact::PRIVACY}{privacy}</p>
                 </div>
             </div>
-            <ReactIsland
-                name=IslandName::ContactLinks
-                start=StartCondition::AfterForm
-                props=links
-            />
+            <ReactIsland name="contact-links" start=StartCondition::AfterForm props=links/>
         </section>
+    }
+}
+
+/// Returns where the browser posts the form. An anchor alone keeps the query of the page's URL, which may say where the
+/// visitor comes from. The query of a success must go: it would still say so after an error.
+fn action(form: &FormState) -> &'static str {
+    match (form.step, form.outcome) {
+        (FormStep::Code, _) => "/confirm#waitlist",
+        (FormStep::Email, FormOutcome::Joined) => "/#waitlist",
+        (FormStep::Email, _) => "#waitlist",
     }
 }

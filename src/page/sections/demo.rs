@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::{
     copy::demo,
-    page::island::ReactIsland,
-    wire::{IslandName, NoProps, StartCondition},
+    page::island::{ReactIsland, StartCondition},
+    wire::NoProps,
 };
 
 /// The demo. The terminal starts to play when half of this section is in view.
@@ -17,7 +17,7 @@ pub fn Demo() -> impl IntoView {
             <p class="lead">{demo::LEAD}</p>
             <div class="demo-screen">
                 <ReactIsland
-                    name=IslandName::DemoTerminal
+                    name="demo-terminal"
                     start=StartCondition::Visible
                     props=NoProps {}
                 />

@@ -46,7 +46,7 @@ fn Phone() -> impl IntoView {
                 <p class="phone-time">{hero::PHONE_TIME}</p>
                 <p class="phone-sender"><Logo/><span>{use_page().site.product.clone()}</span></p>
                 {hero::PHONE_MESSAGES
-                    .map(|message| view! { <p class="phone-message">{message}</p> })
+                    .map(|message| view! { <p class="phone-message">{page_text(message)}</p> })
                     .collect_view()}
             </div>
             <figcaption>{hero::PHONE_CAPTION}</figcaption>

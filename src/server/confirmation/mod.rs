@@ -133,6 +133,8 @@ pub(super) enum ConfirmOutcome {
     NotListed,
     /// The code or the link is wrong.
     Wrong,
+    /// There were too many wrong codes. The code of the next message counts again.
+    Locked,
 }
 
 impl Confirmation {
@@ -219,16 +221,18 @@ impl Confirmation {
 
     /// Confirms the address that a link names.
     pub(super) async fn confirm_by_token(&self, token: &str) -> Result<ConfirmOutcome, StoreError> {
-        match self.person(token).await? {
+        let keys = self.keys().await?;
+        match PersonTokens::new(&keys, TokenPurpose::Confirm).person(token) {
             Some(email) => self.confirm(email, Proof::Link).await,
             None => Ok(ConfirmOutcome::Wrong),
         }
     }
 
-    /// Returns the person that a link names.
-    pub(super) async fn person(&self, token: &str) -> Result<Option<Email>, StoreError> {
-        let keys = self.keys().await?;
-        Ok(PersonTokens::new(&keys, TokenPurpose::Confirm).person(token))
+    /// Returns whether this instance knows that a person has confirmed the address.
+    pub(super) fn has_confirmed(&self, email: &Email) -> bool {
+        let hashes = self.hashes(email);
+        let book = &locked(&self.state).book;
+        book.find(&hashes).is_some_and(|person| person.is_confirmed)
     }
 
     /// Confirms an address by the code that was sent to it. The codes of the two messages before the last one that the
@@ -238,12 +242,14 @@ impl Confirmation {
         email: &Email,
         typed: &str,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let Some(digits) = read_digits(typed).filter(|digits| digits.len() == CODE_LEN) else {
+        let digits = read_digits(typed);
+        if digits.len() != CODE_LEN {
             return Ok(ConfirmOutcome::Wrong);
-        };
+        }
         let keys = self.keys().await?;
-        let Some(last) = self.count_try(&hashes(&keys, email), email).await? else {
-            return Ok(ConfirmOutcome::Wrong);
+        let last = match self.count_try(&hashes(&keys, email), email).await? {
+            Ok(last) => last,
+            Err(outcome) => return Ok(outcome),
         };
         let messages = last.saturating_sub(2).max(1)..=last;
         let is_right = keys.iter().any(|key| {
@@ -261,24 +267,27 @@ impl Confirmation {
         outcome
     }
 
-    /// Counts a code that a person has entered. Returns the number of the last message to the person, or `None` if no
-    /// code is valid.
+    /// Counts a code that a person has entered. Returns the number of the last message to the person, or the outcome if
+    /// no code is valid.
     async fn count_try(
         &self,
         hashes: &[AddressHash],
         email: &Email,
-    ) -> Result<Option<u8>, StoreError> {
+    ) -> Result<Result<u8, ConfirmOutcome>, StoreError> {
         {
             let book = &mut locked(&self.state).book;
             if book.find(hashes).is_some() {
-                return Ok(book.try_code(hashes));
+                return Ok(book.try_code(hashes).ok_or(ConfirmOutcome::Locked));
             }
         }
         // Behind a load balancer, another instance may have asked the person.
         let is_listed = self.list.are_listed(slice::from_ref(email)).await? == [true];
-        let hash = hashes.first().filter(|_| is_listed);
+        let Some(hash) = hashes.first().filter(|_| is_listed) else {
+            return Ok(Err(ConfirmOutcome::Wrong));
+        };
         let book = &mut locked(&self.state).book;
-        Ok(hash.and_then(|hash| book.try_code_from_elsewhere(*hash)))
+        let last = book.try_code_from_elsewhere(*hash);
+        Ok(last.ok_or(ConfirmOutcome::Locked))
     }
 
     /// Confirms an address. The time of the first confirmation stays. [`Proof::Code`] counts only for people who were asked by
@@ -363,18 +372,15 @@ impl Confirmation {
     }
 }
 
-/// Returns the digits of a code, which people write as `123 456` and `123-456`, and with a Japanese keyboard in full
-/// width. Returns `None` if there is anything else.
-fn read_digits(typed: &str) -> Option<String> {
-    let written = typed
-        .chars()
-        .filter(|c| !c.is_whitespace() && !"-\u{2010}\u{2011}\u{2013}".contains(*c));
+/// Returns the digits of a text: people write `123 456` and `123-456`, paste the sentence around the code, and type in full
+/// width with a Japanese keyboard.
+fn read_digits(typed: &str) -> String {
     let digit = |c: char| match c {
         '0'..='9' => Some(c),
         '\u{ff10}'..='\u{ff19}' => char::from_digit(u32::from(c) - 0xff10, 10),
         _ => None,
     };
-    written.map(digit).collect()
+    typed.chars().filter_map(digit).collect()
 }
 
 /// Returns the hashes of an address under all keys of the list.

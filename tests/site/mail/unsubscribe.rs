@@ -169,8 +169,15 @@ async fn wrong_links_get_help_and_reveal_nobody() {
             response.text().await.expect("text"),
         )
     };
-    // A person who is not listed gets the same pages.
-    assert_eq!(text("GET", &stranger).await, text("GET", &path).await);
+    let (status, page) = text("GET", &path).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("We will erase a…@example.com."), "{page}");
+    assert!(page.contains("Stay on the list"), "{page}");
+    // Nothing is asked of a person who is not listed.
+    let (status, page) = text("GET", &stranger).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("You have left the waitlist"), "{page}");
+    assert!(!page.contains("method=\"post\""), "{page}");
     for wrong in [
         "/unsubscribe/x",
         &path[..path.len() - 4],

@@ -22,6 +22,7 @@ use crate::{
 
 conformance_tests! {
     code_confirms_the_address,
+    form_asks_for_the_code_without_javascript,
     link_confirms_the_address,
     message_survives_a_crash,
     messages_wait_for_the_mail_server,
@@ -191,7 +192,7 @@ async fn code_confirms_the_address(fixture: impl StoreFixture) {
     let code = code(&message);
     let full_width = |c: char| char::from_u32(u32::from(c) + 0xfee0).expect("a digit");
     let second_half: String = code[3..].chars().map(full_width).collect();
-    let written = format!(" {}-{second_half} ", &code[..3]);
+    let written = format!(" {}-{second_half} is your code", &code[..3]);
     assert_eq!(confirm(&site, "ann@EXAMPLE.com", &written).await, 200);
     let confirmed_at = entries(&*list)[0].confirmed_at;
     assert!(confirmed_at.is_some());
@@ -218,7 +219,9 @@ async fn link_confirms_the_address(fixture: impl StoreFixture) {
         assert_eq!(headers["x-robots-tag"], "noindex");
         assert_eq!(headers["cache-control"], "no-store");
         let page = response.text().await.expect("text");
-        assert!(!page.contains("example.com"), "{page}");
+        assert!(!page.contains("ann@"), "{page}");
+        let names_the_person = page.contains("a…@example.com") && page.contains("/unsubscribe/");
+        assert_eq!(names_the_person, method == "GET", "{page}");
     }
     assert!(!is_confirmed(&*list, "ann@example.com"));
     let page = site.get("/confirm").send().await.expect("a response");
@@ -238,22 +241,81 @@ async fn link_confirms_the_address(fixture: impl StoreFixture) {
             assert_eq!(response.status(), 404, "{method} {path}");
         }
     }
-    for _ in 0..2 {
+    for method in ["POST", "POST", "GET"] {
         // Browsers send this for a page without a referrer.
-        let post = site.post(&path).header("origin", "null");
-        let response = post.send().await.expect("a response");
+        let request = site.request(method, &path).header("origin", "null");
+        let response = request.send().await.expect("a response");
         assert_eq!(response.status(), 200);
         let page = response.text().await.expect("text");
         assert!(page.contains("Your address is confirmed"), "{page}");
+        assert!(!page.contains("method=\"post\""), "{page}");
         assert!(is_confirmed(&*list, "ann@example.com"));
     }
     list.erase(&[email("ann@example.com")], Erasure::Complete)
         .await
         .expect("a response");
-    let response = site.post(&path).send().await.expect("a response");
-    assert_eq!(response.status(), 404);
-    let page = response.text().await.expect("text");
-    assert!(page.contains("You are not on the waitlist"), "{page}");
+    for method in ["POST", "GET"] {
+        let response = site.request(method, &path).send().await;
+        let response = response.expect("a response");
+        assert_eq!(response.status(), 404, "{method}");
+        let page = response.text().await.expect("text");
+        assert!(page.contains("You are not on the waitlist"), "{page}");
+    }
+}
+
+async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    let post = async |path: &str, body: String| {
+        let form = site.post(path).body(body);
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let response = form.send().await.expect("a response");
+        let status = response.status().as_u16();
+        (status, response.text().await.expect("text"))
+    };
+    let (status, page) = post("/", "email=ann%40example.com".into()).await;
+    assert_eq!(status, 200);
+    for part in [
+        "<title>Check your inbox — Steward</title>",
+        "data-step=\"code\"",
+        "we sent a code to ann@example.com",
+        "action=\"/confirm#waitlist\"",
+        "name=\"email\" value=\"ann@example.com\"",
+        "autoComplete=\"one-time-code\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(page.matches("name=\"code\"").count(), 1, "one form");
+    let (status, page) = post("/", "email=ann%40example.com".into()).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("<title>Error: Email already on waitlist — Steward</title>"));
+    assert_eq!(page.matches("name=\"code\"").count(), 1, "one form");
+    let code = code(&wait_for(&server, 1).await);
+    let wrong = if code == "123456" { "123457" } else { "123456" };
+    let right = format!("email=ann%40example.com&code={code}");
+    for (typed, status, problem) in [
+        ("", 400, "Please enter the code from the message"),
+        (wrong, 400, "That code is not right."),
+        ("1 < 2", 400, "That code is not right."),
+    ] {
+        let typed_in_a_form = typed.replace(' ', "+").replace('<', "%3C");
+        let body = format!("email=ann%40example.com&code={typed_in_a_form}");
+        let (actual, page) = post("/confirm", body).await;
+        assert_eq!(actual, status, "{typed}");
+        let escaped = typed.replace('<', "&lt;");
+        for part in [
+            &format!("<title>Error: {problem}"),
+            "aria-invalid=\"true\"",
+            &format!("value=\"{escaped}\""),
+            "value=\"ann@example.com\"",
+        ] {
+            assert!(page.contains(part), "{typed}: {part}: {page}");
+        }
+    }
+    let (status, page) = post("/confirm", right).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("Your address is confirmed"), "{page}");
+    assert!(is_confirmed(&*list, "ann@example.com"));
 }
 
 async fn message_survives_a_crash(fixture: impl StoreFixture) {
@@ -396,5 +458,5 @@ async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl S
     for _ in 0..5 {
         assert_eq!(confirm(&sites[1], "eve@example.com", wrong).await, 400);
     }
-    assert_eq!(confirm(&sites[1], "eve@example.com", &code).await, 400);
+    assert_eq!(confirm(&sites[1], "eve@example.com", &code).await, 423);
 }

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::copy::features::scenes;
+use crate::{copy::features::scenes, page::page_text};
 
 /// Height of a row of text, in em.
 const ROW_HEIGHT_EM: f64 = 2.25;
@@ -95,7 +95,7 @@ pub(crate) fn editor() -> impl IntoView {
         let y = em(baseline(index));
         view! {
             <text class="quiet" x="0.75em" y=y.clone()>{index + 1}</text>
-            <text x=em(TEXT_START_EM) y=y>{*line}</text>
+            <text x=em(TEXT_START_EM) y=y>{page_text(line)}</text>
         }
     });
     let (top, left) = (

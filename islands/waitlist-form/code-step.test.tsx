@@ -1,0 +1,207 @@
+import { act, screen, waitFor } from "@testing-library/react";
+import { describe, expect, test } from "vitest";
+import { openToasts } from "../test/toasts";
+import {
+  EMAIL,
+  expectErrorToast,
+  field,
+  holdResponse,
+  message,
+  postCode,
+  postSignUp,
+  renderForm,
+  respondToSignUps,
+  waitForToast,
+  waitUntilEnabled,
+} from "../test/waitlist-form-fixtures";
+
+const SENT = `Check your inbox: we sent a code to ${EMAIL}.`;
+const ASKED = `If you have not confirmed ${EMAIL} yet, enter the code that we sent.`;
+const HINT = "Enter the code to confirm your address, or open the link in the message.";
+const CONFIRMED = "Your address is confirmed. We'll email you when Steward $& Co is ready.";
+const WRONG = "That code is not right. Check the message again, or open the link in it.";
+const LOCKED =
+  "Too many wrong codes. Open the link in the message, or join again in an hour for a new code.";
+const FAILED = "Failed to confirm. Please try again.";
+
+describe("the step for the code", () => {
+  test("does not come if the owner does not ask for codes", async () => {
+    await join({ confirms: false });
+    await waitUntilEnabled();
+    expect(codeField()).toBeNull();
+    expect(lead()).toBe("");
+  });
+
+  test("follows a sign-up: it names the address, and the field has the focus", async () => {
+    await join();
+    await waitFor(() => expect(document.activeElement).toBe(codeField()));
+    expect(lead()).toBe(SENT);
+    expect(message()).toBe(HINT);
+    expect(openToasts()).toMatchObject([{ title: "Success!" }]);
+    expect(codeField()?.autocomplete).toBe("one-time-code");
+    expect(codeField()?.inputMode).toBe("numeric");
+    expect(codeField()?.value).toBe("");
+    expect(description()).toBe(`${SENT} ${HINT}`);
+    expect(screen.getByRole("button").textContent).toBe("Confirm");
+  });
+
+  test("follows a 409: joining again sends another code", async () => {
+    respondToSignUps(409);
+    await join();
+    await waitFor(() => expect(document.activeElement).toBe(codeField()));
+    expect(lead()).toBe(ASKED);
+    expect(message()).toBe("Email already on waitlist");
+    expectErrorToast("Email already on waitlist");
+  });
+
+  test.each([400, 500])("does not follow a %d", async (status) => {
+    respondToSignUps(status, "{}");
+    await join();
+    await waitUntilEnabled();
+    expect(codeField()).toBeNull();
+    expect(field().value).toBe(EMAIL);
+  });
+
+  test("keeps every element, also those that a password manager has wrapped", async () => {
+    const user = renderForm({ confirms: true });
+    const input = field();
+    const wrapper = document.createElement("span");
+    input.replaceWith(wrapper);
+    wrapper.append(input);
+    await user.type(input, `${EMAIL}{Enter}`);
+    await waitFor(() => expect(codeField()).toBe(input));
+    await user.type(input, "123456{Enter}");
+    await waitFor(() => expect(field()).toBe(input));
+    expect(input.parentElement).toBe(wrapper);
+  });
+
+  test("can be left for another address, which is corrected instead of typed again", async () => {
+    const user = await join();
+    await waitFor(() => expect(codeField()).not.toBeNull());
+    await user.click(screen.getByRole("link", { name: "Use another address" }));
+    expect(field().value).toBe(EMAIL);
+    expect(document.activeElement).toBe(field());
+    expect(lead()).toBe("");
+    expect(openToasts()).toEqual([]);
+    await user.type(field(), "x{Enter}");
+    await waitFor(() => expect(postSignUp).toHaveBeenLastCalledWith({ email: `${EMAIL}x` }));
+  });
+});
+
+describe("a code", () => {
+  test("is sent with the address, which confirms it", async () => {
+    const user = await join();
+    await user.type(await findCodeField(), "358208 is your code");
+    await user.click(screen.getByRole("button"));
+    await waitFor(() => expect(message()).toBe(CONFIRMED));
+    const body = { email: EMAIL, code: "358208 is your code" };
+    expect(postCode).toHaveBeenCalledExactlyOnceWith(body);
+    expect(openToasts()).toMatchObject([{ title: "Success!", text: CONFIRMED }]);
+    expect(field().value).toBe("");
+    expect(field().form?.dataset["outcome"]).toBe("joined");
+    expect(lead()).toBe("");
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByRole("button")));
+  });
+
+  test.each([
+    ["that is wrong", 400, WRONG, "true"],
+    ["after too many wrong ones", 423, LOCKED, "true"],
+    ["that cannot be checked", 503, FAILED, "false"],
+  ])("%s is explained until it is corrected", async (_what, status, text, invalid) => {
+    postCode.mockResolvedValueOnce(new Response("no", { status }));
+    const user = await join();
+    await user.type(await findCodeField(), "123456{Enter}");
+    await waitFor(() => expect(message()).toBe(text));
+    expectErrorToast(text);
+    expect(codeField()?.getAttribute("aria-invalid")).toBe(invalid);
+    expect(codeField()?.value).toBe("123456");
+    await waitFor(() => expect(document.activeElement).toBe(codeField()));
+    expect(lead()).toBe(SENT);
+    await user.type(await findCodeField(), "7");
+    expect(message()).toBe(HINT);
+    await user.type(await findCodeField(), "{Enter}");
+    await waitFor(() => expect(message()).toBe(CONFIRMED));
+  });
+
+  test("that is empty sends no request and is reported", async () => {
+    const user = await join();
+    await findCodeField();
+    // Not a second click of the one that has joined.
+    await user.type(await findCodeField(), "1{Backspace}{Enter}");
+    expectErrorToast("Please enter the code from the message");
+    expect(codeField()?.getAttribute("aria-invalid")).toBe("true");
+    expect(postCode).not.toHaveBeenCalled();
+  });
+
+  test("is sent once, however often the visitor presses Enter", async () => {
+    const respond = holdResponse(postCode);
+    const user = await join();
+    await user.type(await findCodeField(), "123456{Enter}{Enter}");
+    await waitFor(() => expect(screen.getByRole("button").textContent).toBe("Checking..."));
+    await user.click(screen.getByRole("button"));
+    respond(Response.json({ confirmed: true }));
+    await waitFor(() => expect(message()).toBe(CONFIRMED));
+    expect(postCode).toHaveBeenCalledOnce();
+  });
+
+  test("stays if the visitor clicks 'Use another address' while it is checked", async () => {
+    const respond = holdResponse(postCode);
+    const user = await join();
+    await user.type(await findCodeField(), "123456{Enter}");
+    await user.click(screen.getByRole("link", { name: "Use another address" }));
+    await act(async () => respond(new Response("no", { status: 503 })));
+    expect(codeField()?.value).toBe("123456");
+  });
+});
+
+test("a code form that the server has sent continues in the island", async () => {
+  const state = {
+    step: "code",
+    outcome: "invalid",
+    code: "12345",
+    message: WRONG,
+  } as const;
+  const user = renderForm({
+    ...state,
+    confirms: true,
+    email: EMAIL,
+    lead: ASKED,
+  });
+  expect(codeField()?.value).toBe("12345");
+  expect(codeField()?.getAttribute("aria-invalid")).toBe("true");
+  await user.type(await findCodeField(), "6{Enter}");
+  await waitFor(() => expect(message()).toBe(CONFIRMED));
+  expect(postCode).toHaveBeenCalledExactlyOnceWith({
+    email: EMAIL,
+    code: "123456",
+  });
+});
+
+/** Renders the form and joins. */
+async function join({ confirms = true } = {}) {
+  const user = renderForm({ confirms });
+  await user.type(field(), `${EMAIL}{Enter}`);
+  await waitForToast(/./);
+  return user;
+}
+
+function codeField() {
+  return screen.queryByLabelText<HTMLInputElement>("Code from the message");
+}
+
+async function findCodeField() {
+  const found = await screen.findByLabelText<HTMLInputElement>("Code from the message");
+  await waitFor(() => expect(found.disabled).toBe(false));
+  return found;
+}
+
+/** The text above the field. */
+function lead() {
+  return document.querySelector(".waitlist-lead")?.textContent;
+}
+
+/** The texts that describe the field. */
+function description() {
+  const ids = codeField()?.getAttribute("aria-describedby")?.split(" ") ?? [];
+  return ids.map((id) => document.getElementById(id)?.textContent).join(" ");
+}

@@ -1,0 +1,58 @@
+//! The pages that the links in messages lead to.
+
+use leptos::prelude::*;
+
+use crate::{
+    copy,
+    page::{LinkAction, LinkPage, Recipient, page_text, use_page},
+};
+
+/// A question with a button and another way out, or a result.
+#[component]
+pub fn Link(
+    /// Which of the pages.
+    page: LinkPage,
+    /// Whom the link names, for a question.
+    recipient: Option<Recipient>,
+) -> impl IntoView {
+    let Recipient { address, way_out } = recipient.unwrap_or_else(|| Recipient {
+        address: copy::links::YOU.into(),
+        way_out: String::new(),
+    });
+    let lead = page_text(page.text()).replace("{address}", &address);
+    // A form without an action posts to the URL of the page, which has the token.
+    let button = |label: &'static str| {
+        view! {
+            <form class="actions" method="post">
+                <button class="button" type="submit">{label}</button>
+            </form>
+        }
+    };
+    let action = match page.action() {
+        LinkAction::Ask(label, other) => view! {
+            {button(label)}
+            <p class="note"><a href=way_out>{other}</a></p>
+        }
+        .into_any(),
+        LinkAction::Retry(label) => button(label).into_any(),
+        LinkAction::Home(label) => view! {
+            <p class="actions"><a class="button" href="/">{label}</a></p>
+            {(!way_out.is_empty()).then(|| {
+                view! { <p class="note"><a href=way_out>{copy::links::NOT_ME}</a></p> }
+            })}
+        }
+        .into_any(),
+        LinkAction::Contact => {
+            let email = use_page().site.contact_email.clone();
+            view! { <p class="lead"><a href=format!("mailto:{email}")>{email.clone()}</a></p> }
+                .into_any()
+        }
+    };
+    view! {
+        <section class="notice" aria-labelledby="notice-title">
+            <h1 id="notice-title">{page.title()}</h1>
+            <p class="lead">{lead}</p>
+            {action}
+        </section>
+    }
+}

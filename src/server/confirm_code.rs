@@ -1,0 +1,115 @@
+//! `/confirm`: confirming an address by the code that was sent to it.
+//!
+//! A code can be guessed, so each counts towards the five tries for an address and towards the limit of the client. The API
+//! and the form without JavaScript share this.
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request, State},
+    http::{StatusCode, request::Parts},
+    response::{Redirect, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    AppState, RequestError, api::read_body, confirmation::ConfirmOutcome, error::with_no_store,
+    page_cache::render_with_form, person_links::respond_with_link_page, rate_limit::Attempt,
+    sign_up::admit,
+};
+use crate::{
+    copy::{self, islands},
+    page::{LinkPage, code_form},
+    waitlist::Email,
+    wire::{FormOutcome, FormState},
+};
+
+/// `GET /confirm`, which a browser sends when somebody loads the page after a wrong code again: leads to the form.
+pub(super) async fn to_form() -> Redirect {
+    Redirect::to("/#contact")
+}
+
+/// The fields of the form for the code.
+#[derive(Deserialize)]
+struct CodeForm {
+    #[serde(default)]
+    email: String,
+    #[serde(default)]
+    code: String,
+}
+
+/// `POST /confirm`: confirms by a code, without JavaScript. After a code that is not accepted, responds with the form
+/// again.
+pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers.clone();
+    let admitted = admit(&state, Attempt::Code, &parts);
+    // Read before a client over its limit is rejected: the form needs the address again.
+    let CodeForm { email, code } = match read_form(&state, parts, body).await {
+        Ok(form) => form,
+        Err(error) => {
+            error.log();
+            let page = state
+                .page_cache
+                .respond_with_failure(error.status(), &headers);
+            return with_no_store(page, error.retry_after());
+        }
+    };
+    let confirmed = match admitted {
+        Ok(()) => confirm_by_code(&state, &email, &code).await,
+        Err(error) => Err(error),
+    };
+    let Err(error) = confirmed else {
+        return respond_with_link_page(&state, LinkPage::Confirmed, StatusCode::OK, &headers);
+    };
+    error.log();
+    let form = FormState {
+        lead: copy::fill_email(islands::CODE_ASKED, &email),
+        outcome: match error {
+            RequestError::WrongCode | RequestError::CodeLocked => FormOutcome::Invalid,
+            _ => FormOutcome::Failed,
+        },
+        message: match error {
+            _ if code.trim().is_empty() => islands::EMPTY_CODE,
+            RequestError::WrongCode => islands::WRONG_CODE,
+            RequestError::CodeLocked => islands::LOCKED_CODE,
+            _ => islands::CODE_FAILED,
+        }
+        .into(),
+        code,
+        ..code_form(&email)
+    };
+    let page = render_with_form(state.current_page(), form).respond(error.status(), &headers);
+    with_no_store(page, error.retry_after())
+}
+
+async fn read_form(state: &AppState, parts: Parts, body: Body) -> Result<CodeForm, RequestError> {
+    let request = Request::from_parts(parts, read_body(state, body).await?.into());
+    let form = axum::Form::<CodeForm>::from_request(request, &()).await;
+    form.map(|axum::Form(form)| form)
+        .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
+}
+
+/// Confirms an address by the code that was sent to it.
+///
+/// # Errors
+/// [`RequestError::InvalidEmail`], [`RequestError::WrongCode`], [`RequestError::CodeLocked`], and
+/// [`RequestError::Unavailable`] if the store fails.
+pub(super) async fn confirm_by_code(
+    state: &AppState,
+    email: &str,
+    code: &str,
+) -> Result<(), RequestError> {
+    let confirmation = state.confirmation.as_ref();
+    let confirmation = confirmation.ok_or(RequestError::NotFound)?;
+    let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
+    let outcome = confirmation.confirm_by_code(&email, code).await;
+    match outcome.map_err(RequestError::Unavailable)? {
+        ConfirmOutcome::Confirmed => {
+            state.shown_count.note_confirmation();
+            Ok(())
+        }
+        // One error, so that nobody can find out who is on the list.
+        ConfirmOutcome::NotListed | ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
+        ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
+    }
+}

@@ -1,0 +1,257 @@
+//! `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages.
+//!
+//! A GET changes nothing, because mail programs and scanners open links. It shows a page with one button. The button, or
+//! the mail program itself (one-click, RFC 8058), sends a POST. The POST of a mail program has neither a cookie nor an
+//! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check and from the limits per client.
+//! A token cannot be guessed, and a repeated POST costs little.
+
+use std::{
+    collections::HashMap,
+    slice,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use axum::{
+    extract::{Path, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::Response,
+};
+
+use super::{
+    AppState, RequestError,
+    api::read_body,
+    confirmation::ConfirmOutcome,
+    error::with_no_store,
+    limits::LIST_KEYS_MAX_AGE,
+    resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
+};
+use crate::{
+    mail::{PersonTokens, TokenPurpose},
+    page::{LinkPage, Page, Recipient, document},
+    waitlist::{Email, Erasure, ListKey, StoreError, Waitlist},
+};
+
+/// The pages that are the same for everybody. A flood of links must not render them.
+#[derive(Debug)]
+pub(super) struct LinkPages(HashMap<LinkPage, Resource>);
+
+/// The keys of the list, as they were a moment ago.
+#[derive(Default)]
+pub(super) struct KeyCache(Mutex<Option<(Instant, Arc<[ListKey]>)>>);
+
+impl LinkPages {
+    /// Renders the pages.
+    pub(super) fn new(page: &Page) -> Self {
+        let pages = LinkPage::FOR_EVERYBODY.map(|it| {
+            let html = document::link_page(page.clone(), it, None);
+            let body = EncodedBody::compress(html, Compression::Balanced);
+            (it, Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body))
+        });
+        Self(pages.into())
+    }
+}
+
+impl KeyCache {
+    async fn tokens(
+        &self,
+        list: &dyn Waitlist,
+        purpose: TokenPurpose,
+    ) -> Result<PersonTokens, StoreError> {
+        let cached = self.lock().clone();
+        let fresh = cached.filter(|(read_at, _)| read_at.elapsed() < LIST_KEYS_MAX_AGE);
+        let keys = match fresh {
+            Some((_, keys)) => keys,
+            None => {
+                let keys: Arc<[ListKey]> = list.keys().await?.into();
+                *self.lock() = Some((Instant::now(), Arc::clone(&keys)));
+                keys
+            }
+        };
+        Ok(PersonTokens::new(&keys, purpose))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Instant, Arc<[ListKey]>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `GET /confirm/{token}`: asks, unless there is nothing to confirm.
+pub(super) async fn ask_to_confirm(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let question = async {
+        let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
+        let (Some(email), Some(confirmation)) = (person, &state.confirmation) else {
+            return Ok((LinkPage::WrongConfirmLink, None));
+        };
+        if state.list.are_listed(slice::from_ref(&email)).await? != [true] {
+            return Ok((LinkPage::NotListed, None));
+        }
+        let page = match confirmation.has_confirmed(&email) {
+            true => LinkPage::Confirmed,
+            false => LinkPage::Confirm,
+        };
+        let tokens = state
+            .list_keys
+            .tokens(&*state.list, TokenPurpose::Unsubscribe);
+        let token = tokens.await?.token(&email).unwrap_or_default();
+        let recipient = Recipient {
+            address: email.masked(),
+            way_out: format!("/unsubscribe/{token}"),
+        };
+        Ok((page, Some(recipient)))
+    };
+    respond(&state, question.await, LinkPage::ConfirmFailed, &headers)
+}
+
+/// `POST /confirm/{token}`: confirms.
+pub(super) async fn confirm(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // It is read, so that the connection can be used again.
+    let _ = read_body(&state, body).await;
+    let outcome = match &state.confirmation {
+        Some(confirmation) => confirmation.confirm_by_token(&token).await,
+        None => Ok(ConfirmOutcome::Wrong),
+    };
+    let page = outcome.map(|outcome| match outcome {
+        ConfirmOutcome::Confirmed => {
+            state.shown_count.note_confirmation();
+            LinkPage::Confirmed
+        }
+        ConfirmOutcome::NotListed => LinkPage::NotListed,
+        ConfirmOutcome::Wrong | ConfirmOutcome::Locked => LinkPage::WrongConfirmLink,
+    });
+    let page = page.map(|page| (page, None));
+    respond(&state, page, LinkPage::ConfirmFailed, &parts.headers)
+}
+
+/// `GET /unsubscribe/{token}`: asks, unless the person has left.
+pub(super) async fn ask_to_unsubscribe(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let question = async {
+        let purpose = TokenPurpose::Unsubscribe;
+        let Some(email) = find_person(&state, purpose, &token).await? else {
+            return Ok((LinkPage::WrongUnsubscribeLink, None));
+        };
+        if state.list.are_listed(slice::from_ref(&email)).await? != [true] {
+            return Ok((LinkPage::Unsubscribed, None));
+        }
+        let recipient = Recipient {
+            address: email.masked(),
+            way_out: "/".into(),
+        };
+        Ok((LinkPage::Unsubscribe, Some(recipient)))
+    };
+    respond(
+        &state,
+        question.await,
+        LinkPage::UnsubscribeFailed,
+        &headers,
+    )
+}
+
+/// `POST /unsubscribe/{token}`: takes the person off the list.
+pub(super) async fn unsubscribe(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // It is read, so that the connection can be used again. If it is too long or breaks off, the person leaves all the
+    // same.
+    let _ = read_body(&state, body).await;
+    let left = async {
+        match find_person(&state, TokenPurpose::Unsubscribe, &token).await? {
+            None => Ok((LinkPage::WrongUnsubscribeLink, None)),
+            Some(email) => {
+                leave(&*state.list, email).await?;
+                Ok((LinkPage::Unsubscribed, None))
+            }
+        }
+    };
+    let left = left.await;
+    respond(&state, left, LinkPage::UnsubscribeFailed, &parts.headers)
+}
+
+async fn find_person(
+    state: &AppState,
+    purpose: TokenPurpose,
+    token: &str,
+) -> Result<Option<Email>, StoreError> {
+    let tokens = state.list_keys.tokens(&*state.list, purpose).await?;
+    Ok(tokens.person(token))
+}
+
+/// Erases a person and suppresses the address. An erasure reads the whole list, so it is not repeated.
+async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
+    let emails = [email];
+    let is_listed = list.are_listed(&emails).await? == [true];
+    if is_listed || !list.is_suppressed(&emails[0]).await? {
+        list.erase(&emails, Erasure::Suppress).await?;
+    }
+    Ok(())
+}
+
+/// Responds with a page, or with `failed` if the store fails.
+fn respond(
+    state: &AppState,
+    page: Result<(LinkPage, Option<Recipient>), StoreError>,
+    failed: LinkPage,
+    request: &HeaderMap,
+) -> Response {
+    let (page, recipient, error) = match page {
+        Ok((page, recipient)) => (page, recipient, None),
+        Err(error) => (failed, None, Some(RequestError::Unavailable(error))),
+    };
+    if let Some(error) = &error {
+        error.log();
+    }
+    let status = match (&error, page.is_found()) {
+        (Some(error), _) => error.status(),
+        (None, true) => StatusCode::OK,
+        (None, false) => StatusCode::NOT_FOUND,
+    };
+    let response = match recipient {
+        None => respond_with_link_page(state, page, status, request),
+        Some(_) => {
+            let html = document::link_page(state.current_page(), page, recipient);
+            let body = EncodedBody::compress(html, Compression::Fast);
+            with_private_headers(
+                Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body).respond(status, request),
+            )
+        }
+    };
+    with_no_store(response, error.and_then(|error| error.retry_after()))
+}
+
+/// Responds with a page that is the same for everybody.
+pub(super) fn respond_with_link_page(
+    state: &AppState,
+    page: LinkPage,
+    status: StatusCode,
+    request: &HeaderMap,
+) -> Response {
+    with_private_headers(state.link_pages.0[&page].respond(status, request))
+}
+
+/// Adds the headers of a page whose URL names a person.
+fn with_private_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    let name = HeaderName::from_static("x-robots-tag");
+    headers.insert(name, HeaderValue::from_static("noindex"));
+    response
+}
