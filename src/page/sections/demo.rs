@@ -35,11 +35,11 @@ fn shop() -> impl IntoView {
     view! {
         <div class="shop" aria-hidden="true">
             <svg class="scene" viewBox="0 0 240 180">
-                <path d="M9 1h222a8 8 0 0 1 8 8v162a8 8 0 0 1-8 8H9a8 8 0 0 1-8-8V9a8 8 0 0 1 8-8z"/>
-                <path class="quiet" d="M1 25h238M13 13h0M25 13h0M37 13h0"/>
+                <path d="M1 1h238v178H1z"/>
+                <path class="quiet" d="M1 25h238"/>
                 <path class="wash" d="M18 42h88v120H18z"/>
                 <path d="M56 52h12v8l-1 14c0 8 13 10 13 22v50a6 6 0 0 1-6 6H50a6 6 0 0 1-6-6V96c0-12 13-14 13-22l-1-14z"/>
-                <path class="live" d="M44 104h36v28H44zM62 125c-9 0-8-8-2-15c0 5 8 8 2 15z"/>
+                <path class="live" d="M44 104h36v28H44z"/>
                 <text x="124" y="66">{product}</text>
                 <text class="quiet" x="124" y="90">{price}</text>
                 <path class="live" d="M124 130h96v32h-96z"/>
