@@ -26,6 +26,7 @@ macro_rules! conformance_tests {
 
 mod confirmation;
 mod confirmation_faults;
+mod confirmation_form;
 mod confirmation_limits;
 mod conformance;
 mod corrections;
