@@ -18,8 +18,7 @@ use super::error::{OpenFailure, UnusableReason, os_error_in_debug_output};
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Speed of a slow disk. Each block of this size in the log extends the deadline by one second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
-/// Length of a tick. Time is counted in ticks, so that the time during which this process is stopped (SIGSTOP, a
-/// suspended machine) does not count.
+/// Interval at which `stop` is read. Time is counted in these intervals.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Name of the thread.
