@@ -49,6 +49,28 @@ test.each(Object.entries(OUTCOMES))("%s", async (_outcome, { typed, status = 500
   expect(await virtual.spokenPhraseLog()).toMatchSnapshot();
 });
 
+test("a repeated error is heard again", async () => {
+  render(
+    <main>
+      <Toaster />
+      <WaitlistForm {...WAITLIST_FORM_PROPS} />
+    </main>,
+  );
+  const user = userEvent.setup();
+  await user.type(screen.getByLabelText("Email address"), "a{Backspace}");
+  await virtual.start({ container: document.body });
+  for (let time = 0; time < 2; time += 1) {
+    await virtual.clearSpokenPhraseLog();
+    await user.keyboard("{Enter}");
+    await settle();
+    expect(await virtual.spokenPhraseLog()).toEqual([
+      "polite: Notification",
+      "polite: Error",
+      "polite: Please enter your email address",
+    ]);
+  }
+});
+
 /** Waits until the toast has been announced: Radix writes its text after two frames. */
 async function settle() {
   const announcement = () => screen.queryByText(/^Notification (Success|Error)/);

@@ -37,6 +37,13 @@ describe("demo terminal", () => {
     expect(result?.textContent).toMatch(/live at/i);
   });
 
+  test("§4 is no live region: a screen reader reads the lines when the visitor does", () => {
+    renderInSection();
+    const LIVE = "[aria-live], [role=status], [role=alert], [role=log], output";
+    expect(document.querySelector(LIVE)).toBeNull();
+    expect(screen.getByRole("list", { name: "A launch, line by line" })).toBeTruthy();
+  });
+
   test("§4 reveals the first line exactly one start delay after half of the section is in view", () => {
     renderInSection();
     scrollTo(0.5);

@@ -121,15 +121,27 @@ describe("toaster", () => {
   });
 
   test.each([
-    ["Enter on its button", "{Tab}{Tab}{Enter}"],
-    ["Escape", "{Tab}{Escape}"],
+    ["Enter on its button", "[F8]{Tab}{Tab}{Enter}"],
+    ["Escape", "[F8]{Tab}{Escape}"],
+    ["Enter, reached with Tab", "{Tab}{Tab}{Enter}"],
   ])("closing a toast with %s returns the focus to its previous element", async (_how, keys) => {
     render(<button type="button">before</button>);
     const user = renderToaster();
     const before = screen.getByRole("button", { name: "before" });
     before.focus();
     show(SAVED);
-    await user.keyboard(`[F8]${keys}`);
+    await user.keyboard(keys);
+    expect(toastElement()).toBeNull();
+    expect(document.activeElement).toBe(before);
+  });
+
+  test("closing a toast with a click returns the focus to its previous element", async () => {
+    render(<button type="button">before</button>);
+    const user = renderToaster();
+    const before = screen.getByRole("button", { name: "before" });
+    before.focus();
+    show(SAVED);
+    await user.click(closeButton());
     expect(toastElement()).toBeNull();
     expect(document.activeElement).toBe(before);
   });

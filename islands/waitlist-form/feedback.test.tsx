@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor } from "@testing-library/react";
 import { describe, expect, test, vi } from "vitest";
 import { openToasts } from "../test/toasts";
-import { subscribe } from "../toast-store";
+import { dismissToasts, subscribe } from "../toast-store";
 import {
   button,
   EMAIL,
@@ -83,6 +83,8 @@ describe("the message below the field", () => {
     await user.click(button());
     await waitFor(() => expect(message()).toBe(text));
     await waitUntilEnabled();
+    act(dismissToasts);
+    expect(message()).toBe(text);
     await user.type(field(), "c");
     expect(message()).toBe(MESSAGES.promise);
   });
@@ -144,6 +146,16 @@ describe("the focus", () => {
     respond(new Response("", { status: 500 }));
     await waitFor(() => expect(document.activeElement).toBe(field()));
     expect(button().hasAttribute("aria-busy")).toBe(false);
+  });
+
+  test("reaches the field too where a click does not focus the button, as in Safari", async () => {
+    respondToSignUps(400);
+    const user = renderForm();
+    await user.type(field(), EMAIL);
+    act(() => field().blur());
+    fireEvent.click(button());
+    await waitForToast("Error");
+    await waitFor(() => expect(document.activeElement).toBe(field()));
   });
 });
 
