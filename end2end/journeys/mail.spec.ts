@@ -1,22 +1,21 @@
 /** The pages that messages lead to: confirming an address, and leaving the list. */
+import { mergeTests } from "@playwright/test";
 import {
   CODE,
   CONFIRM_LINK,
-  confirmingSite,
-  type MailServer,
-  mailServer,
+  confirmingTest,
+  testWithMail,
   UNSUBSCRIBE_LINK,
 } from "../support/mail-server.ts";
 import { misplacedText } from "../support/text-layout.ts";
 import { expect, test as base, uniqueEmail } from "./fixtures.ts";
 import { eventually } from "./visitor.ts";
 
-const testWithMail = base.extend<object, { mail: MailServer }>({ mail: mailServer });
-const test = testWithMail.extend({ site: confirmingSite });
+const test = mergeTests(base, confirmingTest);
 
 test(
   "the code confirms the address",
-  { tag: ["@core", "@everywhere"] },
+  { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ mail, visitor }) => {
     const email = uniqueEmail();
     await visitor.open();
@@ -50,7 +49,7 @@ test(
   },
 );
 
-testWithMail(
+mergeTests(base, testWithMail)(
   "the link of a message leads to a page that takes the person off the list",
   { tag: ["@core", "@everywhere"] },
   async ({ mail, site, visitor }) => {

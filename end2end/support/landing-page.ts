@@ -150,6 +150,17 @@ export class LandingPage {
     await this.page.evaluate(() => dispatchEvent(new Event("blur")));
   }
 
+  /** Waits until an element is wholly in view, and the toast does not cover it. */
+  async expectClearOfToast(element: Locator): Promise<void> {
+    await expect(async () => {
+      const [box, toast] = [await boundingBox(element), await boundingBox(this.toasts)];
+      const isBeside = box.x + box.width <= toast.x || toast.x + toast.width <= box.x;
+      const isAboveOrBelow = box.y + box.height <= toast.y || toast.y + toast.height <= box.y;
+      expect(isBeside || isAboveOrBelow, `${JSON.stringify({ box, toast })}`).toBe(true);
+    }).toPass({ timeout: 5_000 });
+    await expect(element).toBeInViewport({ ratio: 1 });
+  }
+
   /** Opens the tooltip of the e-mail link. It scrolls first, because scrolling closes a tooltip. */
   async openTooltip(): Promise<void> {
     const link = this.page.getByRole("link", { name: "Email us" });

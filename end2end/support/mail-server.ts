@@ -1,53 +1,51 @@
-/**
- * A mail server that accepts everything, and a site that sends over it. The tests need the links in the messages, and
- * their HTML.
- */
-import { createServer, type Server, type Socket } from "node:net";
+/** A mail server that accepts everything, and a site that sends over it. The tests need what is in the messages. */
 import type { AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
-import { expect, type WorkerFixture } from "@playwright/test";
-import { startSite } from "./fixtures.ts";
-import type { Site } from "./site.mjs";
+import { buffer } from "node:stream/consumers";
+import PostalMime, { type Email } from "postal-mime";
+import { SMTPServer } from "smtp-server";
+import { expect, startSite, test } from "./fixtures.ts";
 
-/** What {@link MailServer.receive} finds in a message. */
-export const CODE = /^Subject: (\d{6}) /m;
+/** What {@link MailServer.receive} finds in a message: in its headers, its text, and its HTML. */
+export const CODE = /^subject: (\d{6}) /m;
 export const CONFIRM_LINK = /http:\/\/site\.test(\/confirm\/[\w-]+)/;
-export const UNSUBSCRIBE_LINK = /^List-Unsubscribe: <http:\/\/[^/]+(\/unsubscribe\/[\w-]+)>$/m;
+export const UNSUBSCRIBE_LINK = /^list-unsubscribe: <http:\/\/[^/]+(\/unsubscribe\/[\w-]+)>$/m;
+export const HTML = /(<!doctype html>[^]*)/i;
 
-type OncePerWorker<T, Others extends object = object> = [
-  WorkerFixture<T, Others>,
-  { scope: "worker" },
-];
+/** The `test` for messages. */
+export const testWithMail = test.extend<object, { mail: MailServer }>({
+  mail: [
+    async ({}, use) => {
+      const mail = await MailServer.start();
+      await use(mail);
+      mail.stop();
+    },
+    { scope: "worker" },
+  ],
+});
 
-/** A fixture. */
-export const mailServer: OncePerWorker<MailServer> = [
-  async ({}, use) => {
-    const mail = await MailServer.start();
-    await use(mail);
-    mail.stop();
-  },
-  { scope: "worker" },
-];
+/** The `test` for a site that asks people to confirm their address. */
+export const confirmingTest = testWithMail.extend({
+  site: [
+    async ({ mail }, use) => {
+      const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
+      const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
+      await use(site);
+      await site.stop();
+    },
+    { scope: "worker" },
+  ],
+});
 
-/** A fixture: a site that asks people to confirm their address. */
-export const confirmingSite: OncePerWorker<Site, { mail: MailServer }> = [
-  async ({ mail }, use) => {
-    const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
-    const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
-    await use(site);
-    await site.stop();
-  },
-  { scope: "worker" },
-];
-
-export class MailServer {
-  /** The messages as they were sent. */
-  readonly messages: string[] = [];
-  readonly #server: Server;
-
-  private constructor() {
-    this.#server = createServer((socket) => void this.#converse(socket));
-  }
+class MailServer {
+  readonly #messages: Email[] = [];
+  readonly #server = new SMTPServer({
+    authOptional: true,
+    hideSTARTTLS: true,
+    onData: async (stream, _session, accept) => {
+      this.#messages.push(await PostalMime.parse(await buffer(stream)));
+      accept();
+    },
+  });
 
   static async start(): Promise<MailServer> {
     const server = new MailServer();
@@ -56,14 +54,19 @@ export class MailServer {
   }
 
   get url(): string {
-    return `smtp://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
   }
 
-  /** Waits for a message to this person, and returns what the expression finds in it. */
+  /** Waits for a message to this person, and returns what the expression finds in the newest one that has it. */
   async receive(email: string, expression: RegExp): Promise<string> {
     const find = () => {
-      const messages = this.messages.filter((message) => message.includes(`To: ${email}`));
-      return expression.exec(messages.join("\n").replaceAll(/=\n/g, ""))?.[1];
+      const messages = this.#messages.filter(({ to }) => to?.some((it) => it.address === email));
+      for (const { headers, text, html } of messages.toReversed()) {
+        const lines = headers.map(({ key, value }) => `${key}: ${value}`);
+        const found = expression.exec([...lines, text, html].join("\n"));
+        if (found) return found[1];
+      }
+      return undefined;
     };
     await expect.poll(find).toBeDefined();
     return find() ?? "";
@@ -72,36 +75,4 @@ export class MailServer {
   stop(): void {
     this.#server.close();
   }
-
-  async #converse(socket: Socket): Promise<void> {
-    const reply = (line: string) => socket.write(`${line}\r\n`);
-    let message: string[] | undefined;
-    reply("220 mail.test");
-    for await (const line of createInterface({ input: socket })) {
-      if (message) {
-        if (line === ".") {
-          this.messages.push(message.join("\n"));
-          message = undefined;
-          reply("250 ok");
-        } else {
-          message.push(line.replace(/^\./, ""));
-        }
-      } else if (/^data/i.test(line)) {
-        message = [];
-        reply("354 go on");
-      } else if (/^quit/i.test(line)) {
-        socket.end("221 bye\r\n");
-      } else {
-        reply("250 ok");
-      }
-    }
-  }
-}
-
-/** Decodes quoted-printable text (RFC 2045, section 6.7). */
-export function decodeQuotedPrintable(text: string): string {
-  const bytes = text
-    .replace(/=\n/g, "")
-    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-  return Buffer.from(bytes, "latin1").toString("utf8");
 }

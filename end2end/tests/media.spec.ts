@@ -1,7 +1,7 @@
 /** The page in the visitor's own colours, with more contrast, and in print. */
 import { measureContrast, measureContrastWithWhite, tooLow } from "../support/contrast.ts";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
-import { confirmingSite, type MailServer, mailServer } from "../support/mail-server.ts";
+import { confirmingTest } from "../support/mail-server.ts";
 
 /** The lines of the drawings. Their washes, the areas of colour behind them, are decoration. */
 const DRAWN_LINES =
@@ -186,11 +186,6 @@ test("each contact link prints its address once", { tag: "@once" }, async ({ lan
     "Email us hello@steward.example none",
     'Follow the launch ": https://social.example/@steward"',
   ]);
-});
-
-const confirmingTest = test.extend<object, { mail: MailServer }>({
-  mail: mailServer,
-  site: confirmingSite,
 });
 
 confirmingTest(
