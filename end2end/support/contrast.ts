@@ -39,17 +39,6 @@ export async function measureContrast(page: Page, query: ContrastQuery = {}): Pr
   }));
 }
 
-/** Measures the contrast of every visible match with white, whatever its background. */
-export async function measureContrastWithWhite(
-  page: Page,
-  query: ContrastQuery = {},
-): Promise<Contrast[]> {
-  return (await paintedColours(page, query)).map(({ name, colour }) => ({
-    name,
-    ratio: contrastRatio(blend(colour, WHITE), WHITE),
-  }));
-}
-
 /** Describes the contrasts that are too low, for the message of a failed assertion. */
 export function tooLow(minimum: number, contrasts: Contrast[]): string[] {
   return contrasts

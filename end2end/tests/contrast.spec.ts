@@ -1,189 +1,192 @@
-/** Painted contrast in both colour schemes: at least 4.5 for text, 3 for controls and outlines. */
-import { measureContrast, tooLow } from "../support/contrast.ts";
+/** Contrast as painted, in every state: in both colour schemes, in forced colours, and with more contrast. */
+import type { Page } from "@playwright/test";
+import { type ContrastQuery, measureContrast, tooLow } from "../support/contrast.ts";
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 
-const MIN_TEXT_CONTRAST = 4.5;
-const MIN_EDGE_CONTRAST = 3;
+/** WCAG 1.4.11, for controls and what is needed to understand a drawing. */
+const EDGE = 3;
+/** WCAG 1.4.3. */
+const TEXT = 4.5;
 /** For visitors who ask for more contrast. */
-const MORE_CONTRAST = 7;
+const MORE = 7;
 
-/** The symbols before the terminal's lines. */
-const LINE_SYMBOLS = { selector: ".terminal-lines li", property: "color", pseudo: "::before" };
-
-for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(`contrast in ${colorScheme}`, { tag: "@once" }, () => {
-    test.use({ colorScheme });
-
-    test(`all text has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}, also in dimmed lines`, async ({
-      landing,
-      page,
-    }) => {
-      await page.clock.install();
-      await landing.open();
-      const dimmed = await measureContrast(page);
-      expect(dimmed.length).toBeGreaterThan(100);
-      expect(tooLow(MIN_TEXT_CONTRAST, dimmed)).toEqual([]);
-      await landing.playTerminal();
-      expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page))).toEqual([]);
-      expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, LINE_SYMBOLS))).toEqual([]);
-    });
-
-    test(`text on a drawing's wash has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      await landing.open();
-      // Contrast is lower on the wash than on the page, so test all text of the drawing on it.
-      await addStyle(page, ".scene:has(.wash) { background: var(--wash); }");
-      expect(
-        tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, { selector: ".scene text" })),
-      ).toEqual([]);
-    });
-
-    test(`text and borders of the form have enough contrast in every state in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      const release = await landing.holdRequests("**/api/waitlist");
-      await landing.openForm();
-      const field = { selector: ".waitlist input" };
-      const expectLegibleText = async () => {
-        await landing.finishAnimations();
-        for (const query of [field, { ...field, pseudo: "::placeholder" }, {}]) {
-          expect(tooLow(MIN_TEXT_CONTRAST, await measureContrast(page, query))).toEqual([]);
-        }
-      };
-      const lowBorders = async () =>
-        tooLow(
-          MIN_EDGE_CONTRAST,
-          await measureContrast(page, { ...field, property: "border-top-color", on: "parent" }),
-        );
-      await expectLegibleText();
-      expect(await lowBorders(), "idle").toEqual([]);
-
-      await landing.submit.click();
-      await expect(landing.email).toHaveAttribute("aria-invalid", "true");
-      await expect(landing.toasts).toContainText("Error");
-      await expectLegibleText();
-      expect(await lowBorders(), "with an error").toEqual([]);
-
-      await landing.signUp(uniqueEmail());
-      await expect(landing.submit).toBeDisabled();
-      await expectLegibleText();
-
-      release();
-      await expect(landing.toasts).toContainText("Success!");
-      await expectLegibleText();
-      expect(await lowBorders(), "after a sign-up").toEqual([]);
-    });
-
-    test(`with more contrast all text and every outcome has ${MORE_CONTRAST} in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      await page.emulateMedia({ contrast: "more" });
-      await landing.openForm();
-      const border = async () => {
-        const query = { selector: ".waitlist input", property: "border-top-color" };
-        return (await measureContrast(page, { ...query, on: "parent" }))[0]?.ratio ?? 0;
-      };
-      const right = await border();
-      await landing.submit.click();
-      await landing.keepToastOpen();
-      await landing.finishAnimations();
-      expect(await border(), "border of a wrong field").toBeGreaterThanOrEqual(right);
-      expect(tooLow(MORE_CONTRAST, await measureContrast(page))).toEqual([]);
-      const toast = { selector: ".toast", property: "border-top-color" };
-      expect(tooLow(MORE_CONTRAST, await measureContrast(page, toast))).toEqual([]);
-      await landing.signUp(uniqueEmail());
-      await expect(landing.toasts).toContainText("Success!");
-      await landing.finishAnimations();
-      expect(tooLow(MORE_CONTRAST, await measureContrast(page))).toEqual([]);
-      expect(await border(), "border after a sign-up").toBeGreaterThanOrEqual(MORE_CONTRAST);
-    });
-
-    test(`links are underlined in the colour of controls in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      await landing.openForm();
-      const link = page.getByRole("link", { name: "Email us" });
-      await expect(link).toHaveCSS("text-decoration-thickness", "1px");
-      const line = { selector: ".contact-links a", property: "text-decoration-color" };
-      expect(tooLow(MIN_EDGE_CONTRAST, await measureContrast(page, line))).toEqual([]);
-      await expect(link).not.toHaveCSS(
-        "text-decoration-color",
-        await link.evaluate((node) => getComputedStyle(node).color),
-      );
-    });
-
-    test(`buttons and toasts have a contrast of ${MIN_EDGE_CONTRAST} in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      const release = await landing.holdRequests("**/api/waitlist");
-      await landing.openForm();
-      await landing.submit.click();
-      await landing.keepToastOpen();
-      await landing.finishAnimations();
-      const edges = (selector: string, property: string) =>
-        measureContrast(page, { selector, property, on: "parent" });
-      const buttons = await edges(".button:not(.quiet)", "background-color");
-      expect(buttons).toHaveLength(4);
-      expect(tooLow(MIN_EDGE_CONTRAST, buttons)).toEqual([]);
-      const quietButton = await edges(".button.quiet", "border-top-color");
-      expect(quietButton).toHaveLength(1);
-      expect(tooLow(MIN_EDGE_CONTRAST, quietButton)).toEqual([]);
-      const toast = await edges(".toast", "border-top-color");
-      expect(toast).toHaveLength(1);
-      expect(tooLow(MIN_EDGE_CONTRAST, toast)).toEqual([]);
-      const closeIcon = await measureContrast(page, {
-        selector: ".toast-close svg",
-        property: "stroke",
-      });
-      expect(closeIcon).toHaveLength(1);
-      expect(tooLow(MIN_EDGE_CONTRAST, closeIcon)).toEqual([]);
-
-      await landing.signUp(uniqueEmail());
-      await expect(landing.submit).toBeDisabled();
-      await landing.finishAnimations();
-      expect(
-        tooLow(MIN_EDGE_CONTRAST, await edges(".button:disabled", "background-color")),
-      ).toEqual([]);
-      release();
-      await expect(landing.submit).toBeEnabled();
-    });
-
-    test(`the focus outline of every control has a contrast of ${MIN_EDGE_CONTRAST} in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      await landing.openForm();
-      for (let control = 0; control < (await landing.controls.count()); control += 1) {
-        await page.keyboard.press("Tab");
-        // The header's links have their outline inside, all other controls around them.
-        const offset = await page
-          .locator(":focus-visible")
-          .evaluate((node) => Number.parseFloat(getComputedStyle(node).outlineOffset));
-        const outline = await measureContrast(page, {
-          selector: ":focus-visible",
-          property: "outline-color",
-          on: offset < 0 ? "element" : "parent",
-        });
-        expect(outline).toHaveLength(1);
-        expect(tooLow(MIN_EDGE_CONTRAST, outline)).toEqual([]);
-      }
-    });
-
-    test(`an open tooltip has a contrast of ${MIN_TEXT_CONTRAST} in ${colorScheme}`, async ({
-      landing,
-      page,
-    }) => {
-      await landing.openForm();
-      await landing.openTooltip();
-      const tooltip = await measureContrast(page, { selector: ".tooltip" });
-      expect(tooltip).toHaveLength(1);
-      expect(tooLow(MIN_TEXT_CONTRAST, tooltip)).toEqual([]);
-    });
-  });
+/** Something that is painted, its minimum contrast, and in at least how many elements a visit shows it. */
+interface Part extends ContrastQuery {
+  minimum: number;
+  count: number;
 }
+
+const FIELD = ".waitlist input";
+/** The field's border. A disabled field is as faint as browsers draw it. */
+const BORDER = {
+  selector: `${FIELD}:enabled`,
+  property: "border-top-color",
+  on: "parent",
+} as const;
+
+const textParts = (minimum: number): Part[] => [
+  { minimum, count: 100 },
+  { selector: FIELD, minimum, count: 1 },
+  { selector: FIELD, pseudo: "::placeholder", minimum, count: 1 },
+  // The symbols before the terminal's lines.
+  { selector: "li[data-state=shown]", property: "color", pseudo: "::before", minimum, count: 9 },
+];
+
+/** Edges of controls, and of what surrounds an outcome. */
+const edgeParts = (outcome: number): Part[] => [
+  { ...BORDER, minimum: outcome, count: 1 },
+  { selector: ".toast", property: "border-top-color", on: "parent", minimum: outcome, count: 1 },
+  { selector: ".toast-close svg", property: "stroke", minimum: EDGE, count: 1 },
+];
+
+const FILLED_PARTS: Part[] = [
+  {
+    selector: ".button:not(.quiet)",
+    property: "background-color",
+    on: "parent",
+    minimum: EDGE,
+    count: 4,
+  },
+  {
+    selector: ".button.quiet",
+    property: "border-top-color",
+    on: "parent",
+    minimum: EDGE,
+    count: 1,
+  },
+  { selector: ".contact-links a", property: "text-decoration-color", minimum: EDGE, count: 2 },
+];
+
+/** What has only lines in forced colours. The washes of drawings, areas of colour, are decoration. */
+const FORCED_PARTS: Part[] = [
+  { selector: ".button", property: "border-top-color", on: "parent", minimum: EDGE, count: 5 },
+  // Behind text, browsers paint the background of the page.
+  { selector: ".toast", property: "color", pseudo: "::before", minimum: MORE, count: 1 },
+  {
+    selector: ".scene :is(line, path, rect, circle):not(.wash, .caret), .network :is(path, circle)",
+    property: "stroke",
+    minimum: EDGE,
+    count: 30,
+  },
+  { selector: ".mark path", property: "stroke", minimum: EDGE, count: 3 },
+];
+
+const MODES = {
+  normal: { options: {}, parts: [...textParts(TEXT), ...edgeParts(EDGE), ...FILLED_PARTS] },
+  forced: {
+    options: { forcedColors: "active" },
+    parts: [...textParts(TEXT), ...edgeParts(EDGE), ...FORCED_PARTS],
+  },
+  more: {
+    options: { contrast: "more" },
+    parts: [...textParts(MORE), ...edgeParts(MORE), ...FILLED_PARTS],
+  },
+} as const;
+
+/** Measures what is too low, and keeps in `counts` how many elements each part has had. */
+async function lowParts(page: Page, parts: Part[], counts: number[]): Promise<string[]> {
+  const low: string[] = [];
+  for (const [index, part] of parts.entries()) {
+    const contrasts = await measureContrast(page, part);
+    counts[index] = Math.max(counts[index] ?? 0, contrasts.length);
+    low.push(...tooLow(part.minimum, contrasts));
+  }
+  return low;
+}
+
+for (const [mode, { options, parts }] of Object.entries(MODES)) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test.describe(`contrast, ${mode}, ${colorScheme}`, { tag: "@once" }, () => {
+      test.use({ colorScheme, contextOptions: options });
+
+      test(`is enough in every state (${mode}, ${colorScheme})`, async ({ landing, page }) => {
+        const counts: number[] = [];
+        const expectContrast = async (state: string) => {
+          await landing.finishAnimations();
+          expect.soft(await lowParts(page, [...parts], counts), state).toEqual([]);
+        };
+        const border = async () => (await measureContrast(page, BORDER))[0]?.ratio ?? 0;
+        await page.clock.install();
+        const release = await landing.holdRequests("**/api/waitlist");
+        await landing.open();
+        // Contrast is lower on the wash of a drawing than on the page, so all text of the drawing is on it.
+        if (mode === "normal")
+          await addStyle(page, ".scene:has(.wash) { background: var(--wash); }");
+        if (mode === "forced") await addStyle(page, ".mark { background: Canvas; }");
+        await expectContrast("with dimmed lines");
+        await landing.playTerminal();
+        await expectContrast("with all lines");
+        await landing.scrollToForm();
+        const right = await border();
+        await landing.submit.click();
+        await landing.keepToastOpen();
+        await expectContrast("with an error");
+        if (mode === "more") expect(await border(), "wrong field").toBeGreaterThanOrEqual(right);
+        await landing.signUp(uniqueEmail());
+        await expect(landing.submit).toBeDisabled();
+        await expectContrast("while submitting");
+        release();
+        await expect(landing.toasts).toContainText("Success!");
+        await landing.keepToastOpen();
+        await landing.openTooltip();
+        await expectContrast("with a success and a tooltip");
+        for (const [index, part] of parts.entries())
+          expect(counts[index], JSON.stringify(part)).toBeGreaterThanOrEqual(part.count);
+      });
+
+      test(`the focus outline of every control is visible (${mode}, ${colorScheme})`, async ({
+        landing,
+        page,
+      }) => {
+        await landing.openHydrated();
+        for (let control = 0; control < (await landing.controls.count()); control += 1) {
+          await page.keyboard.press("Tab");
+          const focused = page.locator(":focus-visible");
+          await expect(focused).toHaveCSS("outline-style", "solid");
+          await expect(focused).toHaveCSS("outline-width", "2px");
+          // The header's links have their outline inside, all other controls around them.
+          const isInside = await focused.evaluate(
+            (node) => Number.parseFloat(getComputedStyle(node).outlineOffset) < 0,
+          );
+          const outline = await measureContrast(page, {
+            selector: ":focus-visible",
+            property: "outline-color",
+            on: isInside ? "element" : "parent",
+          });
+          expect(outline).toHaveLength(1);
+          expect(tooLow(EDGE, outline)).toEqual([]);
+        }
+      });
+    });
+  }
+}
+
+test.describe("lines", { tag: "@once" }, () => {
+  test("links have a thin line in the colour of controls", async ({ landing, page }) => {
+    await landing.openForm();
+    const link = page.getByRole("link", { name: "Email us" });
+    await expect(link).toHaveCSS("text-decoration-thickness", "1px");
+    const colour = await link.evaluate((node) => getComputedStyle(node).color);
+    await expect(link).not.toHaveCSS("text-decoration-color", colour);
+  });
+
+  test("more contrast strengthens the hairlines", async ({ landing, page }) => {
+    await landing.open();
+    const colour = await landing.footer.evaluate((it) => getComputedStyle(it).borderTopColor);
+    await page.emulateMedia({ contrast: "more" });
+    await expect(landing.footer).not.toHaveCSS("border-top-color", colour);
+  });
+
+  test("forced colours keep the borders of controls and toasts", async ({ landing, page }) => {
+    await page.emulateMedia({ forcedColors: "active" });
+    await landing.openFormWithError();
+    for (const [selector, width] of [
+      [".button", "1px"],
+      [FIELD, "1px"],
+      [".toast", "2px"],
+    ] as const) {
+      for (const part of await page.locator(selector).filter({ visible: true }).all())
+        await expect(part).toHaveCSS("border-top", new RegExp(`^${width} solid`));
+    }
+  });
+});
