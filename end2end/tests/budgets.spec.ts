@@ -1,8 +1,14 @@
 /** What a visit transfers: each part of the page stays within its budget, in compressed bytes. */
-import type { Page } from "@playwright/test";
+import type { APIRequestContext, Page } from "@playwright/test";
 import budgets from "../budgets.json" with { type: "json" };
 import { expect, test } from "../support/fixtures.ts";
-import { fontUrls, transferSize, urlsInAttribute } from "../support/network.ts";
+import { fontUrls, urlsInAttribute } from "../support/network.ts";
+
+/** Returns the size of a compressed response body, in bytes. */
+async function transferSize(request: APIRequestContext, url: string): Promise<number> {
+  const response = await request.get(url, { headers: { "Accept-Encoding": "br" } });
+  return Number(response.headers()["content-length"]);
+}
 
 test.describe("budgets", { tag: "@once" }, () => {
   const findUrls: Record<keyof typeof budgets, (page: Page) => Promise<string[]>> = {
@@ -17,10 +23,10 @@ test.describe("budgets", { tag: "@once" }, () => {
   };
 
   for (const [key, { name, bytes }] of Object.entries(budgets)) {
-    test(`${name}: at most ${bytes} bytes`, async ({ page, site }) => {
+    test(`${name}: at most ${bytes} bytes`, async ({ page, request }) => {
       const urls = await findUrls[key as keyof typeof budgets](page);
       expect(urls, "URLs in the page").not.toEqual([]);
-      const sizes = await Promise.all(urls.map((url) => transferSize(`${site.origin}${url}`)));
+      const sizes = await Promise.all(urls.map((url) => transferSize(request, url)));
       const sum = sizes.reduce((sum, size) => sum + size, 0);
       console.log(`${name}: ${sum} of ${bytes} bytes`);
       expect(sum).toBeLessThanOrEqual(bytes);
@@ -28,7 +34,6 @@ test.describe("budgets", { tag: "@once" }, () => {
   }
 
   test("the not-found page fits the budget of the landing page", async ({ request }) => {
-    const response = await request.get("/nothing", { headers: { "Accept-Encoding": "br" } });
-    expect(Number(response.headers()["content-length"])).toBeLessThanOrEqual(budgets.page.bytes);
+    expect(await transferSize(request, "/nothing")).toBeLessThanOrEqual(budgets.page.bytes);
   });
 });

@@ -9,6 +9,7 @@ import { recordRequests, unhashedName } from "../support/network.ts";
 
 const PHONE = 390;
 const DESKTOP = 1280;
+const CODE = ["boot.js", "host.js", "host.wasm"];
 const FONTS = ["commit-mono.woff2", "newsreader.woff2"];
 
 /** The line, as `navigator.connection` describes it to the page. */
@@ -100,10 +101,16 @@ test.describe("the first paint", { tag: "@once" }, () => {
       await recordLayoutShifts(page);
       await landing.open();
       await waitForFonts(page, [...fonts]);
+      // After the next idle moment, everything else waits until the visitor acts.
+      await landing.waitForIdle();
       const { before, after } = await requestsAroundPaint(page);
       expect(before).toEqual([]);
       // The fonts are the last: the visitor waits for the islands, not for them.
-      expect(after.slice(0, 3).sort()).toEqual(["boot.js", "host.js", "host.wasm"]);
+      expect(after.slice(0, 3).sort()).toEqual(CODE);
+      expect(after.slice(3).sort()).toEqual(fonts);
+      // Linked, but browsers fetch it only to install the page.
+      const manifest = page.locator("link[rel=manifest]");
+      await expect(manifest).toHaveAttribute("href", /^\/site\.[0-9a-f]{8}\.webmanifest$/);
       await scrollSlowlyTo(page, "footer");
       expect(await paintedTypefaces(page)).toEqual([]);
       expect(await layoutShifts(page)).toEqual([]);
@@ -154,12 +161,13 @@ test.describe("the first paint", { tag: "@once" }, () => {
       const context = await browser.newContext({ viewport: { width: DESKTOP, height: 800 } });
       const page = await context.newPage();
       await recordLayoutShifts(page);
-      await page.goto(site.origin);
-      const { before } = await requestsAroundPaint(page);
+      await page.goto(site.origin, { waitUntil: "networkidle" });
+      const { before, after } = await requestsAroundPaint(page);
       const fonts = await paintedFonts(page);
       const shifts = await layoutShifts(page);
       await context.close();
       expect(before.sort(), "neither a script nor anything that blocks the paint").toEqual(FONTS);
+      expect(after.sort()).toEqual(CODE);
       expect(fonts).toEqual([
         expect.stringMatching(/^Commit ?Mono.*, web font$/),
         expect.stringMatching(/^Newsreader.*, web font$/),

@@ -1,73 +1,35 @@
-/** Which files the page loads and when, on a first visit and on a second one. */
+/** Which files of the islands the page loads and when, and what it loads on a second visit. */
 import { expect, test } from "../support/fixtures.ts";
-import { recordRequestDepths, recordRequests, unhashedName } from "../support/network.ts";
+import { recordRequests } from "../support/network.ts";
 
-/** The scripts of React and the islands. */
-const ISLAND_SCRIPTS = /\/islands\/(?!boot-)/;
-
-test.describe("a first visit", { tag: "@once" }, () => {
-  for (const [device, width, fonts] of [
-    ["phone", 390, ["newsreader.woff2"]],
-    ["desktop", 1280, ["commit-mono.woff2", "newsreader.woff2"]],
-  ] as const) {
-    test(`on a ${device} loads only the page, its fonts, the boot script and the host`, async ({
-      landing,
-      page,
-    }) => {
-      await page.setViewportSize({ width, height: 800 });
-      const requests = recordRequests(page);
-      await landing.open();
-      const code = ["boot.js", "host.js", "host.wasm"];
-      // Browsers choose themselves when to request an icon.
-      const names = () =>
-        requests
-          .map(unhashedName)
-          .filter((name) => !name.startsWith("favicon"))
-          .sort();
-      const expected = ["", ...code, ...fonts].sort();
-      await expect.poll(names).toEqual(expected);
-      await page.waitForLoadState("networkidle");
-      // After the next idle moment, everything else waits until the visitor acts.
-      await landing.waitForIdle();
-      expect(names()).toEqual(expected);
-      // Linked, but browsers fetch it only to install the page.
-      const manifest = page.locator("link[rel=manifest]");
-      await expect(manifest).toHaveAttribute("href", /^\/site\.[0-9a-f]{8}\.webmanifest$/);
-    });
-  }
-});
-
-test.describe("the request chain", { tag: "@once" }, () => {
-  // Jumps instead of smooth scrolling, so that the page is at its section at once.
-  test.use({ contextOptions: { reducedMotion: "reduce" } });
-
-  test("is at most two deep: the boot script, then everything else", async ({ landing, page }) => {
-    const depths = await recordRequestDepths(page);
-    await landing.open();
-    await landing.scrollThroughIslands();
-    await landing.waitForIslands();
-    const files = [...depths].filter(([path]) => !path.startsWith("/api/"));
-    const boot = files.find(([path]) => path.includes("/boot-"));
-    expect(boot?.[1]).toBe(1);
-    expect(files.filter(([path]) => ISLAND_SCRIPTS.test(path)).length).toBeGreaterThan(4);
-    expect(files.filter(([, depth]) => depth > 2)).toEqual([]);
-  });
-
-  test("of an island in view does not include the host", async ({ landing, page }) => {
-    const release = await landing.holdRequests("**/pkg/*");
+test(
+  "the boot script requests every file of an island in view by itself, without the host or another file",
+  { tag: "@once" },
+  async ({ landing, page }) => {
+    // Neither the host nor the island's own file, which imports the others, has come.
+    const releases = [
+      await landing.holdRequests("**/pkg/*"),
+      await landing.holdRequests("**/islands/waitlist-form-*"),
+    ];
     const requests = recordRequests(page);
     await page.goto("/#contact");
     const modules = await page
       .locator("[data-island=waitlist-form]")
       .evaluate(({ dataset }) => dataset["modules"]?.split(" ") ?? []);
     expect(modules.length).toBeGreaterThan(2);
-    await expect
-      .poll(() => requests.map((url) => new URL(url).pathname))
-      .toEqual(expect.arrayContaining(modules));
-    release();
+    const paths = () => requests.map((url) => new URL(url).pathname);
+    await expect.poll(paths).toEqual(expect.arrayContaining(modules));
+    for (const release of releases) release();
     await landing.waitForIslands("waitlist-form");
-  });
-});
+    await landing.scrollThroughIslands();
+    await landing.waitForIslands();
+    // No file is a surprise: the page names each of them.
+    const html = await (await page.request.get("/")).text();
+    const scripts = paths().filter((path) => /^\/(islands|pkg)\//.test(path));
+    expect(scripts.length).toBeGreaterThan(6);
+    expect(scripts.filter((path) => !html.includes(path))).toEqual([]);
+  },
+);
 
 test.describe("the form", { tag: "@once" }, () => {
   test("is hydrated before the code of toasts and tooltips is requested", async ({
@@ -99,8 +61,10 @@ test.describe("the form", { tag: "@once" }, () => {
   });
 });
 
-test.describe("a second visit", { tag: "@once" }, () => {
-  test("revalidates the page and loads no other file", async ({ landing, page }) => {
+test(
+  "a second visit revalidates the page and loads no other file",
+  { tag: "@once" },
+  async ({ landing, page }) => {
     await landing.open();
     await landing.scrollThroughIslands();
     await landing.waitForIslands();
@@ -121,5 +85,5 @@ test.describe("a second visit", { tag: "@once" }, () => {
       others.filter((response) => response !== "200 application/json"),
       "all responses except the count",
     ).toEqual([]);
-  });
-});
+  },
+);
