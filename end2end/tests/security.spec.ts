@@ -5,24 +5,6 @@ import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 /** The hidden field that only bots fill in. */
 const honeypot = (page: Page) => page.locator("input[name=topic]");
 
-const SPAM = "cheap pills";
-
-test(
-  "a bot that fills in the honeypot sees a success, but is not listed",
-  { tag: "@once" },
-  async ({ landing, page, site }) => {
-    await landing.openForm();
-    await honeypot(page).evaluate((field: HTMLInputElement, value) => {
-      field.value = value;
-    }, SPAM);
-    const email = uniqueEmail();
-    await landing.signUp(email);
-    await expect(landing.toasts).toContainText("You've been added to the waitlist.");
-    await expect(landing.email).toHaveValue("");
-    expect(await site.signUp(email), "a first sign-up").toBe(201);
-  },
-);
-
 test(
   "the honeypot is hidden from sight, keyboard and screen readers",
   { tag: "@everywhere" },
@@ -102,14 +84,10 @@ test.describe("an injected script", { tag: "@once" }, () => {
 });
 
 test(
-  "the browser rejects a malformed address, and accepts an international domain in any spelling",
+  "the browser accepts an international domain, in any spelling",
   { tag: "@once" },
   async ({ landing, site }) => {
     await landing.openForm();
-    await landing.signUp("not an address");
-    await expect(landing.message).toHaveText("Please enter a valid email address");
-    await expect(landing.email).toBeFocused();
-    await expect(landing.toasts).toHaveCount(0);
     const name = uniqueEmail().split("@")[0];
     await landing.signUp(`${name}@bücher.example`);
     await expect(landing.toasts).toContainText("Success!");
