@@ -97,9 +97,10 @@ for (const colorScheme of ["light", "dark"] as const) {
           landing,
           page,
         }) => {
-          await page.route("**/api/waitlist", (route) =>
-            route.fulfill({ status: 201, contentType: "application/json", body: "{}" }),
-          );
+          let respond = () => {};
+          await page.route("**/api/waitlist", (route) => {
+            respond = () => void route.fulfill({ status: 201, json: {} });
+          });
           await openSettled(page, landing);
           await scrollToForm(page);
           await landing.submit.click();
@@ -108,6 +109,9 @@ for (const colorScheme of ["light", "dark"] as const) {
           await expectScreenshot(landing.toasts, "toast-error");
           await expectScreenshot(landing.form, "form-error");
           await landing.signUp("ada@example.com");
+          await expect(landing.submit).toHaveText("Adding...");
+          await expectScreenshot(landing.form, "form-busy");
+          respond();
           await expect(landing.toasts).toContainText("Success!");
           await landing.keepToastOpen();
           await page.mouse.move(0, 0);
