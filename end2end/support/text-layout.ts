@@ -92,7 +92,7 @@ export function misplacedText(): string[] {
   return [...faults];
 }
 
-/** Counts the characters in the longest line of each visible match. */
+/** Estimates the characters in the longest line of each visible match, from the widths of its lines. */
 export function longestLines(
   page: Page,
   selector: string,
@@ -102,24 +102,14 @@ export function longestLines(
     return elements
       .filter((element) => element.checkVisibility())
       .map((element) => {
-        let characters = 0;
-        let longest = 0;
-        let previousLeft = Number.NEGATIVE_INFINITY;
-        const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-        while (texts.nextNode()) {
-          const node = texts.currentNode;
-          for (let index = 0; index < (node.nodeValue ?? "").length; index += 1) {
-            range.setStart(node, index);
-            range.setEnd(node, index + 1);
-            const [rect] = range.getClientRects();
-            if (!rect || rect.width === 0) continue;
-            // A new line begins where a character is to the left of the previous one.
-            characters = rect.left < previousLeft ? 1 : characters + 1;
-            longest = Math.max(longest, characters);
-            previousLeft = rect.left;
-          }
-        }
-        return { text: element.textContent?.trim() ?? "", characters: longest };
+        const text = element.textContent?.trim() ?? "";
+        range.selectNodeContents(element);
+        const widths = new Map<number, number>();
+        for (const { bottom, width } of range.getClientRects())
+          widths.set(Math.round(bottom), (widths.get(Math.round(bottom)) ?? 0) + width);
+        const all = [...widths.values()];
+        const sum = all.reduce((sum, width) => sum + width, 0);
+        return { text, characters: Math.round((text.length * Math.max(...all)) / sum) };
       });
   });
 }
