@@ -1,11 +1,10 @@
-/** The `test` of every journey: a visitor, the site, and the network between them. */
+/** The `test` of every journey: a visitor and the site. */
 import { savePictureOfFailure, test as base } from "../support/fixtures.ts";
 import { type Browser, startBrowser } from "./browser.ts";
 import { DEFAULT_SETTINGS, type EngineName, ENGINES, type Settings } from "./engines.ts";
-import { Network } from "./network.ts";
 import { Visitor } from "./visitor.ts";
 
-export { expect, uniqueEmail } from "../support/fixtures.ts";
+export { expect, startSite, uniqueEmail } from "../support/fixtures.ts";
 
 /** What a project of `browsers.config.ts` sets. */
 export interface WorkerOptions {
@@ -16,11 +15,9 @@ export interface WorkerOptions {
 interface WorkerFixtures extends WorkerOptions {
   /** One browser per worker, because starting one takes longer than most journeys. */
   browserOfWorker: Browser;
-  networkOfWorker: Network;
 }
 
 interface TestFixtures {
-  network: Network;
   visitor: Visitor;
 }
 
@@ -35,21 +32,10 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     },
     { scope: "worker", timeout: 60_000 },
   ],
-  networkOfWorker: [
-    async ({ site }, use) => {
-      const network = await Network.start(site.origin);
-      await use(network);
-      await network.stop();
-    },
-    { scope: "worker" },
-  ],
-  network: async ({ networkOfWorker: network }, use) => {
-    await use(network);
-    network.reset();
-  },
-  visitor: async ({ browserOfWorker: { driver }, network }, use, testInfo) => {
-    const visitor = new Visitor(driver, network.origin);
+  visitor: async ({ browserOfWorker: { driver }, site }, use, testInfo) => {
+    const visitor = new Visitor(driver, site.origin);
     await use(visitor);
+    site.resume();
     await savePictureOfFailure(testInfo, (path) => visitor.savePicture(path));
     // Stops what the page still does, and lets go of the mouse.
     await driver.actions().clear();

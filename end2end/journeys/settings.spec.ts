@@ -5,7 +5,7 @@ import { expect, test } from "./fixtures.ts";
 test(
   "the browser has the window, the media and the scripts of the project",
   { tag: ["@core", "@chromium", "@everywhere"] },
-  async ({ network, settings, visitor }) => {
+  async ({ settings, visitor }) => {
     const matches = (query: string) =>
       visitor.evaluate((query) => matchMedia(query).matches, query);
     await visitor.open();
@@ -18,9 +18,8 @@ test(
     expect(await matches("(prefers-reduced-motion: reduce)")).toBe(reducedMotion);
     expect(await matches("(pointer: coarse)")).toBe(isPhone);
     expect(await matches("(hover: hover)")).toBe(!isPhone);
-    const page = "<p>off</p><script>document.querySelector('p').textContent = 'on'</script>";
-    network.respond("GET /script", 200, page, "text/html");
-    await visitor.open("/script");
-    expect(await visitor.text("p")).toBe(javaScript ? "on" : "off");
+    // The script in the head decides at once whether the visit preloads the fonts.
+    const decision = "html[data-typefaces], head > link[as=font]";
+    expect((await visitor.attributes(decision, "class")).length > 0).toBe(javaScript);
   },
 );

@@ -129,6 +129,15 @@ export class Site {
     return stdout;
   }
 
+  /** Keeps the server from responding until {@link resume}. The system still accepts connections to it. */
+  pause() {
+    this.#server.kill("SIGSTOP");
+  }
+
+  resume() {
+    this.#server.kill("SIGCONT");
+  }
+
   /** Stops the server and deletes its data. */
   async stop() {
     // Not SIGTERM: the server would wait for open connections first.
