@@ -57,7 +57,7 @@ const FILLED_PARTS: Part[] = [
   { selector: ".contact-links a", property: "text-decoration-color", minimum: EDGE, count: 2 },
 ];
 
-/** What has only lines in forced colours. The washes of drawings, areas of colour, are decoration. */
+/** Parts that have only lines in forced colours. The washes of drawings, areas of colour, are decoration. */
 const FORCED_PARTS: Part[] = [
   { selector: ".button", property: "border-top-color", on: "parent", minimum: EDGE, count: 5 },
   // Behind text, browsers paint the background of the page.

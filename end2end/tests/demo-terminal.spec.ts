@@ -93,6 +93,19 @@ test.describe("in the window", { tag: "@once" }, () => {
       expect(last.y + last.height).toBeLessThan(button.y);
     });
   }
+
+  test("the button below the terminal is as large as the first one of the page", async ({
+    landing,
+    page,
+  }) => {
+    await landing.open();
+    const look = (name: string) =>
+      page.getByRole("link", { name }).evaluate((button) => {
+        const { blockSize, fontSize, paddingInlineStart } = getComputedStyle(button);
+        return { blockSize, fontSize, paddingInlineStart };
+      });
+    expect(await look("Start Your Agent Now")).toEqual(await look("Launch Your AI Agent"));
+  });
 });
 
 test(
@@ -133,13 +146,14 @@ test(
 );
 
 test(
-  "§4 with reduced motion all lines are shown, even before scripts load",
+  "§4 with reduced motion all lines are shown, even before scripts load, and no button",
   { tag: "@once" },
   async ({ landing, page }) => {
     await page.emulateMedia({ reducedMotion: "reduce" });
     await landing.open();
     for (const text of await landing.lines.locator("span").all())
       await expect(text).toHaveCSS("opacity", "1");
+    await expect(landing.section("demo").getByRole("button")).toHaveCount(0);
     await landing.section("demo").scrollIntoViewIfNeeded();
     await expect(landing.shownLines).toHaveCount(9);
   },

@@ -84,7 +84,7 @@ test.describe("an error", { tag: "@once" }, () => {
     }
   });
 
-  test("has a landmark of its own only while there is a toast", async ({ landing, page }) => {
+  test("has a landmark only while there is a toast", async ({ landing, page }) => {
     await landing.openForm();
     const region = page.getByRole("region", { name: "Notifications (F8)" });
     await expect(region).toHaveCount(0);
