@@ -165,7 +165,6 @@ test("§7, §9 the client never retries, refetches or polls, and caches for five
       staleTime: Number.POSITIVE_INFINITY,
       gcTime: GC_TIME_MS,
     },
-    mutations: { retry: false },
   });
 });
 

@@ -46,8 +46,8 @@ async function throwUnlessOk(response: Response) {
 }
 
 /**
- * The client that all queries and mutations share. With `networkMode: "always"` a request fails at once while
- * the browser is offline. By default TanStack Query pauses it, and the form would wait without a message.
+ * The client that all reads share. With `networkMode: "always"` a read fails at once while
+ * the browser is offline. By default TanStack Query pauses it.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -61,6 +61,5 @@ export const queryClient = new QueryClient({
       gcTime: 5 * 60 * 1000,
       networkMode: "always",
     },
-    mutations: { retry: false, networkMode: "always" },
   },
 });

@@ -1,5 +1,6 @@
-import { act, screen, waitFor } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor } from "@testing-library/react";
 import { describe, expect, test } from "vitest";
+import CODES from "../test/codes.json";
 import { openToasts } from "../test/toasts";
 import {
   EMAIL,
@@ -20,6 +21,7 @@ const ASKED = `If you have not confirmed ${EMAIL} yet, enter the code that we se
 const HINT = "Enter the code to confirm your address, or open the link in the message.";
 const CONFIRMED = "Your address is confirmed. We'll email you when Steward $& Co is ready.";
 const WRONG = "That code is not right. Check the message again, or open the link in it.";
+const MALFORMED = "Please enter only the six digits of the code";
 const LOCKED =
   "Too many wrong codes. Open the link in the message, or join again in an hour for a new code.";
 const FAILED = "Failed to confirm. Please try again.";
@@ -94,8 +96,7 @@ describe("a code", () => {
     await user.type(await findCodeField(), "358208 is your code");
     await user.click(screen.getByRole("button"));
     await waitFor(() => expect(message()).toBe(CONFIRMED));
-    const body = { email: EMAIL, code: "358208 is your code" };
-    expect(postCode).toHaveBeenCalledExactlyOnceWith(body);
+    expect(postCode).toHaveBeenCalledExactlyOnceWith({ email: EMAIL, code: "358208" });
     expect(openToasts()).toMatchObject([{ title: "Success!", text: CONFIRMED }]);
     expect(field().value).toBe("");
     expect(field().form?.dataset["outcome"]).toBe("joined");
@@ -117,10 +118,30 @@ describe("a code", () => {
     expect(codeField()?.value).toBe("123456");
     await waitFor(() => expect(document.activeElement).toBe(codeField()));
     expect(lead()).toBe(SENT);
-    await user.type(await findCodeField(), "7");
+    await user.type(await findCodeField(), "{Backspace}");
     expect(message()).toBe(HINT);
-    await user.type(await findCodeField(), "{Enter}");
+    await user.type(await findCodeField(), "7{Enter}");
     await waitFor(() => expect(message()).toBe(CONFIRMED));
+  });
+
+  test.each(CODES.codes)("in %j is %j", async (typed, code) => {
+    renderForm({ step: "code", confirms: true, email: EMAIL });
+    fireEvent.change(await findCodeField(), { target: { value: typed } });
+    fireEvent.submit(await findCodeField());
+    await waitFor(() => expect(message()).toBe(CONFIRMED));
+    expect(postCode).toHaveBeenCalledExactlyOnceWith({ email: EMAIL, code });
+  });
+
+  test.each(CODES.none)("is not in %j: the field says so, without a request", async (typed) => {
+    renderForm({ step: "code", confirms: true, email: EMAIL });
+    fireEvent.change(await findCodeField(), { target: { value: typed } });
+    fireEvent.submit(await findCodeField());
+    expectErrorToast(MALFORMED);
+    expect(message()).toBe(MALFORMED);
+    expect(codeField()?.getAttribute("aria-invalid")).toBe("true");
+    expect(codeField()?.value).toBe(typed);
+    expect(document.activeElement).toBe(codeField());
+    expect(postCode).not.toHaveBeenCalled();
   });
 
   test("that is empty sends no request and is reported", async () => {

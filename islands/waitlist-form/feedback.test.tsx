@@ -1,5 +1,5 @@
 import { act, fireEvent, screen, waitFor } from "@testing-library/react";
-import { describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { openToasts } from "../test/toasts";
 import { dismissToasts, subscribe } from "../toast-store";
 import {
@@ -106,6 +106,35 @@ describe("the message below the field", () => {
     await user.click(button());
     await waitFor(() => expect(message()).toMatch(/^You've been added/));
     expect(line?.isConnected).toBe(true);
+  });
+});
+
+describe("the title of a page that the server has sent after a post", () => {
+  const TITLE = "Steward: an agent that runs a business";
+
+  beforeEach(() => {
+    document.title = "Error: Email already on waitlist — Steward";
+    const meta = document.head.appendChild(document.createElement("meta"));
+    meta.setAttribute("property", "og:title");
+    meta.content = TITLE;
+    return () => meta.remove();
+  });
+
+  test("stays while the outcome stays, and is the usual one from the next on", async () => {
+    const user = renderForm({ outcome: "failed", email: EMAIL, message: MESSAGES.listed });
+    expect(document.title).toMatch(/^Error/);
+    await user.type(field(), "x");
+    expect(document.title).toBe(TITLE);
+    await user.click(button());
+    await waitForToast("Success!");
+    expect(document.title).toBe(TITLE);
+  });
+
+  test("stays if nothing was posted: a translator may have changed it", async () => {
+    document.title = "Steward: ein Agent";
+    await signUp();
+    await waitForToast("Success!");
+    expect(document.title).toBe("Steward: ein Agent");
   });
 });
 

@@ -1,6 +1,6 @@
-/** What a submit of the form sends, and what the visitor reads about the response (spec §7, §8). */
+/** What a submit of the form sends, and what the form shows after the response (spec §7, §8). */
 import { hasStatus, request } from "../api-client";
-import type { FormOutcome } from "../bindings/wire";
+import type { FormOutcome, FormState, WaitlistFormProps } from "../bindings/wire";
 import * as COPY from "./copy.json";
 
 const SIGN_UP_URL = "/api/waitlist";
@@ -11,19 +11,60 @@ const TIMEOUT_MS = 60_000;
 /** An address, or the code that was sent to it. `topic` is the content of the honeypot. */
 export interface Submission {
   email: string;
-  code?: string;
+  code?: string | undefined;
   topic?: string;
 }
 
-/** Sends it. Throws on any other status than success. */
-export async function send({ topic, ...body }: Submission): Promise<unknown> {
+/** What the owner has configured. */
+export type Settings = Pick<WaitlistFormProps, "product" | "confirms">;
+
+/** The form after a submit, and the text that a toast announces. */
+interface Result {
+  readonly form: FormState;
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+/** Returns the form that asks for an address, with this one in its field. */
+export function emailForm({ product }: Settings, email = ""): FormState {
+  const message = withProduct(COPY.PROMISE, product);
+  return { step: "email", email, code: "", lead: "", outcome: "", message };
+}
+
+function codeForm(email: string, lead: string): FormState {
+  lead = lead.replace("{email}", () => email);
+  return { step: "code", email, code: "", lead, outcome: "", message: COPY.CODE_HINT };
+}
+
+/** Returns the form without an outcome. */
+export function pristine(form: FormState, settings: Settings): FormState {
+  const message = form.step === "code" ? COPY.CODE_HINT : emailForm(settings).message;
+  return { ...form, outcome: "", message };
+}
+
+/** Sends what the form `typed` contains. */
+export async function submit(
+  submission: Submission,
+  typed: FormState,
+  settings: Settings,
+): Promise<Result> {
+  try {
+    await send(submission);
+  } catch (error) {
+    return failure(error, submission, typed, settings);
+  }
+  return success(submission, settings);
+}
+
+/** Throws on any other status than success. */
+async function send({ topic, ...body }: Submission): Promise<unknown> {
   // Safari 15 lacks `AbortSignal.timeout`.
   const signal = AbortSignal.timeout?.(TIMEOUT_MS) ?? null;
   // Posted like the form without JavaScript: that route handles bots.
   if (topic)
     return fetch("/", {
       method: "POST",
-      body: new URLSearchParams({ ...body, topic }),
+      body: new URLSearchParams({ email: body.email, topic }),
       signal,
     });
   const url = body.code === undefined ? SIGN_UP_URL : CONFIRM_URL;
@@ -31,12 +72,30 @@ export async function send({ topic, ...body }: Submission): Promise<unknown> {
   return (await request("POST", url, body, signal)).json();
 }
 
-/** Returns what a failed submit means, and its text. `src/server/form.rs` and `confirm_code.rs` have the same rules. */
-export function failure(error: unknown, { code }: Submission): [FormOutcome, string] {
-  const rules = code === undefined ? SIGN_UP_FAILURES : CODE_FAILURES;
+function success({ email, code }: Submission, settings: Settings): Result {
+  const text = withProduct(code === undefined ? COPY.JOINED : COPY.CONFIRMED, settings.product);
+  const asksForCode = settings.confirms && code === undefined;
+  const form = asksForCode
+    ? codeForm(email, COPY.CODE_SENT)
+    : ({ ...emailForm(settings), outcome: "joined", message: text } as const);
+  return { form, isError: false, text };
+}
+
+/** `src/server/form.rs` and `confirm_code.rs` have the same rules. */
+function failure(
+  error: unknown,
+  { email, code }: Submission,
+  typed: FormState,
+  { confirms }: Settings,
+): Result {
+  const [rules, otherwise] =
+    code === undefined ? [SIGN_UP_FAILURES, COPY.FAILED] : [CODE_FAILURES, COPY.CODE_FAILED];
   const rule = rules.find(([status]) => hasStatus(error, status));
-  if (rule) return [rule[1], rule[2]];
-  return ["failed", code === undefined ? COPY.FAILED : COPY.CODE_FAILED];
+  const [, outcome, text] = rule ?? [0, "failed", otherwise];
+  // Joining again sends another code.
+  const asksForCode = confirms && code === undefined && hasStatus(error, 409);
+  const form = asksForCode ? codeForm(email, COPY.CODE_ASKED) : typed;
+  return { form: { ...form, outcome, message: text }, isError: true, text };
 }
 
 type Rule = readonly [status: number, FormOutcome, text: string];
@@ -50,3 +109,5 @@ const CODE_FAILURES: readonly Rule[] = [
   [400, "invalid", COPY.WRONG_CODE],
   [423, "invalid", COPY.LOCKED_CODE],
 ];
+
+const withProduct = (text: string, product: string) => text.replace("{product}", () => product);

@@ -29,18 +29,27 @@ describe("a sign-up", () => {
     expect(postSignUp).toHaveBeenCalledExactlyOnceWith({ email: EMAIL });
   });
 
-  test.each(["\u00a0", "\u200b", "\ufeff", "\u202a", " \u2060\t"])(
-    "sends the address without the invisible characters (%j) around it",
-    async (invisible) => {
-      const user = renderForm();
-      await user.click(field());
-      await user.paste(`${invisible}${EMAIL}${invisible}`);
-      expect(field().value).toBe(EMAIL);
-      await user.click(button());
-      await waitForToast("Success!");
-      expect(postSignUp).toHaveBeenCalledExactlyOnceWith({ email: EMAIL });
-    },
-  );
+  test.each([
+    "\u00a0",
+    "\u00ad",
+    "\u034f",
+    "\u200b",
+    "\u202a",
+    " \u2060\t",
+    "\u2800",
+    "\u3164",
+    "\ufe0f",
+    "\ufeff",
+    "\u{e0061}",
+  ])("sends the address without the invisible characters (%j) around it", async (invisible) => {
+    const user = renderForm();
+    await user.click(field());
+    await user.paste(`${invisible}${EMAIL}${invisible}`);
+    expect(field().value).toBe(EMAIL);
+    await user.click(button());
+    await waitForToast("Success!");
+    expect(postSignUp).toHaveBeenCalledExactlyOnceWith({ email: EMAIL });
+  });
 
   test("§4 disables the field and the button, which reads 'Adding...', until the response", async () => {
     const respond = holdResponse(postSignUp);

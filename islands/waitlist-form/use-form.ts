@@ -1,0 +1,72 @@
+/** What a submit of the form does (spec §4, §5), and the link back to its first step. */
+import { type FormEvent, type MouseEvent, useRef } from "react";
+import type { FormState } from "../bindings/wire";
+import { dismissToasts } from "../toast-store";
+import * as COPY from "./copy.json";
+import { emailForm, pristine, type Settings, type Submission, submit } from "./submission";
+import { readCode, trimInvisible } from "./typed";
+import { focusIn, useFocus, useRefs, useUsualTitle } from "./use-page";
+import { useView } from "./use-view";
+
+export type FormControls = ReturnType<typeof useForm>;
+
+/** `initial` is what the server's page shows. `onSuccess` is called after each submit that succeeds. */
+export function useForm(settings: Settings, initial: FormState, onSuccess: () => void) {
+  const refs = useRefs();
+  const { view, update, show, onInput, isRepeat } = useView(settings, initial, refs.input);
+  const { form, isPending } = view;
+  // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
+  const isSending = useRef(false);
+  useFocus(refs, view, update);
+  useUsualTitle(form);
+
+  /** Returns the form with the content of its field. */
+  const typedForm = () => ({ ...form, [form.step]: refs.input.current?.value });
+
+  async function send(submission: Submission) {
+    const typed = typedForm();
+    isSending.current = true;
+    dismissToasts();
+    update({ form: pristine(form, settings), isPending: true, announcement: "" });
+    const result = await submit(submission, typed, settings);
+    isSending.current = false;
+    show(result.form, result);
+    if (!result.isError) onSuccess();
+  }
+
+  function onSubmit(event: FormEvent) {
+    event.preventDefault();
+    if (isSending.current) return;
+    const submission = read(typedForm(), refs.honeypot.current?.value);
+    if (typeof submission !== "string") return void send(submission);
+    if (refs.input.current?.value === "" && isRepeat()) return;
+    show(
+      { ...typedForm(), outcome: "invalid", message: submission },
+      { isError: true, text: submission },
+    );
+    focusIn(refs.form, refs.input);
+  }
+
+  function returnToEmail(event: MouseEvent) {
+    event.preventDefault();
+    if (isPending) return;
+    show(emailForm(settings, form.email));
+    focusIn(refs.form, refs.input);
+  }
+
+  /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
+  const onInvalid = () => show({ ...typedForm(), outcome: "invalid", message: COPY.INVALID_EMAIL });
+  const onBlur = () => update({ isAnnounced: false });
+  return { ...view, refs, onSubmit, onInput, onInvalid, onBlur, returnToEmail };
+}
+
+/** Returns what a submit sends, or why there is nothing to send. */
+function read({ step, email, code }: FormState, topic = ""): Submission | string {
+  if (step === "email") {
+    const address = trimInvisible(email);
+    return address === "" ? COPY.EMPTY_EMAIL : { email: address, topic };
+  }
+  if (trimInvisible(code) === "") return COPY.EMPTY_CODE;
+  const digits = readCode(code);
+  return digits === undefined ? COPY.MALFORMED_CODE : { email, code: digits };
+}

@@ -1,0 +1,71 @@
+/** What the form changes of the page around it: the focus, the title and the URL. */
+import { type RefObject, useEffect, useRef, useState } from "react";
+import type { FormState } from "../bindings/wire";
+import type { View } from "./use-view";
+
+/** Returns the elements that the form reads, changes behind React, or moves the focus to. */
+export function useRefs() {
+  return {
+    form: useRef<HTMLFormElement>(null),
+    input: useRef<HTMLInputElement>(null),
+    honeypot: useRef<HTMLInputElement>(null),
+    button: useRef<HTMLButtonElement>(null),
+    status: useRef<HTMLParagraphElement>(null),
+  };
+}
+
+/**
+ * The disabled controls lose the focus. It waits on the status, and returns afterwards: to the button if nothing is
+ * left to type, because in the field it would open a phone's keyboard over the toast, otherwise to the field.
+ */
+export function useFocus(
+  refs: ReturnType<typeof useRefs>,
+  { form, isPending }: View,
+  update: (change: Partial<View>) => void,
+) {
+  const wasPending = useRef(false);
+  useEffect(() => {
+    if (isPending === wasPending.current) return;
+    wasPending.current = isPending;
+    const active = document.activeElement;
+    // In Safari a clicked button does not take the focus: an ancestor of the form has it.
+    const hasMovedOn = !active?.contains(refs.form.current) && !refs.form.current?.contains(active);
+    if (hasMovedOn) {
+      update({ isAnnounced: false });
+      // The visitor is elsewhere, and must learn that a code is needed.
+      if (!isPending && form.step === "code" && form.outcome === "")
+        update({ announcement: form.lead });
+    } else if (isPending) refs.status.current?.focus({ preventScroll: true });
+    else focusIn(refs.form, form.outcome === "joined" ? refs.button : refs.input);
+  });
+}
+
+/** Moves the focus, and keeps the element clear of the toast. A visitor who has scrolled away is not pulled back. */
+export function focusIn(
+  form: RefObject<HTMLElement | null>,
+  { current: element }: RefObject<HTMLElement | null>,
+) {
+  element?.focus({ preventScroll: true });
+  const { top = 0, bottom = 0 } = form.current?.getBoundingClientRect() ?? {};
+  if (bottom > 0 && top < innerHeight) element?.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * After a native post the page's title says what happened, and the URL that somebody has joined. The title stays until
+ * the form shows something else. The URL changes at once: a shared link would say it to others. The rest of the URL
+ * stays, because it may say where the visitor comes from.
+ */
+export function useUsualTitle(form: FormState) {
+  const [first] = useState(form);
+  useEffect(() => {
+    if (first.outcome !== "joined") return;
+    const url = new URL(location.href);
+    url.searchParams.delete("joined");
+    history.replaceState(null, "", url);
+  }, [first]);
+  useEffect(() => {
+    const isPosted = first.outcome !== "" || first.step === "code";
+    const title = document.querySelector<HTMLMetaElement>('[property="og:title"]');
+    if (isPosted && form !== first && title) document.title = title.content;
+  }, [first, form]);
+}

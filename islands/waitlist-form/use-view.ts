@@ -1,0 +1,83 @@
+/** What the form shows: its step, and the outcome of the last submit until the visitor types. */
+import { type RefObject, useRef, useState } from "react";
+import type { FormState } from "../bindings/wire";
+import { dismissToasts, showToast } from "../toast-store";
+import * as COPY from "./copy.json";
+import { pristine, type Settings } from "./submission";
+import { trimInvisible } from "./typed";
+
+/** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
+const REPEAT_INTERVAL_MS = 1000;
+
+export interface View {
+  readonly form: FormState;
+  readonly isPending: boolean;
+  /** Read by screen readers when there is no toaster to announce the outcome. */
+  readonly announcement: string;
+  /** A toast announces an error. Until the focus leaves the field, the field's description does not repeat it. */
+  readonly isAnnounced: boolean;
+}
+
+/** The text that a toast announces. */
+export interface Announcement {
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+export function useView(
+  settings: Settings,
+  initial: FormState,
+  input: RefObject<HTMLInputElement | null>,
+) {
+  const [view, setView] = useState<View>({
+    form: initial,
+    isPending: false,
+    announcement: "",
+    isAnnounced: false,
+  });
+  const valueAtOutcome = useRef("");
+  // The time when a form emptied the field, or 0 once the visitor has typed.
+  const emptiedAt = useRef(0);
+
+  const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
+
+  /** Shows a form after a submit. Closes the toast if there is nothing to announce. */
+  function show(form: FormState, announcement?: Announcement) {
+    const value = fieldValue(form);
+    if (input.current && value !== input.current.value) {
+      input.current.value = value;
+      emptiedAt.current = Date.now();
+    }
+    valueAtOutcome.current = value;
+    update({ form, isPending: false, isAnnounced: announcement?.isError ?? false });
+    if (!announcement) return dismissToasts();
+    const { isError, text } = announcement;
+    const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
+    const variant = isError ? "destructive" : "default";
+    showToast({ title, text, variant }, () => update({ announcement: text }));
+  }
+
+  function onInput() {
+    emptiedAt.current = 0;
+    const value = input.current?.value ?? "";
+    // The browser would reject an address with an invisible character, which nobody can find.
+    const visible = trimInvisible(value);
+    if (input.current && view.form.step === "email" && visible !== value)
+      input.current.value = visible;
+    // Password managers dispatch input events that change nothing.
+    if (value !== valueAtOutcome.current)
+      update({ form: pristine(view.form, settings), announcement: "" });
+  }
+
+  /** Returns whether an empty submit repeats the one that has emptied the field. */
+  function isRepeat() {
+    const isRepeat = Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS;
+    if (isRepeat) emptiedAt.current = Date.now();
+    return isRepeat;
+  }
+
+  return { view, update, show, onInput, isRepeat };
+}
+
+/** Returns the content of the field. */
+export const fieldValue = ({ step, email, code }: FormState) => (step === "code" ? code : email);
