@@ -3,6 +3,8 @@
 //! A code can be guessed, so each counts towards the five tries for an address and towards the limit of the client. The API
 //! and the form without JavaScript share this.
 
+use std::collections::BTreeSet;
+
 use axum::{
     body::Body,
     extract::{FromRequest, Request, State},
@@ -18,6 +20,7 @@ use super::{
 };
 use crate::{
     copy::{self, islands},
+    mail::CODE_LEN,
     page::{LinkPage, code_form},
     waitlist::Email,
     wire::{FormOutcome, FormState},
@@ -65,11 +68,14 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
     let form = FormState {
         lead: copy::fill_email(islands::CODE_ASKED, &email),
         outcome: match error {
-            RequestError::WrongCode | RequestError::CodeLocked => FormOutcome::Invalid,
+            RequestError::MalformedCode | RequestError::WrongCode | RequestError::CodeLocked => {
+                FormOutcome::Invalid
+            }
             _ => FormOutcome::Failed,
         },
         message: match error {
             _ if code.trim().is_empty() => islands::EMPTY_CODE,
+            RequestError::MalformedCode => islands::MALFORMED_CODE,
             RequestError::WrongCode => islands::WRONG_CODE,
             RequestError::CodeLocked => islands::LOCKED_CODE,
             _ => islands::CODE_FAILED,
@@ -92,8 +98,8 @@ async fn read_form(state: &AppState, parts: Parts, body: Body) -> Result<CodeFor
 /// Confirms an address by the code that was sent to it.
 ///
 /// # Errors
-/// [`RequestError::InvalidEmail`], [`RequestError::WrongCode`], [`RequestError::CodeLocked`], and
-/// [`RequestError::Unavailable`] if the store fails.
+/// [`RequestError::InvalidEmail`], [`RequestError::MalformedCode`], [`RequestError::WrongCode`],
+/// [`RequestError::CodeLocked`], and [`RequestError::Unavailable`] if the store fails.
 pub(super) async fn confirm_by_code(
     state: &AppState,
     email: &str,
@@ -102,7 +108,8 @@ pub(super) async fn confirm_by_code(
     let confirmation = state.confirmation.as_ref();
     let confirmation = confirmation.ok_or(RequestError::NotFound)?;
     let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
-    let outcome = confirmation.confirm_by_code(&email, code).await;
+    let code = read_code(code).ok_or(RequestError::MalformedCode)?;
+    let outcome = confirmation.confirm_by_code(&email, &code).await;
     match outcome.map_err(RequestError::Unavailable)? {
         ConfirmOutcome::Confirmed => {
             state.shown_count.note_confirmation();
@@ -112,4 +119,23 @@ pub(super) async fn confirm_by_code(
         ConfirmOutcome::NotListed | ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
     }
+}
+
+/// Returns the code in a text: people write `123 456` and `123-456`, paste the sentence around it, and type in full width
+/// with a Japanese keyboard. Returns `None` if the text has no code, or several. `islands/waitlist-form/typed.ts` has the
+/// same rule.
+fn read_code(typed: &str) -> Option<String> {
+    let to_ascii = |c| match c {
+        '\u{ff10}'..='\u{ff19}' => char::from_digit(u32::from(c) - 0xff10, 10).unwrap_or(c),
+        _ => c,
+    };
+    let text: String = typed.chars().map(to_ascii).collect();
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_inside = |c: char| c.is_whitespace() || matches!(c, '-' | '\u{2010}'..='\u{2015}');
+    // Digits, and digits with spaces and hyphens between them.
+    let numbers = text.split(|c| !is_digit(c));
+    let groups = text.split(|c| !is_digit(c) && !is_inside(c));
+    let codes = numbers.chain(groups).map(|it| it.replace(is_inside, ""));
+    let codes: BTreeSet<_> = codes.filter(|it| it.len() == CODE_LEN).collect();
+    (codes.len() == 1).then(|| codes.into_iter().next())?
 }

@@ -35,6 +35,8 @@ pub enum RequestError {
     MalformedRequest,
     /// 400: the address is invalid.
     InvalidEmail(InvalidEmail),
+    /// 400: the text does not contain one code.
+    MalformedCode,
     /// 400: the code is wrong, or nobody was asked to confirm this address.
     WrongCode,
     /// 403: a page of another site sent the request.
@@ -78,6 +80,7 @@ impl RequestError {
             Self::MalformedBody(_)
             | Self::MalformedRequest
             | Self::InvalidEmail(_)
+            | Self::MalformedCode
             | Self::WrongCode => StatusCode::BAD_REQUEST,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -103,6 +106,7 @@ impl RequestError {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
             Self::MalformedRequest => "Send exactly one Host header.".into(),
             Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
+            Self::MalformedCode => format!("{}.", copy::islands::MALFORMED_CODE),
             Self::WrongCode => {
                 "The code is wrong or not valid any more. Open the link in the message instead."
                     .into()

@@ -33,8 +33,8 @@ use super::limits::LIST_KEYS_MAX_AGE;
 use crate::{
     config::ConfirmSettings,
     mail::{
-        CODE_LEN, DkimSigner, InvalidDkimKey, PersonTokens, SmtpClient, SmtpTimeouts,
-        TlsSetupError, TokenPurpose, confirmation_code,
+        DkimSigner, InvalidDkimKey, PersonTokens, SmtpClient, SmtpTimeouts, TlsSetupError,
+        TokenPurpose, confirmation_code,
     },
     waitlist::{
         AddressFilter, AddressHash, Email, Fact, ListKey, Selection, StoreError, Waitlist,
@@ -240,12 +240,8 @@ impl Confirmation {
     pub(super) async fn confirm_by_code(
         &self,
         email: &Email,
-        typed: &str,
+        digits: &str,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let digits = read_digits(typed);
-        if digits.len() != CODE_LEN {
-            return Ok(ConfirmOutcome::Wrong);
-        }
         let keys = self.keys().await?;
         let last = match self.count_try(&hashes(&keys, email), email).await? {
             Ok(last) => last,
@@ -370,17 +366,6 @@ impl Confirmation {
     fn hashes(&self, email: &Email) -> Vec<AddressHash> {
         hashes(&locked(&self.state).keys, email)
     }
-}
-
-/// Returns the digits of a text: people write `123 456` and `123-456`, paste the sentence around the code, and type in full
-/// width with a Japanese keyboard.
-fn read_digits(typed: &str) -> String {
-    let digit = |c: char| match c {
-        '0'..='9' => Some(c),
-        '\u{ff10}'..='\u{ff19}' => char::from_digit(u32::from(c) - 0xff10, 10),
-        _ => None,
-    };
-    typed.chars().filter_map(digit).collect()
 }
 
 /// Returns the hashes of an address under all keys of the list.

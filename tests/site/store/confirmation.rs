@@ -192,12 +192,13 @@ async fn code_confirms_the_address(fixture: impl StoreFixture) {
     let code = code(&message);
     let full_width = |c: char| char::from_u32(u32::from(c) + 0xfee0).expect("a digit");
     let second_half: String = code[3..].chars().map(full_width).collect();
-    let written = format!(" {}-{second_half} is your code", &code[..3]);
+    let written = format!("2 codes: {}-{second_half}", &code[..3]);
     assert_eq!(confirm(&site, "ann@EXAMPLE.com", &written).await, 200);
     let confirmed_at = entries(&*list)[0].confirmed_at;
     assert!(confirmed_at.is_some());
     // Again: the time stays, because it is the proof of the consent.
-    assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
+    let sentence = format!("Your code {code} is valid for 30 minutes");
+    assert_eq!(confirm(&site, "ann@example.com", &sentence).await, 200);
     assert_eq!(entries(&*list)[0].confirmed_at, confirmed_at);
     assert_eq!(entries(&*list)[0].asked_at, asked_at);
 }
