@@ -1,7 +1,7 @@
 /** Reads what a visitor has typed or pasted. `Email::parse` and `read_code` on the server have the same rules. */
 
 /** A character that cannot be seen. People copy them from messages and pages. */
-const INVISIBLE = String.raw`[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]`;
+const INVISIBLE = String.raw`[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]`;
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "gu");
 
 /** Removes invisible characters from the ends of a text. */

@@ -15,7 +15,7 @@ const ADDRESS_MAX_BYTES: usize = 254;
 /// Maximum size of one label of the domain, in bytes (RFC 1035, 2.3.4).
 const LABEL_MAX_BYTES: usize = 63;
 
-/// A valid address, as typed, without the white space around it.
+/// A valid address, as typed, without the invisible characters around it.
 ///
 /// `Debug` hides the address and there is no `Display`, so an address never appears in a log.
 #[derive(Clone, Eq, PartialEq)]
@@ -24,8 +24,8 @@ pub struct Email(String);
 impl Email {
     /// Parses an address by the rule that browsers apply to `<input type=email>` (WHATWG HTML, 4.10.5.1.5, "valid
     /// email address"), and enforces the lengths of RFC 5321. As in a browser, the domain may be in any script: the
-    /// rule applies to the ASCII form that UTS 46 gives it. White space and characters of zero width around the address
-    /// are removed, because people copy them from messages and pages. Inside it, they are rejected.
+    /// rule applies to the ASCII form that UTS 46 gives it. Invisible characters around the address are removed,
+    /// because people copy them from messages and pages. Inside it, they are rejected.
     ///
     /// # Errors
     /// [`InvalidEmail`] names the part of the rule that is broken.
@@ -141,13 +141,19 @@ pub enum InvalidEmail {
     TooLong,
 }
 
-/// Returns whether a character is white space, or has no width: a direction mark, a joiner, or a byte order mark.
+/// Returns whether a character cannot be seen: white space, Unicode's Default_Ignorable_Code_Point, and the
+/// Braille pattern without dots.
+/// `islands/waitlist-form/typed.ts` has the same rule.
 fn is_invisible(c: char) -> bool {
-    let is_format = matches!(
+    let is_ignorable = matches!(
         c,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     );
-    c.is_whitespace() || is_format
+    c.is_whitespace() || is_ignorable || c == '\u{2800}'
 }
 
 /// Returns whether a byte is in WHATWG's `atext / "."`.
