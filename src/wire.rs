@@ -64,7 +64,7 @@ pub struct WaitlistFormProps {
 
 /// The content of the form: its step, the typed texts, and the outcome. The server renders it, and the island continues
 /// from there.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FormState {
     /// The step.
@@ -82,22 +82,24 @@ pub struct FormState {
 }
 
 /// The steps of the form.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormStep {
     /// Asks for the address.
+    #[default]
     Email,
     /// Asks for the code that confirms the address.
     Code,
 }
 
 /// The outcome of a submit.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormOutcome {
     /// Nothing was sent, or the content of the field has changed since then.
+    #[default]
     #[serde(rename = "")]
     None,
     /// The address is on the list, or confirmed.

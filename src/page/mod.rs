@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use crate::{
     copy::{self, islands},
-    wire::{FormOutcome, FormState, FormStep},
+    wire::{FormState, FormStep},
 };
 
 /// The owner's configuration of the page.
@@ -161,17 +161,6 @@ pub enum LinkAction {
 }
 
 impl LinkPage {
-    /// The pages without a recipient.
-    pub const FOR_EVERYBODY: [Self; 7] = [
-        Self::Confirmed,
-        Self::NotListed,
-        Self::WrongConfirmLink,
-        Self::ConfirmFailed,
-        Self::Unsubscribed,
-        Self::WrongUnsubscribeLink,
-        Self::UnsubscribeFailed,
-    ];
-
     /// Returns the title and heading.
     pub fn title(self) -> &'static str {
         self.content().0
@@ -226,12 +215,8 @@ impl LinkPage {
 /// Returns the form before anything was sent.
 pub fn empty_form() -> FormState {
     FormState {
-        step: FormStep::Email,
-        email: String::new(),
-        code: String::new(),
-        lead: String::new(),
-        outcome: FormOutcome::None,
         message: islands::PROMISE.into(),
+        ..FormState::default()
     }
 }
 
@@ -242,7 +227,7 @@ pub fn code_form(email: &str) -> FormState {
         email: email.into(),
         lead: copy::fill_email(islands::CODE_SENT, email),
         message: islands::CODE_HINT.into(),
-        ..empty_form()
+        ..FormState::default()
     }
 }
 

@@ -131,11 +131,10 @@ impl AppState {
         let shown_count =
             shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
         let page = files.page(shown_count.get(), confirmation.is_some());
-        let link_pages = person_links::LinkPages::new(&page);
         Self(Arc::new(AppStateInner {
             page_cache: page_cache::PageCache::new(page),
             text_files: text_files::TextFiles::new(files.site()),
-            link_pages,
+            link_pages: person_links::LinkPages::default(),
             list_keys: person_links::KeyCache::default(),
             list,
             shown_count,

@@ -28,29 +28,17 @@ use super::{
 };
 use crate::{
     mail::{PersonTokens, TokenPurpose},
-    page::{LinkPage, Page, Recipient, document},
+    page::{LinkPage, Recipient, document},
     waitlist::{Email, Erasure, ListKey, StoreError, Waitlist},
 };
 
-/// The pages that are the same for everybody. A flood of links must not render them.
-#[derive(Debug)]
-pub(super) struct LinkPages(HashMap<LinkPage, Resource>);
+/// The pages that are the same for everybody, rendered at the first request. A flood of links must not render them.
+#[derive(Default)]
+pub(super) struct LinkPages(Mutex<HashMap<LinkPage, Resource>>);
 
 /// The keys of the list, as they were a moment ago.
 #[derive(Default)]
 pub(super) struct KeyCache(Mutex<Option<(Instant, Arc<[ListKey]>)>>);
-
-impl LinkPages {
-    /// Renders the pages.
-    pub(super) fn new(page: &Page) -> Self {
-        let pages = LinkPage::FOR_EVERYBODY.map(|it| {
-            let html = document::link_page(page.clone(), it, None);
-            let body = EncodedBody::compress(html, Compression::Balanced);
-            (it, Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body))
-        });
-        Self(pages.into())
-    }
-}
 
 impl KeyCache {
     async fn tokens(
@@ -223,13 +211,9 @@ fn respond(
     };
     let response = match recipient {
         None => respond_with_link_page(state, page, status, request),
-        Some(_) => {
-            let html = document::link_page(state.current_page(), page, recipient);
-            let body = EncodedBody::compress(html, Compression::Fast);
-            with_private_headers(
-                Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body).respond(status, request),
-            )
-        }
+        Some(_) => with_private_headers(
+            render(state, page, recipient, Compression::Fast).respond(status, request),
+        ),
     };
     with_no_store(response, error.and_then(|error| error.retry_after()))
 }
@@ -241,7 +225,23 @@ pub(super) fn respond_with_link_page(
     status: StatusCode,
     request: &HeaderMap,
 ) -> Response {
-    with_private_headers(state.link_pages.0[&page].respond(status, request))
+    let pages = &state.link_pages.0;
+    let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+    let resource = pages
+        .entry(page)
+        .or_insert_with(|| render(state, page, None, Compression::Balanced));
+    with_private_headers(resource.respond(status, request))
+}
+
+fn render(
+    state: &AppState,
+    page: LinkPage,
+    recipient: Option<Recipient>,
+    compression: Compression,
+) -> Resource {
+    let html = document::link_page(state.current_page(), page, recipient);
+    let body = EncodedBody::compress(html, compression);
+    Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
 }
 
 /// Adds the headers of a page whose URL names a person.
