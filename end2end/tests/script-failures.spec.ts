@@ -120,7 +120,7 @@ test.describe("a script", { tag: "@once" }, () => {
   });
 
   for (const script of ["the boot script", "the terminal's script"] as const) {
-    test(`without ${script} the terminal's lines stay dimmed and legible`, async ({
+    test(`without ${script} the terminal's lines stay dimmed and legible, and its button is not seen`, async ({
       landing,
       page,
     }) => {
@@ -129,6 +129,11 @@ test.describe("a script", { tag: "@once" }, () => {
       await landing.section("demo").scrollIntoViewIfNeeded();
       for (const line of await landing.lines.locator("span").all())
         await expect(line).not.toHaveCSS("opacity", "1");
+      const button = landing.section("demo").getByRole("button");
+      await expect(button).toHaveCSS("opacity", "0");
+      // Tab reaches it, and the focus must be seen.
+      await button.press("Shift");
+      await expect(button).toHaveCSS("opacity", "1");
       const contrasts = await measureContrast(page, { selector: ".terminal-lines span" });
       expect(contrasts).toHaveLength(9);
       expect(tooLow(4.5, contrasts)).toEqual([]);
