@@ -8,23 +8,18 @@ import { CONTACT_LINKS_PROPS, WAITLIST_FORM_PROPS } from "./test/props";
 import { captureErrors, scrollTo } from "./test/setup";
 import { openToasts } from "./test/toasts";
 import { dismissToasts } from "./toast-store";
-import { VARIANTS as CONTACT_LINKS } from "./contact-links/variants";
 import { VARIANTS as FORMS } from "./waitlist-form/variants";
 
 const ISLAND_NAMES = readdirSync(import.meta.dirname).filter((name) =>
   existsSync(`${import.meta.dirname}/${name}/${name}.tsx`),
 );
 
-const VARIANTS: Record<string, object[]> = {
-  "waitlist-form": FORMS,
-  "contact-links": CONTACT_LINKS,
-};
-
-/** The properties of the islands that have some. */
+/** The properties of each island. Tests read the texts of these two. */
 const PROPS: Record<string, object> = {
   "waitlist-form": WAITLIST_FORM_PROPS,
   "contact-links": CONTACT_LINKS_PROPS,
 };
+for (const name of ISLAND_NAMES) PROPS[name] ??= (await variants(name))[0] ?? {};
 
 beforeEach(() => {
   vi.stubGlobal("fetch", async () => new Response("taken", { status: 409 }));
@@ -110,6 +105,12 @@ function Broken(): never {
   throw new Error("broken");
 }
 
+/** Returns what the markup of an island is rendered with. */
+async function variants(name: string): Promise<object[]> {
+  const hasVariants = existsSync(`${import.meta.dirname}/${name}/variants.ts`);
+  return hasVariants ? (await import(`./${name}/variants.ts`)).VARIANTS : [{}];
+}
+
 async function load(name: string): Promise<Island> {
   return (await import(`./${name}/${name}.tsx`)).default;
 }
@@ -119,7 +120,7 @@ async function serve(name: string, props = PROPS[name] ?? {}): Promise<HTMLEleme
   const values = new Map<string, unknown>(Object.entries(props));
   const isFor = ({ when }: Variant) =>
     Object.entries(when).every(([prop, text]) => values.get(prop) === text);
-  const markup = render(name, await load(name), VARIANTS[name]).find(isFor)?.markup ?? "";
+  const markup = render(name, await load(name), await variants(name)).find(isFor)?.markup ?? "";
   const element = document.createElement("div");
   element.innerHTML = markup.replaceAll(/\{\{(\w+)\}\}/g, (_, prop: string) =>
     String(values.get(prop)),

@@ -48,7 +48,7 @@ site.host_wasm_path = await writeHashed(
   values.dev ? await readFile(wasm) : await optimize(wasm),
 );
 
-site.inline_css = bundleStyles(values);
+site.inline_css = await bundleStyles(values);
 site.islands = {};
 for (const [island, variants] of Object.entries(await prerender()))
   site.islands[island] = { modules: modules.get(island).join(" "), variants };
