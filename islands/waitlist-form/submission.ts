@@ -19,11 +19,7 @@ export interface Submission {
 export type Settings = Pick<WaitlistFormProps, "product" | "confirms">;
 
 /** The form after a submit, and the text that a toast announces. */
-interface Result {
-  readonly form: FormState;
-  readonly isError: boolean;
-  readonly text: string;
-}
+type Result = readonly [FormState, text: string];
 
 /** Returns the form that asks for an address, with this one in its field. */
 export function emailForm({ product }: Settings, email = ""): FormState {
@@ -51,9 +47,14 @@ export async function submit(
   try {
     await send(submission);
   } catch (error) {
-    return failure(error, submission, typed, settings);
+    const form = formAfterFailure(error, submission, typed, settings);
+    return [form, form.message];
   }
-  return success(submission, settings);
+  const { email, code } = submission;
+  const text = withProduct(code === undefined ? COPY.JOINED : COPY.CONFIRMED, settings.product);
+  const asksForCode = settings.confirms && code === undefined;
+  if (asksForCode) return [codeForm(email, COPY.CODE_SENT), text];
+  return [{ ...emailForm(settings), outcome: "joined", message: text }, text];
 }
 
 /** Throws on any other status than success. */
@@ -72,31 +73,24 @@ async function send({ topic, ...body }: Submission): Promise<unknown> {
   return (await request("POST", url, body, signal)).json();
 }
 
-function success({ email, code }: Submission, settings: Settings): Result {
-  const text = withProduct(code === undefined ? COPY.JOINED : COPY.CONFIRMED, settings.product);
-  const asksForCode = settings.confirms && code === undefined;
-  const form = asksForCode
-    ? codeForm(email, COPY.CODE_SENT)
-    : ({ ...emailForm(settings), outcome: "joined", message: text } as const);
-  return { form, isError: false, text };
-}
-
 /** `src/server/form.rs` and `confirm_code.rs` have the same rules. */
-function failure(
+function formAfterFailure(
   error: unknown,
   { email, code }: Submission,
   typed: FormState,
   { confirms }: Settings,
-): Result {
+): FormState {
   const [rules, otherwise] =
     code === undefined ? [SIGN_UP_FAILURES, COPY.FAILED] : [CODE_FAILURES, COPY.CODE_FAILED];
   const rule = rules.find(([status]) => hasStatus(error, status));
-  const [, outcome, text] = rule ?? [0, "failed", otherwise];
+  const [, outcome, message] = rule ?? [0, "failed", otherwise];
   // Joining again sends another code.
   const asksForCode = confirms && code === undefined && hasStatus(error, 409);
-  const form = asksForCode ? codeForm(email, COPY.CODE_ASKED) : typed;
-  return { form: { ...form, outcome, message: text }, isError: true, text };
+  return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : typed), outcome, message };
 }
+
+/** Returns whether the outcome is an error. */
+export const hasFailed = ({ outcome }: FormState) => outcome === "invalid" || outcome === "failed";
 
 type Rule = readonly [status: number, FormOutcome, text: string];
 

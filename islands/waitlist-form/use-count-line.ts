@@ -18,10 +18,8 @@ export function useCountLine(line: RefObject<HTMLElement | null>, from: number) 
     [],
   );
   useSectionInView(line, onChange);
-  const { data, refetch } = useQuery<Partial<CountBody>>({
-    queryKey: QUERY_KEY,
-    enabled: hasBeenInView,
-  });
+  const query = { queryKey: QUERY_KEY, enabled: hasBeenInView };
+  const { data, refetch } = useQuery<Partial<CountBody>>(query, queryClient);
   useEffect(() => {
     if (line.current && data) showCount(line.current, data.count ?? 0, from);
   }, [line, data, from]);

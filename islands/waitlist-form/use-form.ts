@@ -3,7 +3,14 @@ import { type FormEvent, type MouseEvent, useRef } from "react";
 import type { FormState } from "../bindings/wire";
 import { dismissToasts } from "../toast-store";
 import * as COPY from "./copy.json";
-import { emailForm, pristine, type Settings, type Submission, submit } from "./submission";
+import {
+  emailForm,
+  hasFailed,
+  pristine,
+  type Settings,
+  type Submission,
+  submit,
+} from "./submission";
 import { readCode, trimInvisible } from "./typed";
 import { focusIn, useFocus, useRefs, useUsualTitle } from "./use-page";
 import { useView } from "./use-view";
@@ -23,27 +30,26 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   /** Returns the form with the content of its field. */
   const typedForm = () => ({ ...form, [form.step]: refs.input.current?.value });
 
+  const invalid = (message: string): FormState => ({ ...typedForm(), outcome: "invalid", message });
+
   async function send(submission: Submission) {
     const typed = typedForm();
     isSending.current = true;
     dismissToasts();
     update({ form: pristine(form, settings), isPending: true, announcement: "" });
-    const result = await submit(submission, typed, settings);
+    const [after, text] = await submit(submission, typed, settings);
     isSending.current = false;
-    show(result.form, result);
-    if (!result.isError) onSuccess();
+    show(after, text);
+    if (!hasFailed(after)) onSuccess();
   }
 
   function onSubmit(event: FormEvent) {
     event.preventDefault();
     if (isSending.current) return;
-    const submission = read(typedForm(), refs.honeypot.current?.value);
-    if (typeof submission !== "string") return void send(submission);
+    const read = readSubmission(typedForm(), refs.honeypot.current?.value);
+    if (typeof read !== "string") return void send(read);
     if (refs.input.current?.value === "" && isRepeat()) return;
-    show(
-      { ...typedForm(), outcome: "invalid", message: submission },
-      { isError: true, text: submission },
-    );
+    show(invalid(read), read);
     focusIn(refs.form, refs.input);
   }
 
@@ -55,13 +61,13 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
-  const onInvalid = () => show({ ...typedForm(), outcome: "invalid", message: COPY.INVALID_EMAIL });
+  const onInvalid = () => show(invalid(COPY.INVALID_EMAIL));
   const onBlur = () => update({ isAnnounced: false });
   return { ...view, refs, onSubmit, onInput, onInvalid, onBlur, returnToEmail };
 }
 
 /** Returns what a submit sends, or why there is nothing to send. */
-function read({ step, email, code }: FormState, topic = ""): Submission | string {
+function readSubmission({ step, email, code }: FormState, topic = ""): Submission | string {
   if (step === "email") {
     const address = trimInvisible(email);
     return address === "" ? COPY.EMPTY_EMAIL : { email: address, topic };

@@ -58,12 +58,9 @@ export function focusIn(
 export function useUsualTitle(form: FormState) {
   const [first] = useState(form);
   useEffect(() => {
-    if (first.outcome !== "joined") return;
     const url = new URL(location.href);
     url.searchParams.delete("joined");
-    history.replaceState(null, "", url);
-  }, [first]);
-  useEffect(() => {
+    if (first.outcome === "joined") history.replaceState(null, "", url);
     const isPosted = first.outcome !== "" || first.step === "code";
     const title = document.querySelector<HTMLMetaElement>('[property="og:title"]');
     if (isPosted && form !== first && title) document.title = title.content;

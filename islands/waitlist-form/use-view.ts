@@ -3,7 +3,7 @@ import { type RefObject, useRef, useState } from "react";
 import type { FormState } from "../bindings/wire";
 import { dismissToasts, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
-import { pristine, type Settings } from "./submission";
+import { hasFailed, pristine, type Settings } from "./submission";
 import { trimInvisible } from "./typed";
 
 /** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
@@ -16,12 +16,6 @@ export interface View {
   readonly announcement: string;
   /** A toast announces an error. Until the focus leaves the field, the field's description does not repeat it. */
   readonly isAnnounced: boolean;
-}
-
-/** The text that a toast announces. */
-export interface Announcement {
-  readonly isError: boolean;
-  readonly text: string;
 }
 
 export function useView(
@@ -41,17 +35,17 @@ export function useView(
 
   const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
 
-  /** Shows a form after a submit. Closes the toast if there is nothing to announce. */
-  function show(form: FormState, announcement?: Announcement) {
+  /** Shows a form. A toast announces the text, if there is one. */
+  function show(form: FormState, text?: string) {
     const value = fieldValue(form);
     if (input.current && value !== input.current.value) {
       input.current.value = value;
       emptiedAt.current = Date.now();
     }
     valueAtOutcome.current = value;
-    update({ form, isPending: false, isAnnounced: announcement?.isError ?? false });
-    if (!announcement) return dismissToasts();
-    const { isError, text } = announcement;
+    const isError = hasFailed(form);
+    update({ form, isPending: false, isAnnounced: isError && text !== undefined });
+    if (text === undefined) return dismissToasts();
     const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
     const variant = isError ? "destructive" : "default";
     showToast({ title, text, variant }, () => update({ announcement: text }));

@@ -5,9 +5,7 @@
  * Both steps are the same elements with other attributes and texts. So nothing is inserted or removed beside the
  * elements that password managers and translators have added.
  */
-import { QueryClientProvider } from "@tanstack/react-query";
 import { useId, useRef } from "react";
-import { queryClient } from "../api-client";
 import type { FormState, WaitlistFormProps } from "../bindings/wire";
 import * as COPY from "./copy.json";
 import { useCountLine } from "./use-count-line";
@@ -39,14 +37,6 @@ const STEPS = {
 } as const;
 
 export default function WaitlistForm(props: WaitlistFormProps) {
-  return (
-    <QueryClientProvider client={queryClient}>
-      <Form {...props} />
-    </QueryClientProvider>
-  );
-}
-
-function Form(props: WaitlistFormProps) {
   const { product, action, confirms, count_from, count_line, ...initial } = props;
   const countLine = useRef<HTMLParagraphElement>(null);
   const refreshCount = useCountLine(countLine, count_from);
