@@ -59,6 +59,8 @@ if (!values.dev) {
   for (const it of entries)
     if (it.isFile() && COMPRESSIBLE.test(it.name)) await compress(join(it.parentPath, it.name));
 }
+// The prerendered islands leave timers running.
+process.exit();
 
 /** Writes a file under its URL path. */
 async function write(path, content) {

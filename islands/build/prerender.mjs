@@ -1,8 +1,7 @@
 /** Runs `markup.tsx` in Node, bundled by esbuild. */
 import { existsSync } from "node:fs";
-import { once } from "node:events";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import { BUILD_DIR, ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
 
@@ -10,22 +9,17 @@ import { BUILD_DIR, ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.
 export async function prerender() {
   const { outputFiles } = await build({
     ...SHARED_OPTIONS,
-    stdin: { contents: workerScript(), resolveDir: BUILD_DIR },
+    stdin: { contents: script(), resolveDir: BUILD_DIR },
     platform: "node",
     // React's server bundle calls `require` for Node's own modules.
     format: "cjs",
   });
-  // In a worker, because a worker can be terminated. The islands leave timers running.
-  const worker = new Worker(outputFiles[0].text, { eval: true });
-  try {
-    const [variants] = await once(worker, "message");
-    return variants;
-  } finally {
-    await worker.terminate();
-  }
+  const module = { exports: {} };
+  new Function("module", "require", outputFiles[0].text)(module, createRequire(import.meta.url));
+  return module.exports;
 }
 
-function workerScript() {
+function script() {
   const islands = ISLAND_NAMES.map((name) => {
     const variants = existsSync(join(ISLANDS_DIR, name, "variants.ts"))
       ? `require("../${name}/variants").VARIANTS`
@@ -33,8 +27,7 @@ function workerScript() {
     return `["${name}", render("${name}", require("../${name}/${name}").default, ${variants})]`;
   });
   return `
-    const { parentPort } = require("node:worker_threads");
     const { render } = require("./markup");
-    parentPort.postMessage(Object.fromEntries([${islands}]));
+    module.exports = Object.fromEntries([${islands}]);
   `;
 }
