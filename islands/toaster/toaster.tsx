@@ -56,27 +56,8 @@ export default function Toaster() {
       swipeDirection="right"
       swipeThreshold={SWIPE_THRESHOLD_PX}
     >
-      {toasts.map(({ id, open, variant, title, text }) => (
-        <Radix.Root
-          key={id}
-          className="toast"
-          data-variant={variant}
-          // Announced politely: it responds to the visitor's own action.
-          type="background"
-          open={open}
-          onOpenChange={(open) => {
-            if (!open) close(id);
-          }}
-        >
-          {/* Screen readers join the texts. The space separates the title from the text. */}
-          <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
-          <Radix.Description className="toast-text">{text}</Radix.Description>
-          <Radix.Close className="toast-close icon-button" aria-label={COPY.TOAST_CLOSE}>
-            <svg viewBox="0 0 16 16" aria-hidden="true">
-              <path d="M4 4l8 8M12 4l-8 8" />
-            </svg>
-          </Radix.Close>
-        </Radix.Root>
+      {toasts.map((toast) => (
+        <ToastItem key={toast.id} toast={toast} close={close} />
       ))}
       <Radix.Viewport
         className="toasts"
@@ -85,6 +66,36 @@ export default function Toaster() {
         ref={watchFocus}
       />
     </Radix.Provider>
+  );
+}
+
+function ToastItem({
+  toast: { id, open, variant, title, text },
+  close,
+}: {
+  toast: Toast;
+  close: (id: number) => void;
+}) {
+  return (
+    <Radix.Root
+      className="toast"
+      data-variant={variant}
+      // Announced politely: it responds to the visitor's own action.
+      type="background"
+      open={open}
+      onOpenChange={(open) => {
+        if (!open) close(id);
+      }}
+    >
+      {/* Screen readers join the texts. The space separates the title from the text. */}
+      <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
+      <Radix.Description className="toast-text">{text}</Radix.Description>
+      <Radix.Close className="toast-close icon-button" aria-label={COPY.TOAST_CLOSE}>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M4 4l8 8M12 4l-8 8" />
+        </svg>
+      </Radix.Close>
+    </Radix.Root>
   );
 }
 
