@@ -8,7 +8,7 @@ use super::{
     waitlist_handle::{OpenList, WaitlistHandle},
 };
 use crate::waitlist::{
-    Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, MessageId, StoreError,
+    Delivery, DeliveryResult, DeliveryStart, Email, ListKey, Message, MessageId, StoreError,
     SuppressionItem,
 };
 
@@ -93,7 +93,7 @@ impl WaitlistHandle {
     pub(super) fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: &[(u32, DeliveryState)],
+        deliveries: &[DeliveryStart],
     ) -> Result<Vec<bool>, LocatedListError> {
         match &self.list {
             OpenList::Local { list, runtime, .. } => runtime
@@ -110,7 +110,7 @@ impl WaitlistHandle {
     pub(super) fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: &[(u32, DeliveryStatus)],
+        results: &[DeliveryResult],
     ) -> Result<(), LocatedListError> {
         match &self.list {
             OpenList::Local { list, runtime, .. } => {

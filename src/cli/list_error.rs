@@ -44,6 +44,9 @@ fn advice(error: &StoreError) -> &'static str {
             "the change may have been made: check that the database runs, and run the command again"
         }
         StoreError::Database(_) => "fix that in the database, and run the command again",
+        StoreError::Superseded => {
+            "see who has it with `landing messages`, and run the command again"
+        }
         StoreError::NoRandomness => "check /dev/urandom, and run the command again",
         StoreError::NotCompacted(_) => "no entry is lost",
         StoreError::CallerTimedOut => "run the command again, and write the output to a file",

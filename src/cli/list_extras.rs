@@ -12,8 +12,8 @@ use super::{
     list_error::LocatedListError, transfer::list_lines::ListLine, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, Selection, StoreError,
-    SuppressionItem, Suppressions,
+    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Email, ListKey,
+    Message, Selection, StoreError, SuppressionItem, Suppressions,
 };
 
 /// Number of results that are recorded together. A kill between their two writes leaves them unknown, until the file is
@@ -117,27 +117,36 @@ fn add_message(
     let known = list.deliveries(&message.id)?;
     let numbers: HashMap<_, _> = (0..)
         .zip(&known)
-        .map(|(number, it)| (it.recipient, (number, it.status.state)))
+        .map(|(number, it)| {
+            let (state, attempts) = (it.status.state, it.attempts);
+            let start = DeliveryStart {
+                number,
+                state,
+                attempts,
+            };
+            (it.recipient, start)
+        })
         .collect();
     let (mut new, mut further) = (Vec::new(), Vec::new());
     for delivery in deliveries {
         match numbers.get(&delivery.recipient) {
             None => new.push(delivery),
-            Some((number, state)) if progress(delivery.status.state) > progress(*state) => {
-                further.push((*number, *state, delivery.status));
+            Some(start) if progress(delivery.status.state) > progress(start.state) => {
+                further.push((*start, delivery.status));
             }
             Some(_) => {}
         }
     }
     for part in further.chunks(FURTHER_TOGETHER_MAX) {
-        let starts: Vec<_> = part
-            .iter()
-            .map(|(number, state, _)| (*number, *state))
-            .collect();
+        let starts: Vec<_> = part.iter().map(|(start, _)| *start).collect();
         let begun = list.begin_deliveries(&message.id, &starts)?;
         let results = part.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
         let results: Vec<_> = results
-            .map(|((number, _, status), _)| (*number, as_known(status)))
+            .map(|((start, status), _)| DeliveryResult {
+                number: start.number,
+                attempt: start.attempts + 1,
+                status: as_known(status),
+            })
             .collect();
         list.finish_deliveries(&message.id, &results)?;
     }

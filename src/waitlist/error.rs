@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The store could not be rewritten, for this reason. No entry is lost.
     #[error("the waitlist was not compacted: {0}")]
     NotCompacted(Arc<str>),
+    /// The result of a delivery is not recorded, because another process has begun or finished the delivery.
+    #[error("another process has begun or finished the same deliveries")]
+    Superseded,
     /// The system returns no random numbers for a key.
     #[error("the system returns no random numbers")]
     NoRandomness,

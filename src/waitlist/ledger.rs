@@ -188,6 +188,28 @@ impl Delivery {
     }
 }
 
+/// A delivery that a caller wants to begin, as the caller knows it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DeliveryStart {
+    /// The number of the delivery.
+    pub number: u32,
+    /// Its state.
+    pub state: DeliveryState,
+    /// How often it was begun. The caller's attempt has the next number.
+    pub attempts: u32,
+}
+
+/// The result of an attempt.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DeliveryResult {
+    /// The number of the delivery.
+    pub number: u32,
+    /// The number of the attempt, from 1. A late result of an earlier attempt must change nothing.
+    pub attempt: u32,
+    /// What became of it. [`Waiting`](DeliveryState::Waiting) gives it back.
+    pub status: DeliveryStatus,
+}
+
 /// The state of a delivery.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DeliveryStatus {
@@ -260,8 +282,8 @@ pub trait Ledger: Send + Sync + 'static {
     ) -> StoreFuture<'_, bool>;
 
     /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is
-    /// in the state that the caller expects. Returns for each whether it is the caller's to send. Once the future
-    /// resolves, that is durable.
+    /// as the caller knows it. Returns for each whether it is the caller's to send. Once the future resolves, that is
+    /// durable.
     ///
     /// # Errors
     /// Like [`Waitlist::join`](super::Waitlist::join). Some deliveries may have begun. They become
@@ -269,18 +291,19 @@ pub trait Ledger: Send + Sync + 'static {
     fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Sets the results of deliveries that the caller has begun. Once the future resolves, they are durable. Repeating
+    /// Sets the results of attempts that the caller has begun. Once the future resolves, they are durable. Repeating
     /// the call is safe.
     ///
     /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join).
+    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::Superseded`](super::StoreError::Superseded) if a
+    /// result is not recorded, because the delivery has another result, or was begun again. The others are recorded.
     fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: Vec<(u32, DeliveryStatus)>,
+        results: Vec<DeliveryResult>,
     ) -> StoreFuture<'_, ()>;
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     error::StoreError,
-    ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
+    ledger::{Delivery, DeliveryResult, DeliveryStart, DeliveryState, Message},
     message_id::MessageId,
     reply::ReplySender,
     suppression::ListKey,
@@ -16,6 +16,14 @@ const DELIVERIES_PER_ENTRY: usize = 8;
 /// entries of a batch.
 pub(super) const DELIVERIES_MAX: usize = 128;
 
+/// How far a delivery is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeliveryProgress {
+    pub(super) state: DeliveryState,
+    /// How often it was begun.
+    pub(super) attempts: u32,
+}
+
 /// A request about the ledger, with the sender for its reply.
 pub(super) enum LedgerRequest {
     /// Asks which of these addresses are on the list, see [`Email::key`](super::email::Email::key).
@@ -25,8 +33,8 @@ pub(super) enum LedgerRequest {
     /// Asks whether an address is suppressed, see [`Email::key`](super::email::Email::key).
     IsSuppressed(String, ReplySender<bool>),
     AddMessage(Message, ReplySender<()>),
-    /// Asks for the states of all deliveries of a message.
-    States(MessageId, ReplySender<Vec<DeliveryState>>),
+    /// Asks for the progress of all deliveries of a message.
+    Progress(MessageId, ReplySender<Vec<DeliveryProgress>>),
     Add {
         message: MessageId,
         known: u32,
@@ -35,13 +43,14 @@ pub(super) enum LedgerRequest {
     },
     Begin {
         message: MessageId,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<DeliveryStart>,
         reply: ReplySender<Vec<bool>>,
     },
     Finish {
         message: MessageId,
-        results: Vec<(u32, DeliveryStatus)>,
-        reply: ReplySender<()>,
+        results: Vec<DeliveryResult>,
+        /// Whether all results were recorded.
+        reply: ReplySender<bool>,
     },
 }
 
@@ -53,7 +62,7 @@ impl LedgerRequest {
             Self::Keys(reply) => reply.is_closed(),
             Self::IsSuppressed(_, reply) => reply.is_closed(),
             Self::AddMessage(_, reply) => reply.is_closed(),
-            Self::States(_, reply) => reply.is_closed(),
+            Self::Progress(_, reply) => reply.is_closed(),
             Self::Add { reply, .. } => reply.is_closed(),
             Self::Begin { reply, .. } => reply.is_closed(),
             // The result is recorded even if nobody waits for the reply.
@@ -68,7 +77,7 @@ impl LedgerRequest {
             Self::Keys(reply) => drop(reply.send(Err(error))),
             Self::IsSuppressed(_, reply) => drop(reply.send(Err(error))),
             Self::AddMessage(_, reply) => drop(reply.send(Err(error))),
-            Self::States(_, reply) => drop(reply.send(Err(error))),
+            Self::Progress(_, reply) => drop(reply.send(Err(error))),
             Self::Add { reply, .. } => drop(reply.send(Err(error))),
             Self::Begin { reply, .. } => drop(reply.send(Err(error))),
             Self::Finish { reply, .. } => drop(reply.send(Err(error))),
@@ -78,7 +87,7 @@ impl LedgerRequest {
     /// Returns how many entries of a batch the request takes the place of.
     pub(super) fn batch_cost(&self) -> usize {
         match self {
-            Self::AreListed(..) | Self::Keys(_) | Self::IsSuppressed(..) | Self::States(..) => 0,
+            Self::AreListed(..) | Self::Keys(_) | Self::IsSuppressed(..) | Self::Progress(..) => 0,
             Self::AddMessage(..) => 1,
             Self::Begin { deliveries, .. } => deliveries.len().div_ceil(DELIVERIES_PER_ENTRY),
             Self::Add { deliveries, .. } => deliveries.len(),

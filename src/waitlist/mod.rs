@@ -38,8 +38,8 @@ pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::{StoreError, StoreFuture};
 pub use exit::{print_stderr, set_exit_note, set_line_format};
 pub use ledger::{
-    CONFIRMATION_ATTEMPTS_MAX, Delivery, DeliveryState, DeliveryStatus, Ledger, Message,
-    ServerReply,
+    CONFIRMATION_ATTEMPTS_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
+    DeliveryStatus, Ledger, Message, ServerReply,
 };
 pub use message_id::{InvalidMessageId, MessageId};
 pub use postgres::{

@@ -4,7 +4,7 @@ use clap::Parser;
 use landing::{
     config::Config,
     waitlist::{
-        Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Email, EntryStream,
+        Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
         Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection, StoreError,
         StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
     },
@@ -66,19 +66,11 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J,
         immediate(Err(StoreError::Stopped))
     }
 
-    fn begin_deliveries(
-        &self,
-        _: &MessageId,
-        _: Vec<(u32, DeliveryState)>,
-    ) -> StoreFuture<'_, Vec<bool>> {
+    fn begin_deliveries(&self, _: &MessageId, _: Vec<DeliveryStart>) -> StoreFuture<'_, Vec<bool>> {
         immediate(Err(StoreError::Stopped))
     }
 
-    fn finish_deliveries(
-        &self,
-        _: &MessageId,
-        _: Vec<(u32, DeliveryStatus)>,
-    ) -> StoreFuture<'_, ()> {
+    fn finish_deliveries(&self, _: &MessageId, _: Vec<DeliveryResult>) -> StoreFuture<'_, ()> {
         immediate(Err(StoreError::Stopped))
     }
 }

@@ -6,13 +6,13 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use super::{
     ControlClient,
     ledger_protocol::{
-        DELIVERIES_BATCH_SIZE, LedgerCommand, WireDelivery, WireMessage, WireStatus,
+        DELIVERIES_BATCH_SIZE, LedgerCommand, WireDelivery, WireMessage, WireResult, WireStart,
     },
     protocol::Command,
 };
 use crate::{
     cli::list_error::ListError,
-    waitlist::{Delivery, DeliveryState, DeliveryStatus, Email, ListKey, Message, MessageId},
+    waitlist::{Delivery, DeliveryResult, DeliveryStart, Email, ListKey, Message, MessageId},
 };
 
 impl ControlClient {
@@ -80,13 +80,11 @@ impl ControlClient {
     pub(crate) fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: &[(u32, DeliveryState)],
+        deliveries: &[DeliveryStart],
     ) -> Result<Vec<bool>, ListError> {
-        let deliveries = deliveries.iter();
-        let deliveries = deliveries.map(|(number, state)| (*number, state.as_str().to_owned()));
         let command = LedgerCommand::Begin {
             message: message.to_string(),
-            deliveries: deliveries.collect(),
+            deliveries: deliveries.iter().map(WireStart::from).collect(),
         };
         self.send_command(Command::Ledger(command))?.read()
     }
@@ -94,13 +92,11 @@ impl ControlClient {
     pub(crate) fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: &[(u32, DeliveryStatus)],
+        results: &[DeliveryResult],
     ) -> Result<(), ListError> {
-        let results = results.iter();
-        let results = results.map(|(number, status)| (*number, WireStatus::from(status)));
         let command = LedgerCommand::Finish {
             message: message.to_string(),
-            results: results.collect(),
+            results: results.iter().map(WireResult::from).collect(),
         };
         self.send_command(Command::Ledger(command))?.read()
     }

@@ -9,12 +9,13 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 
 use super::{
     ledger_protocol::{
-        DELIVERIES_BATCH_SIZE, LedgerCommand, WireDelivery, WireMessage, WireStatus, parse_id,
+        DELIVERIES_BATCH_SIZE, LedgerCommand, WireDelivery, WireMessage, WireResult, WireStart,
+        parse_id,
     },
     protocol::{ErrorMessage, Reply},
     reply_line::{error_message, to_line},
 };
-use crate::waitlist::{Delivery, DeliveryState, Email, StoreError, Waitlist};
+use crate::waitlist::{Delivery, Email, StoreError, Waitlist};
 
 /// The response to a command about the ledger.
 pub(super) enum LedgerResponse {
@@ -74,10 +75,8 @@ pub(super) async fn handle(list: &dyn Waitlist, command: LedgerCommand) -> Ledge
             message,
             deliveries,
         } => {
-            let deliveries = deliveries
-                .into_iter()
-                .map(|(number, state)| Some((number, DeliveryState::from_name(&state)?)));
-            match (parse_id(&message), deliveries.collect()) {
+            let deliveries = deliveries.into_iter().map(WireStart::parse).collect();
+            match (parse_id(&message), deliveries) {
                 (Some(message), Some(deliveries)) => {
                     let begun = list.begin_deliveries(&message, deliveries).await;
                     to_line(&begun.map_err(error_message))
@@ -86,10 +85,8 @@ pub(super) async fn handle(list: &dyn Waitlist, command: LedgerCommand) -> Ledge
             }
         }
         LedgerCommand::Finish { message, results } => {
-            let results = results.into_iter();
-            let results =
-                results.map(|(number, status)| Some((number, WireStatus::parse(status)?)));
-            match (parse_id(&message), results.collect()) {
+            let results = results.into_iter().map(WireResult::parse).collect();
+            match (parse_id(&message), results) {
                 (Some(message), Some(results)) => {
                     let finished = list.finish_deliveries(&message, results).await;
                     to_line(&finished.map_err(error_message))

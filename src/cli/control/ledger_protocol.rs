@@ -4,8 +4,8 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, Message, MessageId, ServerReply,
-    from_unix_millis, unix_millis,
+    AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Message,
+    MessageId, ServerReply, from_unix_millis, unix_millis,
 };
 
 /// Deliveries per line, in both directions. Each takes at most 1.5 KB, because JSON needs up to six bytes for a byte.
@@ -33,12 +33,12 @@ pub(super) enum LedgerCommand {
     /// `Vec<bool>`, see [`Ledger::begin_deliveries`](crate::waitlist::Ledger::begin_deliveries).
     Begin {
         message: String,
-        deliveries: Vec<(u32, String)>,
+        deliveries: Vec<WireStart>,
     },
     /// `()`, see [`Ledger::finish_deliveries`](crate::waitlist::Ledger::finish_deliveries).
     Finish {
         message: String,
-        results: Vec<(u32, WireStatus)>,
+        results: Vec<WireResult>,
     },
 }
 
@@ -117,6 +117,58 @@ impl WireStatus {
             state: DeliveryState::from_name(&state)?,
             since: since.map(from_unix_millis),
             reply: reply.map(|(code, text)| ServerReply::new(code, &text)),
+        })
+    }
+}
+
+/// A delivery to begin: its number, the name of its state, and how often it was begun.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct WireStart(u32, String, u32);
+
+impl From<&DeliveryStart> for WireStart {
+    fn from(start: &DeliveryStart) -> Self {
+        Self(
+            start.number,
+            start.state.as_str().to_owned(),
+            start.attempts,
+        )
+    }
+}
+
+impl WireStart {
+    /// Returns `None` if there is no such state.
+    pub(super) fn parse(self) -> Option<DeliveryStart> {
+        let Self(number, state, attempts) = self;
+        Some(DeliveryStart {
+            number,
+            state: DeliveryState::from_name(&state)?,
+            attempts,
+        })
+    }
+}
+
+/// A result: the number of the delivery, that of the attempt, and the status.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct WireResult(u32, u32, WireStatus);
+
+impl From<&DeliveryResult> for WireResult {
+    fn from(result: &DeliveryResult) -> Self {
+        Self(
+            result.number,
+            result.attempt,
+            WireStatus::from(&result.status),
+        )
+    }
+}
+
+impl WireResult {
+    /// Returns `None` if there is no such state.
+    pub(super) fn parse(self) -> Option<DeliveryResult> {
+        let Self(number, attempt, status) = self;
+        Some(DeliveryResult {
+            number,
+            attempt,
+            status: status.parse()?,
         })
     }
 }

@@ -331,6 +331,11 @@ fn report(args: &SendArgs, outbox: &Outbox, template: &Template) -> anyhow::Resu
     let id = template.id();
     match outbox.stop() {
         Some(stop) => bail!("{stop}"),
+        None if counts.get(DeliveryState::Sending) > 0 => bail!(
+            "{} begun by another command, or by one that was killed less than 20 minutes ago; run the command again \
+             later. `landing messages {id}` lists them",
+            counts.get(DeliveryState::Sending)
+        ),
         None if counts.unfinished() > 0 => bail!(
             "{} not sent yet; run the command again in a while. `landing messages {id}` lists them",
             counts.unfinished()

@@ -51,6 +51,8 @@ pub(super) struct Recipient {
     pub(super) number: u32,
     /// How far the delivery is.
     pub(super) status: DeliveryStatus,
+    /// How often the delivery was begun.
+    pub(super) attempts: u32,
     /// How often this command has tried it again.
     pub(super) retries: usize,
     /// The address, or `None` if the person has left the list.
@@ -168,9 +170,10 @@ impl Plan {
                 }
                 continue;
             }
-            let recipient = |number, status| Recipient {
+            let recipient = |number, status, attempts| Recipient {
                 number,
                 status,
+                attempts,
                 retries: 0,
                 email: Some(entry.email.clone()),
                 position,
@@ -185,7 +188,7 @@ impl Plan {
                     let is_rest = status.state == DeliveryState::Waiting && !is_person;
                     let is_objected = status.state == DeliveryState::Deferred
                         && status.reply.as_ref().is_some_and(ServerReply::is_objection);
-                    let recipient = recipient(number, status);
+                    let recipient = recipient(number, status, delivery.attempts);
                     if is_rest {
                         interrupted.push(recipient);
                     } else if is_objected && is_chosen {
@@ -209,7 +212,7 @@ impl Plan {
                 None if is_chosen && !is_full(retries.len() + new.len()) => {
                     let number = plan.known + u32::try_from(new.len())?;
                     let status = DeliveryStatus::new(DeliveryState::Waiting);
-                    new.push(recipient(number, status));
+                    new.push(recipient(number, status, 0));
                     // Only a preview does without a key.
                     plan.new.extend(hashes.first());
                 }
@@ -242,6 +245,7 @@ impl Plan {
                     plan.recipients.push(Recipient {
                         number,
                         status: delivery.status.clone(),
+                        attempts: delivery.attempts,
                         retries: 0,
                         email: None,
                         position: 0,

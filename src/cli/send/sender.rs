@@ -18,7 +18,7 @@ use super::{
 use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
     mail::{ComposeError, ConnectError, Mailer, SendResult, SmtpClient},
-    waitlist::{DeliveryState, DeliveryStatus, Email},
+    waitlist::{DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Email},
 };
 
 /// A connection begins as many deliveries at a time as it sends in this time. Each beginning is durable before the
@@ -153,7 +153,11 @@ impl Sender<'_> {
         let id = self.writer.template.id();
         let starts: Vec<_> = recipients
             .iter()
-            .map(|it| (it.number, it.status.state))
+            .map(|it| DeliveryStart {
+                number: it.number,
+                state: it.status.state,
+                attempts: it.attempts,
+            })
             .collect();
         let begun = match self.list.begin_deliveries(id, &starts) {
             Ok(begun) => begun,
@@ -165,15 +169,16 @@ impl Sender<'_> {
                 return Err(error);
             }
         };
-        let (mut statuses, mut attempts) = (Vec::new(), Vec::new());
+        let (mut results, mut attempts) = (Vec::new(), Vec::new());
         let (started, mut failure) = (Instant::now(), None);
         let mut check = ListCheck::new(self.list, &recipients);
-        for (at, (recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
+        for (at, (mut recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
             if !is_begun {
                 // Another command sends it.
                 attempts.push((recipient, Attempt::without_result()));
                 continue;
             }
+            recipient.attempts += 1;
             let is_given_back =
                 started.elapsed() > BATCH_TIMEOUT || connection.is_deferred || failure.is_some();
             // The first message has waited above.
@@ -198,12 +203,16 @@ impl Sender<'_> {
                 // As it was before.
                 None => (recipient.status.clone(), Attempt::NotBegun),
             };
-            statuses.push((recipient.number, status));
+            results.push(DeliveryResult {
+                number: recipient.number,
+                attempt: recipient.attempts,
+                status,
+            });
             attempts.push((recipient, attempt));
         }
         let is_done = |(_, attempt): &&(Recipient, Attempt)| matches!(attempt, Attempt::Done(_));
         let done = attempts.iter().filter(is_done).count();
-        let recorded = self.list.finish_deliveries(id, &statuses);
+        let recorded = self.list.finish_deliveries(id, &results);
         // Those that are given back keep their order.
         for (recipient, attempt) in attempts.into_iter().rev() {
             let attempt = match recorded {

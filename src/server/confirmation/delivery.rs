@@ -15,7 +15,8 @@ use crate::{
         confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
-        AddressHash, DeliveryState, DeliveryStatus, Email, MessageId, ServerReply, StoreError,
+        AddressHash, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Email,
+        MessageId, ServerReply, StoreError,
     },
 };
 
@@ -109,13 +110,13 @@ impl<'a> Courier<'a> {
         connected.map_err(|error| self.pause_after(&error.to_string()))
     }
 
-    /// Sends a message to a person. Returns its result, or `None` if another instance sends it.
+    /// Sends a message to a person, and notes its result. Returns false if another instance sends it.
     pub(super) async fn deliver(
         &mut self,
         email: &Email,
         hashes: &[AddressHash],
         person: &Person,
-    ) -> Result<Option<DeliveryStatus>, Pause> {
+    ) -> Result<bool, Pause> {
         let list = &self.confirmation.list;
         let (id, number) = (MessageId::confirmation(person.message), person.delivery);
         let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
@@ -130,25 +131,30 @@ impl<'a> Courier<'a> {
                 });
             }
         };
-        let start = vec![(number, person.status.state)];
-        if list.begin_deliveries(&id, start).await? != [true] {
-            return Ok(None);
+        let start = DeliveryStart {
+            number,
+            state: person.status.state,
+            attempts: person.attempts,
+        };
+        if list.begin_deliveries(&id, vec![start]).await? != [true] {
+            return Ok(false);
         }
         let (status, pause) = match message {
             Some(message) if may_write => self.send(email, &message, person).await,
             None if may_write => (now(SendResult::unwritable_address().status), None),
             _ => (now(DeliveryStatus::new(DeliveryState::Left)), None),
         };
-        self.finish(&id, number, &status).await?;
+        let result = DeliveryResult {
+            number,
+            attempt: person.attempts + 1,
+            status,
+        };
+        self.finish(&id, &result).await?;
+        let book = &mut locked(&self.confirmation.state).book;
+        book.finish(hashes, &result.status);
         match pause {
-            Some(pause) => {
-                let book = &mut locked(&self.confirmation.state).book;
-                if status != person.status {
-                    book.finish(hashes, &status);
-                }
-                Err(pause)
-            }
-            None => Ok(Some(status)),
+            Some(pause) => Err(pause),
+            None => Ok(true),
         }
     }
 
@@ -218,17 +224,12 @@ impl<'a> Courier<'a> {
     }
 
     /// Records the result of a message.
-    async fn finish(
-        &self,
-        id: &MessageId,
-        number: u32,
-        status: &DeliveryStatus,
-    ) -> Result<(), StoreError> {
+    async fn finish(&self, id: &MessageId, result: &DeliveryResult) -> Result<(), StoreError> {
         let mut finished = Ok(());
         for _ in 0..FINISH_ATTEMPTS_MAX {
-            let result = vec![(number, status.clone())];
-            finished = self.confirmation.list.finish_deliveries(id, result).await;
-            if finished.is_ok() {
+            let results = vec![result.clone()];
+            finished = self.confirmation.list.finish_deliveries(id, results).await;
+            if matches!(finished, Ok(()) | Err(StoreError::Superseded)) {
                 break;
             }
             sleep(STORE_PAUSE).await;

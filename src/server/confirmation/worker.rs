@@ -23,8 +23,8 @@ use super::{
 use crate::{
     copy,
     waitlist::{
-        AddressHash, Delivery, DeliveryState, Email, ListKey, Message, MessageId, StoreError,
-        SuppressionItem,
+        AddressHash, Delivery, DeliveryResult, DeliveryState, Email, ListKey, Message, MessageId,
+        StoreError, SuppressionItem,
     },
 };
 
@@ -166,7 +166,11 @@ impl Worker<'_> {
             let status = &mut delivery.status;
             if status.state == DeliveryState::Unknown && status.since.is_none() {
                 status.since = Some(SystemTime::now());
-                dated.push((number, status.clone()));
+                dated.push(DeliveryResult {
+                    number,
+                    attempt: delivery.attempts,
+                    status: status.clone(),
+                });
             }
         }
         match dated.is_empty() {
@@ -358,16 +362,10 @@ impl Worker<'_> {
             return;
         };
         match self.courier.deliver(&email, &hashes, &person).await {
-            Ok(Some(status)) => {
-                let book = &mut locked(&self.confirmation.state).book;
-                book.finish(&hashes, &status);
-            }
+            Ok(true) => {}
             // Another instance sends it.
-            Ok(None) => return,
-            Err(pause) => {
-                self.enqueue_unfinished(&email, &hashes);
-                return self.pause(pause);
-            }
+            Ok(false) => return,
+            Err(pause) => self.pause(pause),
         }
         self.enqueue_unfinished(&email, &hashes);
     }

@@ -16,7 +16,10 @@ use super::{
     super::{
         email::Email,
         error::StoreError,
-        ledger::{DELIVERY_LEASE, Delivery, DeliveryState, DeliveryStatus, Message, ServerReply},
+        ledger::{
+            DELIVERY_LEASE, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus,
+            Message, ServerReply,
+        },
         message_id::MessageId,
         queue::REPLY_TIMEOUT,
         suppression::{AddressHash, ListKey},
@@ -164,42 +167,51 @@ impl PostgresLedger {
     pub(super) async fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: &[(u32, DeliveryState)],
+        deliveries: &[DeliveryStart],
     ) -> Result<Vec<bool>, StoreError> {
         let id = message.as_str();
         let lease = DELIVERY_LEASE.as_millis() as i64;
         let mut begun = HashSet::new();
         for some in deliveries.chunks(DELIVERIES_PER_STATEMENT_MAX) {
-            let numbers: Vec<_> = some.iter().map(|(number, _)| i64::from(*number)).collect();
-            let states: Vec<_> = some.iter().map(|(_, state)| state.as_str()).collect();
+            let numbers: Vec<_> = some.iter().map(|it| i64::from(it.number)).collect();
+            let states: Vec<_> = some.iter().map(|it| it.state.as_str()).collect();
+            let attempts: Vec<_> = some.iter().map(|it| i64::from(it.attempts)).collect();
             let beginning = Uuid::now_v7();
-            let params: [&(dyn ToSql + Sync); 5] = [&id, &numbers, &states, &lease, &beginning];
+            let params: [&(dyn ToSql + Sync); 6] =
+                [&id, &numbers, &states, &attempts, &lease, &beginning];
             let rows = self.query(ledger_sql::BEGIN_DELIVERIES, &params).await?;
             begun.extend(column::<i64>(&rows, 0)?);
         }
-        let is_begun = |(number, _): &(u32, _)| begun.contains(&i64::from(*number));
+        let is_begun = |start: &DeliveryStart| begun.contains(&i64::from(start.number));
         Ok(deliveries.iter().map(is_begun).collect())
     }
 
     pub(super) async fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: &[(u32, DeliveryStatus)],
+        results: &[DeliveryResult],
     ) -> Result<(), StoreError> {
         let id = message.as_str();
+        let mut recorded = 0;
         for some in results.chunks(DELIVERIES_PER_STATEMENT_MAX) {
-            let numbers: Vec<_> = some.iter().map(|(number, _)| i64::from(*number)).collect();
-            let statuses = StatusColumns::new(some.iter().map(|(_, status)| status));
+            let numbers: Vec<_> = some.iter().map(|it| i64::from(it.number)).collect();
+            let attempts: Vec<_> = some.iter().map(|it| i64::from(it.attempt)).collect();
+            let statuses = StatusColumns::new(some.iter().map(|it| &it.status));
             let StatusColumns {
                 states,
                 times,
                 codes,
                 replies,
             } = &statuses;
-            let params: [&(dyn ToSql + Sync); 6] = [&id, &numbers, states, times, codes, replies];
-            self.query(ledger_sql::FINISH_DELIVERIES, &params).await?;
+            let params: [&(dyn ToSql + Sync); 7] =
+                [&id, &numbers, &attempts, states, times, codes, replies];
+            let rows = self.query(ledger_sql::FINISH_DELIVERIES, &params).await?;
+            recorded += rows.len();
         }
-        Ok(())
+        match recorded == results.len() {
+            true => Ok(()),
+            false => Err(StoreError::Superseded),
+        }
     }
 
     async fn query(

@@ -36,35 +36,42 @@ pub(super) const COUNT_ADDED: &str = "
     SELECT count(*) FILTER (WHERE added_by = $2), count(*) FROM {schema}.waitlist_deliveries
     WHERE message = $1";
 
-/// Begins the deliveries of message $1 with numbers $2 that are in the states $3, for $4 milliseconds. Returns their
-/// numbers. $5 is the id of this beginning. Twice: it returns the same numbers.
+/// Begins the deliveries of message $1 with numbers $2 that are in the states $3 and were begun $4 times, for $5
+/// milliseconds. Returns their numbers. $6 is the id of this beginning. Late: they were begun more often. Twice: it
+/// returns the same numbers. If the first one has not committed yet, it waits for that.
 pub(super) const BEGIN_DELIVERIES: &str = "
     WITH free AS (
         SELECT delivery.number
-        FROM unnest($2::bigint[], $3::text[]) AS sought (number, state)
+        FROM unnest($2::bigint[], $3::text[], $4::bigint[]) AS sought (number, state, attempts)
         JOIN {schema}.waitlist_deliveries AS delivery
             ON delivery.message = $1::text AND delivery.number = sought.number
         WHERE CASE
-            WHEN delivery.state <> 'sending' THEN delivery.state = sought.state
-            ELSE delivery.begun_by = $5::uuid OR delivery.leased_until < now() AND sought.state = 'unknown'
+            WHEN delivery.state <> 'sending'
+                THEN delivery.state = sought.state AND delivery.attempts = sought.attempts
+            WHEN delivery.begun_by = $6::uuid THEN delivery.attempts = sought.attempts + 1
+            ELSE delivery.leased_until < now() AND sought.state = 'unknown' AND delivery.attempts = sought.attempts
         END
-        FOR UPDATE OF delivery SKIP LOCKED
+        ORDER BY delivery.number
+        FOR UPDATE OF delivery
     )
     UPDATE {schema}.waitlist_deliveries AS delivery SET
         state = 'sending', since = NULL, code = NULL, reply = NULL,
-        attempts = attempts + CASE WHEN begun_by = $5::uuid THEN 0 ELSE 1 END,
-        begun_by = $5::uuid,
-        leased_until = now() + $4::bigint * interval '1 millisecond'
+        attempts = attempts + CASE WHEN begun_by = $6::uuid THEN 0 ELSE 1 END,
+        begun_by = $6::uuid,
+        leased_until = now() + $5::bigint * interval '1 millisecond'
     FROM free
     WHERE delivery.message = $1::text AND delivery.number = free.number
     RETURNING delivery.number";
 
-/// Sets the states $3 of the deliveries of message $1 with numbers $2, the times since when, $4, and the replies of the
-/// server, $5 and $6.
+/// Sets the states $4 of the deliveries of message $1 with numbers $2, the times since when, $5, and the replies of the
+/// server, $6 and $7. Returns their numbers. $3 are the numbers of the attempts. Late: they were begun again, or have
+/// another result. Twice: it does the same.
 pub(super) const FINISH_DELIVERIES: &str = "
     UPDATE {schema}.waitlist_deliveries AS delivery SET
         state = result.state, since = result.since, code = result.code, reply = result.reply
-    FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[])
-        AS result (number, state, since, code, reply)
+    FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
+        AS result (number, attempt, state, since, code, reply)
     WHERE delivery.message = $1::text AND delivery.number = result.number
-        AND delivery.state IN ('sending', 'unknown')";
+        AND delivery.attempts = result.attempt
+        AND (delivery.state IN ('sending', 'unknown') OR delivery.state = result.state)
+    RETURNING delivery.number";

@@ -4,7 +4,7 @@ use super::{
     super::{
         email::Email,
         error::StoreFuture,
-        ledger::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message},
+        ledger::{Delivery, DeliveryResult, DeliveryStart, Ledger, Message},
         message_id::MessageId,
         suppression::ListKey,
     },
@@ -51,7 +51,7 @@ impl Ledger for PostgresWaitlist {
     fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>> {
         let message = message.clone();
         Box::pin(async move { self.ledger.begin_deliveries(&message, &deliveries).await })
@@ -60,7 +60,7 @@ impl Ledger for PostgresWaitlist {
     fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: Vec<(u32, DeliveryStatus)>,
+        results: Vec<DeliveryResult>,
     ) -> StoreFuture<'_, ()> {
         let message = message.clone();
         Box::pin(async move { self.ledger.finish_deliveries(&message, &results).await })

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
-        ledger_request::LedgerRequest,
+        ledger::{Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Message},
+        ledger_request::{DeliveryProgress, LedgerRequest},
         message_id::MessageId,
     },
     committer::SledCommitter,
@@ -34,10 +34,10 @@ impl SledCommitter {
                 self.add_message(&message);
                 PendingLedgerReply::Done(reply)
             }
-            LedgerRequest::States(message, reply) => {
+            LedgerRequest::Progress(message, reply) => {
                 let message = self.ledger.find(&message);
-                let states = message.map(|message| self.ledger.deliveries(message));
-                PendingLedgerReply::States(states.unwrap_or_default(), reply)
+                let progress = message.map(|message| self.ledger.deliveries(message));
+                PendingLedgerReply::Progress(progress.unwrap_or_default(), reply)
             }
             LedgerRequest::Add {
                 message,
@@ -54,10 +54,7 @@ impl SledCommitter {
                 message,
                 results,
                 reply,
-            } => {
-                self.finish(&message, &results);
-                PendingLedgerReply::Done(reply)
-            }
+            } => PendingLedgerReply::Flag(self.finish(&message, &results), reply),
         }
     }
 
@@ -93,16 +90,16 @@ impl SledCommitter {
         true
     }
 
-    fn begin(&mut self, id: &MessageId, deliveries: &[(u32, DeliveryState)]) -> Vec<bool> {
-        let message = self.ledger.find(id);
-        let mut begin = |(number, expected): &(u32, DeliveryState)| {
-            let Some((message, state)) = self.state_of(message, *number) else {
+    fn begin(&mut self, id: &MessageId, deliveries: &[DeliveryStart]) -> Vec<bool> {
+        let mut begin = |start: &DeliveryStart| {
+            let Some((message, known)) = self.progress_of(id, start.number) else {
                 return false;
             };
-            let may_begin = state == *expected && state != DeliveryState::Sending;
+            let may_begin = known.state != DeliveryState::Sending
+                && (known.state, known.attempts) == (start.state, start.attempts);
             if may_begin {
                 let sending = DeliveryStatus::new(DeliveryState::Sending);
-                let status = StoredStatus::new(message, *number, &sending);
+                let status = StoredStatus::new(message, start.number, &sending);
                 self.push_ledger_item(RecordItem::Status(status));
             }
             may_begin
@@ -110,21 +107,31 @@ impl SledCommitter {
         deliveries.iter().map(&mut begin).collect()
     }
 
-    fn finish(&mut self, id: &MessageId, results: &[(u32, DeliveryStatus)]) {
-        let message = self.ledger.find(id);
-        for (number, status) in results {
-            // It is unknown if the sender was believed dead.
-            if let Some((message, DeliveryState::Sending | DeliveryState::Unknown)) =
-                self.state_of(message, *number)
-            {
-                let status = StoredStatus::new(message, *number, status);
+    /// Returns whether all results were recorded.
+    fn finish(&mut self, id: &MessageId, results: &[DeliveryResult]) -> bool {
+        let mut finish = |result: &DeliveryResult| {
+            let Some((message, known)) = self.progress_of(id, result.number) else {
+                return false;
+            };
+            // It is unknown if the sender was believed dead. The same state again is a repetition.
+            let is_open = matches!(known.state, DeliveryState::Sending | DeliveryState::Unknown);
+            let may_finish =
+                known.attempts == result.attempt && (is_open || known.state == result.status.state);
+            if may_finish {
+                let status = StoredStatus::new(message, result.number, &result.status);
                 self.push_ledger_item(RecordItem::Status(status));
             }
-        }
+            may_finish
+        };
+        results
+            .iter()
+            .map(&mut finish)
+            .fold(true, |all, one| all && one)
     }
 
-    fn state_of(&self, message: Option<u16>, number: u32) -> Option<(u16, DeliveryState)> {
-        Some((message?, self.ledger.state(message?, number)?))
+    fn progress_of(&self, id: &MessageId, number: u32) -> Option<(u16, DeliveryProgress)> {
+        let message = self.ledger.find(id)?;
+        Some((message, self.ledger.progress(message, number)?))
     }
 
     /// Appends an item of the ledger, and takes it into account.

@@ -1,6 +1,6 @@
 //! The replies to requests about the ledger.
 
-use super::super::{ledger::DeliveryState, reply::ReplySender, suppression::ListKey};
+use super::super::{ledger_request::DeliveryProgress, reply::ReplySender, suppression::ListKey};
 
 /// A reply that waits until the batch is durable.
 pub(super) enum PendingLedgerReply {
@@ -8,7 +8,7 @@ pub(super) enum PendingLedgerReply {
     Flag(bool, ReplySender<bool>),
     Keys(Vec<ListKey>, ReplySender<Vec<ListKey>>),
     Flags(Vec<bool>, ReplySender<Vec<bool>>),
-    States(Vec<DeliveryState>, ReplySender<Vec<DeliveryState>>),
+    Progress(Vec<DeliveryProgress>, ReplySender<Vec<DeliveryProgress>>),
 }
 
 impl PendingLedgerReply {
@@ -19,7 +19,7 @@ impl PendingLedgerReply {
             Self::Flag(flag, reply) => drop(reply.send(Ok(flag))),
             Self::Keys(keys, reply) => drop(reply.send(Ok(keys))),
             Self::Flags(flags, reply) => drop(reply.send(Ok(flags))),
-            Self::States(states, reply) => drop(reply.send(Ok(states))),
+            Self::Progress(progress, reply) => drop(reply.send(Ok(progress))),
         }
     }
 }

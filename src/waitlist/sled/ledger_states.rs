@@ -1,16 +1,17 @@
-//! The states of all deliveries, in memory: a byte for each.
+//! How far all deliveries are, in memory: 8 bytes for each.
 
 use std::{collections::HashMap, time::Instant};
 
 use super::{
     super::{
         ledger::{DELIVERY_LEASE, DeliveryState},
+        ledger_request::DeliveryProgress,
         message_id::MessageId,
     },
     record::RecordItem,
 };
 
-/// The messages and the states of their deliveries, by their numbers.
+/// The messages and the progress of their deliveries, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct LedgerStates {
     messages: Vec<MessageStates>,
@@ -21,7 +22,7 @@ pub(super) struct LedgerStates {
 #[derive(Debug)]
 struct MessageStates {
     id: MessageId,
-    deliveries: Vec<DeliveryState>,
+    deliveries: Vec<DeliveryProgress>,
 }
 
 impl LedgerStates {
@@ -41,33 +42,32 @@ impl LedgerStates {
         self.stored(message).len()
     }
 
-    /// Returns the states of the deliveries of a message.
-    pub(super) fn deliveries(&self, message: u16) -> Vec<DeliveryState> {
+    /// Returns the progress of the deliveries of a message.
+    pub(super) fn deliveries(&self, message: u16) -> Vec<DeliveryProgress> {
         let deliveries = (0..).zip(self.stored(message));
-        let state =
-            |(number, state): (u32, &DeliveryState)| self.current((message, number), *state);
-        deliveries.map(state).collect()
+        let current = |(number, stored): (u32, &_)| self.current((message, number), *stored);
+        deliveries.map(current).collect()
     }
 
-    /// Returns the state of a delivery, if there is one with this number.
-    pub(super) fn state(&self, message: u16, number: u32) -> Option<DeliveryState> {
-        let state = self.stored(message).get(number as usize)?;
-        Some(self.current((message, number), *state))
+    /// Returns the progress of a delivery, if there is one with this number.
+    pub(super) fn progress(&self, message: u16, number: u32) -> Option<DeliveryProgress> {
+        let stored = self.stored(message).get(number as usize)?;
+        Some(self.current((message, number), *stored))
     }
 
-    fn stored(&self, message: u16) -> &[DeliveryState] {
+    fn stored(&self, message: u16) -> &[DeliveryProgress] {
         let message = self.messages.get(usize::from(message));
         message.map_or(&[], |message| &message.deliveries)
     }
 
-    fn current(&self, delivery: (u16, u32), state: DeliveryState) -> DeliveryState {
+    fn current(&self, delivery: (u16, u32), mut progress: DeliveryProgress) -> DeliveryProgress {
         let begun_at = self.begun_at.get(&delivery);
-        match state {
-            DeliveryState::Sending if begun_at.is_none_or(|it| it.elapsed() > DELIVERY_LEASE) => {
-                DeliveryState::Unknown
-            }
-            state => state,
+        if progress.state == DeliveryState::Sending
+            && begun_at.is_none_or(|it| it.elapsed() > DELIVERY_LEASE)
+        {
+            progress.state = DeliveryState::Unknown;
         }
+        progress
     }
 
     /// Takes an item into account. Returns `None` if it names a message or a delivery that does not exist.
@@ -79,17 +79,22 @@ impl LedgerStates {
             }),
             RecordItem::Recipient(recipient) => {
                 let message = self.messages.get_mut(usize::from(recipient.message))?;
-                message.deliveries.push(DeliveryState::Waiting);
+                message.deliveries.push(DeliveryProgress {
+                    state: DeliveryState::Waiting,
+                    attempts: 0,
+                });
             }
             RecordItem::Status(status) => {
                 let message = self.messages.get_mut(usize::from(status.message))?;
                 let delivery = (status.message, status.delivery);
+                let progress = message.deliveries.get_mut(status.delivery as usize)?;
+                progress.state = status.state;
                 if status.state == DeliveryState::Sending {
+                    progress.attempts += 1;
                     self.begun_at.insert(delivery, Instant::now());
                 } else {
                     self.begun_at.remove(&delivery);
                 }
-                *message.deliveries.get_mut(status.delivery as usize)? = status.state;
             }
             _ => {}
         }

@@ -3,8 +3,8 @@
 use super::{
     super::{
         email::Email,
-        error::StoreFuture,
-        ledger::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message},
+        error::{StoreError, StoreFuture},
+        ledger::{Delivery, DeliveryResult, DeliveryStart, Ledger, Message},
         ledger_request::{DELIVERIES_MAX, LedgerRequest},
         message_id::MessageId,
         suppression::ListKey,
@@ -36,10 +36,12 @@ impl Ledger for SledWaitlist {
         let message = message.clone();
         Box::pin(async move {
             let id = message.clone();
-            let states = self.queue.ledger(|reply| LedgerRequest::States(id, reply));
-            let states = states.await?;
+            let progress = self
+                .queue
+                .ledger(|reply| LedgerRequest::Progress(id, reply));
+            let progress = progress.await?;
             let deliveries = self.search(move |records, end| {
-                read_ledger::read_deliveries(records, end, &message, &states)
+                read_ledger::read_deliveries(records, end, &message, &progress)
             });
             deliveries.await
         })
@@ -73,7 +75,7 @@ impl Ledger for SledWaitlist {
     fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>> {
         let message = message.clone();
         Box::pin(async move {
@@ -94,10 +96,11 @@ impl Ledger for SledWaitlist {
     fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: Vec<(u32, DeliveryStatus)>,
+        results: Vec<DeliveryResult>,
     ) -> StoreFuture<'_, ()> {
         let message = message.clone();
         Box::pin(async move {
+            let mut are_recorded = true;
             for some in results.chunks(DELIVERIES_MAX) {
                 let (message, results) = (message.clone(), some.to_vec());
                 let finished = self.queue.ledger(move |reply| LedgerRequest::Finish {
@@ -105,9 +108,12 @@ impl Ledger for SledWaitlist {
                     results,
                     reply,
                 });
-                finished.await?;
+                are_recorded &= finished.await?;
             }
-            Ok(())
+            match are_recorded {
+                true => Ok(()),
+                false => Err(StoreError::Superseded),
+            }
         })
     }
 }

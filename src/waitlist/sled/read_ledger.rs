@@ -1,11 +1,10 @@
 //! Reads the ledger from the records. Only the owner's commands read it, so it is not kept in memory.
 
-use std::collections::HashMap;
-
 use super::{
     super::{
         error::StoreError,
         ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
+        ledger_request::DeliveryProgress,
         message_id::MessageId,
     },
     record::{self, RecordItem},
@@ -47,8 +46,8 @@ pub(super) fn read_messages(records: &::sled::Tree, end: u64) -> Result<Vec<Mess
     Ok(messages)
 }
 
-/// Reads the deliveries of a message. `states` are the states that the committer knows. Unlike the records, they
-/// distinguish a delivery that has begun from one that was interrupted.
+/// Reads the deliveries of a message. `progress` is what the committer knows of them. Unlike the records, it
+/// distinguishes a delivery that has begun from one that was interrupted.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
@@ -56,11 +55,10 @@ pub(super) fn read_deliveries(
     records: &::sled::Tree,
     end: u64,
     id: &MessageId,
-    states: &[DeliveryState],
+    progress: &[DeliveryProgress],
 ) -> Result<Vec<Delivery>, StoreError> {
     let (mut number, mut sought) = (0, None);
     let mut deliveries = Vec::new();
-    let mut attempts = HashMap::new();
     for_each_item(records, end, |item| match item {
         RecordItem::Message(message) => {
             if message.id == id.as_str() {
@@ -72,19 +70,15 @@ pub(super) fn read_deliveries(
             deliveries.push(Delivery::waiting(it.recipient));
         }
         RecordItem::Status(status) if Some(status.message) == sought => {
-            let delivery = status.delivery as usize;
-            if status.state == DeliveryState::Sending {
-                *attempts.entry(delivery).or_default() += 1;
-            }
-            if let Some(delivery) = deliveries.get_mut(delivery) {
+            if let Some(delivery) = deliveries.get_mut(status.delivery as usize) {
                 delivery.status = DeliveryStatus::from(status);
+                delivery.attempts += u32::from(status.state == DeliveryState::Sending);
             }
         }
         _ => {}
     })?;
-    for (number, delivery) in deliveries.iter_mut().enumerate() {
-        delivery.attempts = attempts.get(&number).copied().unwrap_or_default();
-        let is_interrupted = states.get(number) == Some(&DeliveryState::Unknown);
+    for (delivery, progress) in deliveries.iter_mut().zip(progress) {
+        let is_interrupted = progress.state == DeliveryState::Unknown;
         if delivery.status.state == DeliveryState::Sending && is_interrupted {
             delivery.status.state = DeliveryState::Unknown;
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use landing::{
     mail::confirmation_code,
     waitlist::{
-        Delivery, DeliveryState, DeliveryStatus, Erasure, Fact, MessageId, SuppressionItem,
-        WaitlistEntry,
+        Delivery, DeliveryResult, DeliveryState, DeliveryStatus, Erasure, Fact, MessageId,
+        SuppressionItem, WaitlistEntry,
     },
 };
 
@@ -217,7 +217,14 @@ async fn budget_survives_a_clock_that_is_set_back(fixture: impl StoreFixture) {
         ..DeliveryStatus::new(DeliveryState::Accepted)
     };
     let finished = list
-        .finish_deliveries(&id, vec![(0, two_hours_ahead)])
+        .finish_deliveries(
+            &id,
+            vec![DeliveryResult {
+                number: 0,
+                attempt: 0,
+                status: two_hours_ahead,
+            }],
+        )
         .await;
     assert_eq!(finished, Ok(()));
     let site = site(&list, &server, &["--confirm-per-day=2"]).await;

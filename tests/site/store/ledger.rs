@@ -3,8 +3,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use landing::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, Erasure, ListKey, Message, MessageId,
-    ServerReply, SuppressionItem, Waitlist,
+    AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Erasure,
+    ListKey, Message, MessageId, ServerReply, StoreError, SuppressionItem, Waitlist,
 };
 
 use super::{StoreFixture, email, erase, join};
@@ -16,6 +16,8 @@ conformance_tests! {
     delivery_begins_once,
     results_are_kept_with_their_replies,
     finished_deliveries_do_not_change,
+    late_and_repeated_messages_of_an_attempt_change_nothing,
+    two_results_of_an_attempt_are_not_both_recorded,
     deferred_deliveries_begin_again,
     ledger_survives_reopening,
     ledger_survives_corrections_erasures_and_compaction,
@@ -61,8 +63,30 @@ async fn states(list: &dyn Waitlist, message: &MessageId) -> Vec<DeliveryState> 
     deliveries.iter().map(|it| it.status.state).collect()
 }
 
-async fn begin(list: &dyn Waitlist, message: &MessageId, number: u32, from: DeliveryState) -> bool {
-    let begun = list.begin_deliveries(message, vec![(number, from)]).await;
+pub(super) fn start(number: u32, state: DeliveryState, attempts: u32) -> DeliveryStart {
+    DeliveryStart {
+        number,
+        state,
+        attempts,
+    }
+}
+
+pub(super) fn result(number: u32, attempt: u32, status: DeliveryStatus) -> DeliveryResult {
+    DeliveryResult {
+        number,
+        attempt,
+        status,
+    }
+}
+
+/// The first beginnings of this many deliveries.
+fn first_starts(count: u32) -> Vec<DeliveryStart> {
+    let starts = (0..count).map(|number| start(number, DeliveryState::Waiting, 0));
+    starts.collect()
+}
+
+async fn begin(list: &dyn Waitlist, message: &MessageId, start: DeliveryStart) -> bool {
+    let begun = list.begin_deliveries(message, vec![start]).await;
     begun.expect("a response")[0]
 }
 
@@ -74,7 +98,7 @@ async fn new_list_has_no_messages(fixture: impl StoreFixture) {
     assert_eq!(list.deliveries(&launch).await, Ok(vec![]));
     let waiting = vec![Delivery::waiting(hash(0))];
     assert_eq!(list.add_deliveries(&launch, 0, waiting).await, Ok(false));
-    assert!(!begin(&*list, &launch, 0, DeliveryState::Waiting).await);
+    assert!(!begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
 }
 
 async fn message_is_added_once(fixture: impl StoreFixture) {
@@ -125,12 +149,21 @@ async fn deliveries_are_added_only_by_a_caller_who_knows_the_others(fixture: imp
 async fn delivery_begins_once(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 2).await;
-    assert!(!begin(&*list, &launch, 0, DeliveryState::Deferred).await);
-    assert!(begin(&*list, &launch, 0, DeliveryState::Waiting).await);
-    for expected in DeliveryState::ALL {
-        assert!(!begin(&*list, &launch, 0, expected).await, "{expected:?}");
+    let first = start(0, DeliveryState::Waiting, 0);
+    for other in [
+        start(0, DeliveryState::Deferred, 0),
+        start(0, DeliveryState::Waiting, 1),
+    ] {
+        assert!(!begin(&*list, &launch, other).await, "{other:?}");
     }
-    assert!(!begin(&*list, &launch, 2, DeliveryState::Waiting).await);
+    assert!(begin(&*list, &launch, first).await);
+    for expected in DeliveryState::ALL {
+        for attempts in [0, 1] {
+            let again = start(0, expected, attempts);
+            assert!(!begin(&*list, &launch, again).await, "{again:?}");
+        }
+    }
+    assert!(!begin(&*list, &launch, start(2, DeliveryState::Waiting, 0)).await);
     let deliveries = list.deliveries(&launch).await.expect("readable");
     let begun = &deliveries[0];
     assert_eq!(
@@ -158,14 +191,12 @@ async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
         status(DeliveryState::Waiting, None),
         status(DeliveryState::Refused, Some((554, &"é".repeat(300)))),
     ];
-    let numbered = || (0..).zip(results.iter().cloned());
-    let all = (0..7)
-        .map(|number| (number, DeliveryState::Waiting))
-        .collect();
-    let begun = list.begin_deliveries(&launch, all).await;
+    let first = (0..).zip(&results);
+    let first = first.map(|(number, status)| result(number, 1, status.clone()));
+    let begun = list.begin_deliveries(&launch, first_starts(7)).await;
     assert_eq!(begun, Ok(vec![true; 7]));
     assert_eq!(
-        list.finish_deliveries(&launch, numbered().collect()).await,
+        list.finish_deliveries(&launch, first.collect()).await,
         Ok(())
     );
     let deliveries = list.deliveries(&launch).await.expect("readable");
@@ -192,16 +223,13 @@ async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
 async fn finished_deliveries_do_not_change(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 2).await;
-    assert!(begin(&*list, &launch, 0, DeliveryState::Waiting).await);
+    assert!(begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
     let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
     let refused = status(DeliveryState::Refused, Some((550, "No")));
-    for result in [&accepted, &refused] {
-        let result = vec![
-            (0, result.clone()),
-            (1, result.clone()),
-            (9, result.clone()),
-        ];
-        assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+    for status in [&accepted, &refused] {
+        let results = [0, 1, 9].map(|number| result(number, 1, status.clone()));
+        let finished = list.finish_deliveries(&launch, results.to_vec()).await;
+        assert_eq!(finished, Err(StoreError::Superseded));
     }
     let deliveries = list.deliveries(&launch).await.expect("readable");
     assert_eq!(deliveries[0].status, accepted);
@@ -213,28 +241,84 @@ async fn deferred_deliveries_begin_again(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 1).await;
     let mut expected = DeliveryState::Waiting;
-    for state in [
+    for (attempts, state) in (0..).zip([
         DeliveryState::Deferred,
         DeliveryState::Unknown,
         DeliveryState::Refused,
-    ] {
-        assert!(begin(&*list, &launch, 0, expected).await);
-        let result = vec![(0, status(state, None))];
-        assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+    ]) {
+        assert!(begin(&*list, &launch, start(0, expected, attempts)).await);
+        let results = vec![result(0, attempts + 1, status(state, None))];
+        assert_eq!(list.finish_deliveries(&launch, results).await, Ok(()));
         expected = state;
     }
     let deliveries = list.deliveries(&launch).await.expect("readable");
     assert_eq!(deliveries[0].attempts, 3);
 }
 
+/// The first attempt is given back. Everything that was sent for it arrives again during the second one.
+async fn late_and_repeated_messages_of_an_attempt_change_nothing(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 1).await;
+    let (first, second) = (
+        start(0, DeliveryState::Waiting, 0),
+        start(0, DeliveryState::Waiting, 1),
+    );
+    let given_back = vec![result(0, 1, status(DeliveryState::Waiting, None))];
+    let accepted = vec![result(0, 2, status(DeliveryState::Accepted, None))];
+    assert!(begin(&*list, &launch, first).await);
+    for _ in 0..2 {
+        let finished = list.finish_deliveries(&launch, given_back.clone()).await;
+        assert_eq!(finished, Ok(()));
+    }
+    assert!(!begin(&*list, &launch, first).await);
+    assert!(begin(&*list, &launch, second).await);
+    let finished = list.finish_deliveries(&launch, given_back.clone()).await;
+    assert_eq!(finished, Err(StoreError::Superseded));
+    assert!(!begin(&*list, &launch, first).await);
+    for _ in 0..2 {
+        let finished = list.finish_deliveries(&launch, accepted.clone()).await;
+        assert_eq!(finished, Ok(()));
+    }
+    for again in [first, second] {
+        assert!(!begin(&*list, &launch, again).await);
+    }
+    let finished = list.finish_deliveries(&launch, given_back).await;
+    assert_eq!(finished, Err(StoreError::Superseded));
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let delivery = &deliveries[0];
+    assert_eq!(
+        (delivery.status.state, delivery.attempts),
+        (DeliveryState::Accepted, 2)
+    );
+}
+
+/// A sender that was believed dead finishes its attempt. Whoever has noted that the result is unknown does not undo
+/// that later.
+async fn two_results_of_an_attempt_are_not_both_recorded(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 1).await;
+    assert!(begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
+    let unknown = vec![result(0, 1, status(DeliveryState::Unknown, None))];
+    let accepted = vec![result(0, 1, status(DeliveryState::Accepted, None))];
+    for (results, outcome) in [
+        (&unknown, Ok(())),
+        (&accepted, Ok(())),
+        (&unknown, Err(StoreError::Superseded)),
+    ] {
+        let finished = list.finish_deliveries(&launch, results.clone()).await;
+        assert_eq!(finished, outcome);
+    }
+    assert_eq!(states(&*list, &launch).await, [DeliveryState::Accepted]);
+}
+
 async fn ledger_survives_reopening(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 4).await;
-    let two = vec![(0, DeliveryState::Waiting), (1, DeliveryState::Waiting)];
-    assert_eq!(list.begin_deliveries(&launch, two).await, Ok(vec![true; 2]));
+    let begun = list.begin_deliveries(&launch, first_starts(2)).await;
+    assert_eq!(begun, Ok(vec![true; 2]));
     let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
-    let result = vec![(0, accepted.clone())];
-    assert_eq!(list.finish_deliveries(&launch, result).await, Ok(()));
+    let results = vec![result(0, 1, accepted.clone())];
+    assert_eq!(list.finish_deliveries(&launch, results).await, Ok(()));
     let messages = list.messages().await;
     drop(list);
     let list = fixture.open();
@@ -259,16 +343,17 @@ async fn ledger_survives_corrections_erasures_and_compaction(fixture: impl Store
         }
     }
     let launch = message.expect("a message");
-    let all = (0..40)
-        .map(|number| (number, DeliveryState::Waiting))
-        .collect();
     assert_eq!(
-        list.begin_deliveries(&launch, all).await,
+        list.begin_deliveries(&launch, first_starts(40)).await,
         Ok(vec![true; 40])
     );
     let results = (0..40).map(|number| {
         let text = format!("2.0.0 queued as {number}");
-        (number, status(DeliveryState::Accepted, Some((250, &text))))
+        result(
+            number,
+            1,
+            status(DeliveryState::Accepted, Some((250, &text))),
+        )
     });
     let results: Vec<_> = results.collect();
     assert_eq!(
@@ -290,10 +375,9 @@ async fn ledger_survives_corrections_erasures_and_compaction(fixture: impl Store
     assert_eq!(left, Ok(vec![true]));
     super::read_on_thread(|| list.compact(&mut |_| {})).expect("compacted");
     let deliveries = list.deliveries(&launch).await.expect("readable");
-    let statuses: Vec<_> = (0..)
-        .zip(deliveries.iter().map(|it| it.status.clone()))
-        .collect();
-    assert_eq!(statuses, results);
+    let statuses = (0..).zip(&deliveries);
+    let statuses = statuses.map(|(number, it)| result(number, it.attempts, it.status.clone()));
+    assert_eq!(statuses.collect::<Vec<_>>(), results);
     let recipients: Vec<_> = deliveries.iter().map(|it| it.recipient).collect();
     assert_eq!(recipients, (0..40).map(hash).collect::<Vec<_>>());
 }
@@ -313,14 +397,12 @@ async fn knows_who_is_listed(fixture: impl StoreFixture) {
 async fn keeps_many_deliveries(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 10_000).await;
-    let all = (0..10_000)
-        .map(|number| (number, DeliveryState::Waiting))
-        .collect();
     assert_eq!(
-        list.begin_deliveries(&launch, all).await,
+        list.begin_deliveries(&launch, first_starts(10_000)).await,
         Ok(vec![true; 10_000])
     );
-    let results = (0..10_000).map(|it| (it, status(DeliveryState::Accepted, Some((250, "Ok")))));
+    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
+    let results = (0..10_000).map(|number| result(number, 1, accepted.clone()));
     assert_eq!(
         list.finish_deliveries(&launch, results.collect()).await,
         Ok(())

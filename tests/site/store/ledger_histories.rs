@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use landing::waitlist::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message};
+use landing::waitlist::{Delivery, DeliveryState, DeliveryStatus, Ledger, Message, MessageId};
 use proptest::{
     collection::{btree_map, vec},
     prelude::*,
@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     MemoryFixture, SledFixture, StoreFixture, TestDatabase,
-    ledger::{hash, id, status},
+    ledger::{hash, id, result, start, status},
 };
 
 /// An event in the history of a ledger.
@@ -27,22 +27,23 @@ enum Event {
     },
     Begin {
         message: u8,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<(u32, (DeliveryState, u32))>,
     },
     Finish {
         message: u8,
-        results: Vec<(u32, DeliveryState)>,
+        results: Vec<(u32, (DeliveryState, u32))>,
     },
     Restart,
     Kill,
     Compact,
 }
 
-/// Returns states for some deliveries, each at most once.
+/// Returns states for some deliveries, each at most once, and how many attempts behind the caller is.
 fn numbered(
     state: impl Strategy<Value = DeliveryState>,
-) -> impl Strategy<Value = Vec<(u32, DeliveryState)>> {
-    btree_map(0..40u32, state, 0..20).prop_map(|states| states.into_iter().collect())
+) -> impl Strategy<Value = Vec<(u32, (DeliveryState, u32))>> {
+    let behind = select(&[0u32, 0, 0, 1][..]);
+    btree_map(0..40u32, (state, behind), 0..20).prop_map(|states| states.into_iter().collect())
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -70,6 +71,11 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
     let model = super::ReferenceModel::over(MemoryFixture::default().0);
     let mut list = fixture.open();
     let name = |message: u8| id(&format!("message-{message}"));
+    let attempts = |message: &MessageId, number: u32| {
+        let known = runtime.block_on(model.deliveries(message));
+        let known = known.expect("a response");
+        known.get(number as usize).map_or(0, |it| it.attempts)
+    };
     for event in events {
         match event {
             Event::AddMessage(it) => {
@@ -115,24 +121,32 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
                 message,
                 deliveries,
             } => {
+                let attempts = |number: u32| attempts(&name(message), number);
+                let deliveries = deliveries.into_iter();
+                let deliveries: Vec<_> = deliveries
+                    .map(|(number, (state, behind))| {
+                        start(number, state, attempts(number).saturating_sub(behind))
+                    })
+                    .collect();
                 let begun =
                     runtime.block_on(list.begin_deliveries(&name(message), deliveries.clone()));
                 let expected = model.begin_deliveries(&name(message), deliveries);
                 assert_eq!(begun, runtime.block_on(expected));
             }
             Event::Finish { message, results } => {
+                let attempts = |number: u32| attempts(&name(message), number);
                 let results: Vec<_> = results
                     .into_iter()
-                    .filter(|(_, state)| *state != DeliveryState::Sending)
-                    .map(|(number, state)| (number, status(state, Some((250, "Ok")))))
+                    .filter(|(_, (state, _))| *state != DeliveryState::Sending)
+                    .map(|(number, (state, behind))| {
+                        let attempt = attempts(number).saturating_sub(behind);
+                        result(number, attempt, status(state, Some((250, "Ok"))))
+                    })
                     .collect();
                 let finished =
                     runtime.block_on(list.finish_deliveries(&name(message), results.clone()));
-                assert_eq!(finished, Ok(()));
-                assert_eq!(
-                    runtime.block_on(model.finish_deliveries(&name(message), results)),
-                    Ok(())
-                );
+                let expected = model.finish_deliveries(&name(message), results);
+                assert_eq!(finished, runtime.block_on(expected));
             }
             Event::Restart => {
                 drop(list);

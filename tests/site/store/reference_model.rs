@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Departure, Email,
-    EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection,
-    StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
+    DeliveryStatus, Departure, Email, EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey,
+    Message, MessageId, Selection, StoreError, StoreFuture, SuppressionItem, Suppressions,
+    Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -159,21 +160,23 @@ impl Ledger for ReferenceModel {
     fn begin_deliveries(
         &self,
         message: &MessageId,
-        deliveries: Vec<(u32, DeliveryState)>,
+        deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>> {
         self.change(|state| {
             let mut existing = state.deliveries(message);
-            let mut begin = |(number, expected): &(u32, DeliveryState)| {
+            let mut begin = |start: &DeliveryStart| {
                 let delivery = existing
                     .as_mut()
-                    .and_then(|it| it.get_mut(*number as usize));
-                let delivery = delivery.filter(|it| it.status.state == *expected);
-                delivery
-                    .filter(|_| *expected != DeliveryState::Sending)
-                    .map(|it| {
-                        it.status = DeliveryStatus::new(DeliveryState::Sending);
-                        it.attempts += 1;
-                    })
+                    .and_then(|it| it.get_mut(start.number as usize));
+                let delivery = delivery.filter(|it| {
+                    it.status.state == start.state
+                        && it.attempts == start.attempts
+                        && it.status.state != DeliveryState::Sending
+                });
+                delivery.map(|it| {
+                    it.status = DeliveryStatus::new(DeliveryState::Sending);
+                    it.attempts += 1;
+                })
             };
             deliveries.iter().map(|it| begin(it).is_some()).collect()
         })
@@ -182,18 +185,30 @@ impl Ledger for ReferenceModel {
     fn finish_deliveries(
         &self,
         message: &MessageId,
-        results: Vec<(u32, DeliveryStatus)>,
+        results: Vec<DeliveryResult>,
     ) -> StoreFuture<'_, ()> {
-        self.change(|state| {
+        let recorded = self.change(|state| {
             let mut existing = state.deliveries(message);
-            for (number, status) in results {
-                let delivery = existing.as_mut().and_then(|it| it.get_mut(number as usize));
-                if let Some(delivery) = delivery
-                    && [DeliveryState::Sending, DeliveryState::Unknown]
-                        .contains(&delivery.status.state)
-                {
-                    delivery.status = status;
-                }
+            let mut finish = |result: DeliveryResult| {
+                let delivery = existing
+                    .as_mut()
+                    .and_then(|it| it.get_mut(result.number as usize));
+                let open = [
+                    DeliveryState::Sending,
+                    DeliveryState::Unknown,
+                    result.status.state,
+                ];
+                let delivery = delivery
+                    .filter(|it| it.attempts == result.attempt && open.contains(&it.status.state));
+                delivery.map(|it| it.status = result.status).is_some()
+            };
+            let recorded: Vec<_> = results.into_iter().map(&mut finish).collect();
+            recorded.iter().all(|it| *it)
+        });
+        Box::pin(async move {
+            match recorded.await? {
+                true => Ok(()),
+                false => Err(StoreError::Superseded),
             }
         })
     }
