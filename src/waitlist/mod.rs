@@ -10,8 +10,7 @@
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
-//! - `queue`: the queue between the callers of a store and its committer. `ledger_request`: its requests about the
-//!   ledger. `reply`: how the committer replies.
+//! - `queue`: the queue between the callers of a store and its committer.
 //! - `store_panic`: ends the process when a store panics.
 //! - `exit`: the last message of the process, and its exit codes.
 
@@ -21,11 +20,9 @@ mod entry_stream;
 mod error;
 mod exit;
 mod ledger;
-mod ledger_request;
 mod message_id;
 mod postgres;
 mod queue;
-mod reply;
 mod sled;
 mod source;
 mod store;

@@ -257,7 +257,7 @@ impl Sender<'_> {
         &self,
         recipient: &Recipient,
         connection: &mut SendConnection<'_>,
-        is_listed: impl FnOnce() -> Result<bool, LocatedListError>,
+        mut is_listed: impl FnMut() -> Result<bool, LocatedListError>,
     ) -> Result<Option<DeliveryStatus>, LocatedListError> {
         if self.outbox.stop().is_some() {
             return Ok(None);
@@ -297,6 +297,9 @@ impl Sender<'_> {
             match pause {
                 Some(pause) if self.outbox.stop().is_none() => {
                     self.sleep_until(Instant::now() + *pause);
+                    if !is_listed()? {
+                        return Ok(Some(DeliveryStatus::new(DeliveryState::Left)));
+                    }
                 }
                 _ => {
                     let server = &self.writer.settings.smtp;

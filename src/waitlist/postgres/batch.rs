@@ -4,7 +4,7 @@
 //! is locked while the database waits for an instance.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     ops::Range,
     sync::Arc,
     time::SystemTime,
@@ -13,15 +13,9 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    super::{
-        entry::Fact,
-        error::StoreError,
-        queue::Request,
-        source::Source,
-        store::{CorrectOutcome, JoinOutcome},
-    },
-    error::{DatabaseFailure, Failure},
-    pending_fact::PendingFact,
+    super::{entry::Fact, error::StoreError, source::Source, store::JoinOutcome},
+    error::Failure,
+    request::Request,
     rows::column,
     sql,
     writer::{JoinedEntries, NewEntry, Writer, truncate_to_millis},
@@ -50,19 +44,6 @@ pub(super) struct Batch {
     remaining: Vec<Range<usize>>,
     /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
     pub(super) outcomes: Vec<Result<JoinOutcome, StoreError>>,
-    /// The addresses to erase that were on the list.
-    pub(super) erased_keys: HashSet<String>,
-    /// The sign-ups that an attempt to erase named, with their addresses, until their fate is known.
-    pub(super) erasing: HashMap<Uuid, String>,
-    /// Whether an erasure was committed.
-    pub(super) has_erased: bool,
-    /// The id of the sign-up to correct, once it was found. An interrupted attempt may have corrected it.
-    pub(super) correcting: Option<Uuid>,
-    pub(super) corrected: Option<Result<CorrectOutcome, StoreError>>,
-    /// The facts to record.
-    pub(super) facts: Vec<PendingFact>,
-    /// The addresses whose suppressions are lifted that are on the list.
-    pub(super) lifted_keys: HashSet<String>,
 }
 
 /// A sign-up that is not finished.
@@ -78,7 +59,7 @@ pub(super) struct PendingSignUp {
     id: Uuid,
     /// Whether it comes from an import, and no visitor signs up with the same address.
     is_imported: bool,
-    /// The epoch of the first attempt whose result is unknown.
+    /// The epoch of the first attempt that may have added the entry.
     uncertain_since: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
@@ -103,18 +84,7 @@ impl Batch {
         let requests: Vec<_> = requests.collect();
         let mut sign_ups = Vec::new();
         for request in &requests {
-            let entries = match request {
-                Request::Join(entry, _) => std::slice::from_ref(entry),
-                Request::JoinAll(entries, _) => entries,
-                Request::Erase(..)
-                | Request::Correct(..)
-                | Request::AddFacts(..)
-                | Request::AddSuppressions(..)
-                | Request::LiftListed(..)
-                | Request::Ledger(_)
-                | Request::Ready(_) => &[],
-            };
-            sign_ups.extend(entries.iter().map(|entry| PendingSignUp {
+            sign_ups.extend(request.entries().iter().map(|entry| PendingSignUp {
                 first: 0,
                 key: entry.email.key(),
                 email: entry.email.as_typed().to_owned(),
@@ -136,24 +106,12 @@ impl Batch {
             sign_ups[first].is_imported &= sign_ups[at].is_imported;
         }
         let first_positions: Vec<_> = first_positions.into_values().collect();
-        let facts = requests.iter().filter_map(|request| match request {
-            Request::AddFacts(facts, _) => Some(facts),
-            _ => None,
-        });
-        let facts = facts.flatten().map(PendingFact::from).collect();
         Self {
             requests,
             remaining: std::iter::once(0..first_positions.len()).collect(),
             first_positions,
             outcomes: vec![Err(StoreError::Stopped); sign_ups.len()],
             sign_ups,
-            erased_keys: HashSet::new(),
-            erasing: HashMap::new(),
-            has_erased: false,
-            correcting: None,
-            corrected: None,
-            facts,
-            lifted_keys: HashSet::new(),
         }
     }
 
@@ -188,7 +146,6 @@ impl Batch {
             match self.join(writer, chunk.clone()).await {
                 Ok(inserted) => has_inserted |= inserted,
                 Err(failure) => {
-                    self.note_uncertainty(&failure, &chunk, writer.epoch());
                     if failure.is_slow() && chunk.len() > 1 {
                         *limit = (chunk.len() / SLOW_CHUNK_DIVISOR).max(1);
                     }
@@ -203,24 +160,7 @@ impl Batch {
                 return Ok(has_inserted);
             }
         }
-        self.add_facts(writer).await?;
-        self.add_suppressions(writer).await?;
-        self.lift_listed(writer).await?;
-        self.erase(writer).await?;
-        self.correct(writer).await?;
         Ok(has_inserted)
-    }
-
-    /// Marks the sign-ups of a chunk as uncertain after a failure that leaves their result unknown.
-    fn note_uncertainty(&mut self, failure: &Failure, chunk: &Range<usize>, epoch: i64) {
-        // If the database responded with an error, the statement has no effect.
-        if let Failure::Database(DatabaseFailure { kind, .. }) = failure
-            && !kind.is_connection_usable()
-        {
-            for at in &self.first_positions[chunk.clone()] {
-                self.sign_ups[*at].uncertain_since.get_or_insert(epoch);
-            }
-        }
     }
 
     /// Returns the reason if a failure is caused by the rows, and not by the database. In that case, another row can be
@@ -263,13 +203,20 @@ impl Batch {
 
     /// Inserts the sign-ups in a range of `first_positions`. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
+        let epoch = writer.epoch();
+        let awaited = self.awaited_positions();
         let first_positions = &self.first_positions[range.clone()];
+        // From now on the entries may be on the list: the response may be lost, or a later statement may fail.
+        let is_certain =
+            |at: &usize| awaited.contains(at) && self.sign_ups[*at].uncertain_since.is_none();
+        let newly_uncertain: Vec<_> = first_positions.iter().copied().filter(is_certain).collect();
+        for at in &newly_uncertain {
+            self.sign_ups[*at].uncertain_since = Some(epoch);
+        }
         let sign_ups: Vec<_> = first_positions
             .iter()
             .map(|at| &self.sign_ups[*at])
             .collect();
-        let epoch = writer.epoch();
-        let awaited = self.awaited_positions();
         // The earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given up,
         // the owner may have erased the person since.
         let is_stale = |it: &PendingSignUp| {
@@ -279,7 +226,15 @@ impl Batch {
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
             let to_join: Vec<_> = to_join.iter().map(|it| it.as_new_entry()).collect();
-            joined = writer.join(&to_join).await?;
+            joined = match writer.join(&to_join).await {
+                Ok(joined) => joined,
+                Err(failure) => {
+                    if failure.is_without_effect() {
+                        self.mark_certain(&newly_uncertain);
+                    }
+                    return Err(failure);
+                }
+            };
         }
         let JoinedEntries {
             new: inserted,
@@ -315,13 +270,25 @@ impl Batch {
             self.outcomes[*at] = outcome;
         }
         for at in missing {
-            // The entry was erased in between, or a trigger drops it. A trigger would drop it every time.
-            let sign_up = &mut self.sign_ups[self.first_positions[at]];
+            // The entry was erased in between, or a trigger drops it. A trigger would drop it every time. Either way,
+            // this attempt has not added it.
+            let position = self.first_positions[at];
+            if newly_uncertain.contains(&position) {
+                self.mark_certain(&[position]);
+            }
+            let sign_up = &mut self.sign_ups[position];
             sign_up.failures += 1;
             if sign_up.failures < MISSING_CHECKS_MAX {
                 self.remaining.push(at..at + 1);
             }
         }
         Ok(!inserted.is_empty())
+    }
+
+    /// Notes that an attempt has not added the sign-ups at these positions.
+    fn mark_certain(&mut self, positions: &[usize]) {
+        for at in positions {
+            self.sign_ups[*at].uncertain_since = None;
+        }
     }
 }

@@ -12,13 +12,11 @@ use tokio::{
 };
 
 use super::{
-    super::{
-        queue::{Request, take_batch},
-        store_panic::store_task,
-    },
+    super::{queue::take_batch, store_panic::store_task},
     batch::Batch,
     connector::Connector,
     error::{DatabaseFailure, Failure, FailureKind},
+    request::Request,
     schema,
     state::State,
     writer::Writer,
@@ -93,7 +91,9 @@ impl PostgresCommitter {
             expected = requests.len();
             requests.retain(|request| !request.is_abandoned());
             while !requests.is_empty() {
-                let batch = Batch::new(take_batch(&mut requests, BATCH_MAX_ENTRIES));
+                let batch = Batch::new(take_batch(&mut requests, BATCH_MAX_ENTRIES, |it| {
+                    it.entries().len()
+                }));
                 self.commit(batch, &mut writer).await;
             }
             expected += queue.len();

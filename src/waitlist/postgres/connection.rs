@@ -10,7 +10,9 @@ use tokio::{
     task::AbortHandle,
     time::{error::Elapsed, timeout},
 };
-use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
+use tokio_postgres::{
+    Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement, types::ToSql,
+};
 
 use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
@@ -125,6 +127,24 @@ impl Connection {
         let statements = self.qualify(statements);
         let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(&statements)).await;
         self.outcome(RESPONSE_TIMEOUT, done)
+    }
+
+    /// Runs a transaction of several statements in one round trip, and returns its last row.
+    pub(super) async fn run_transaction(
+        &mut self,
+        statements: &str,
+    ) -> Result<SimpleQueryRow, Failure> {
+        let statements = self.qualify(statements);
+        let done = timeout(RESPONSE_TIMEOUT, self.client.simple_query(&statements)).await;
+        let messages = self.outcome(RESPONSE_TIMEOUT, done).inspect_err(|_| {
+            // The transaction may still be open.
+            self.has_failed = true;
+        })?;
+        let mut rows = messages.into_iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        rows.next_back().ok_or(Failure::StaleSlot)
     }
 
     /// Returns the client, for statements with another time limit or none.

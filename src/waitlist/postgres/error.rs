@@ -28,6 +28,26 @@ impl Failure {
         matches!(kind, FailureKind::NoResponse | FailureKind::Cancelled)
     }
 
+    /// Returns whether the database responded with an error, so that the statement has no effect.
+    pub(super) fn is_without_effect(&self) -> bool {
+        match self {
+            Self::Database(DatabaseFailure { kind, .. }) => kind.is_connection_usable(),
+            _ => true,
+        }
+    }
+
+    /// Returns whether another attempt may succeed.
+    pub(super) fn may_pass(&self) -> bool {
+        !matches!(
+            self,
+            Self::RowRejected(_)
+                | Self::Database(DatabaseFailure {
+                    kind: FailureKind::Permanent,
+                    ..
+                })
+        )
+    }
+
     /// Returns the reason if the database responded with an error that may concern a row. A probe shows whether it
     /// does.
     pub(super) fn possible_row_problem(&self) -> Option<&str> {

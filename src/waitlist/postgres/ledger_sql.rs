@@ -9,13 +9,13 @@ pub(super) const ADD_MESSAGE: &str = "
     INSERT INTO {schema}.waitlist_messages (id, begun_at, subject) VALUES ($1, $2, $3)
     ON CONFLICT (id) DO NOTHING";
 
-/// Returns the deliveries of message $1, in the order of their numbers.
+/// Returns the deliveries of message $1 with numbers from $2 and below $3, in the order of their numbers.
 pub(super) const READ_DELIVERIES: &str = "
     SELECT recipient,
         CASE WHEN state = 'sending' AND leased_until < now() THEN 'unknown' ELSE state END,
         since, attempts, code, reply
     FROM {schema}.waitlist_deliveries
-    WHERE message = $1
+    WHERE message = $1 AND number >= $2 AND number < $3
     ORDER BY number";
 
 /// Adds deliveries to message $1, the first one with number $2. $3 are their recipients, $4 their states, $5 the times

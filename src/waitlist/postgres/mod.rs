@@ -6,37 +6,36 @@
 //! - `sql`, `suppression_sql`: the statements. `rows`: their results. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
-//! - `committer`, `batch`, `replies`, `changes`, `facts`, `pending_fact`, `writer`: commit sign-ups, erasures, corrections and
-//!   facts in batches.
+//! - `committer`, `request`, `batch`, `replies`, `writer`: commit sign-ups in batches.
+//! - `owner`: erasures, corrections, facts and suppressions. `pool`: runs and repeats them, and the ledger's statements.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
-//! - `suppressions`: changes and reads the suppressed addresses.
-//! - `ledger`, `ledger_sql`: the ledger, and its statements. `list_ledger`: its trait.
+//! - `suppressions`: reads the suppressed addresses.
+//! - `ledger`, `ledger_sql`: the ledger, and its statements.
 //! - `recount`: corrects the count.
 //! - `compact`: rewrites the table.
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
-mod changes;
 mod committer;
 mod compact;
 mod connection;
 mod connector;
 mod entries;
 mod error;
-mod facts;
 mod hosts;
 mod ledger;
 mod ledger_sql;
-mod list_ledger;
 mod migrations;
 mod notices;
 mod open;
 mod open_error;
-mod pending_fact;
+mod owner;
+mod pool;
 mod privileges;
 mod recount;
 mod replies;
+mod request;
 mod rows;
 mod schema;
 mod sql;
@@ -58,14 +57,15 @@ use super::{
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
     error::{StoreError, StoreFuture},
-    queue::{AddressSearch, Correction, EraseTask, NewFact, Queue, REPLY_TIMEOUT},
+    queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
     store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
     store_panic::store_task,
     suppression::{SuppressionItem, Suppressions},
 };
 use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
 use connector::Connector;
-use ledger::PostgresLedger;
+use pool::Pool;
+use request::Request;
 use state::State;
 
 pub use open_error::PostgresOpenError;
@@ -81,12 +81,12 @@ const CONNECTIONS_PER_HOST_MAX: usize = 4;
 /// A list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
-    queue: Queue,
+    queue: Queue<Request>,
     reader_connector: Arc<Connector>,
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
-    ledger: PostgresLedger,
+    pool: Pool,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -134,7 +134,7 @@ impl PostgresWaitlist {
             error,
         })?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
-        let ledger_connector = Arc::new(writer_connector.with_own_permits());
+        let pool_connector = writer_connector.with_own_permits();
         let (reader_connector, writer_connector) = (
             Arc::new(writer_connector.with_own_permits()),
             Arc::new(writer_connector),
@@ -153,7 +153,7 @@ impl PostgresWaitlist {
         }
         let opened = receiver.recv();
         let (warning, connection) = opened.map_err(|_| PostgresOpenError::Internal)??;
-        let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
+        let (queue, requests) = Queue::new();
         let committer = PostgresCommitter::new(writer_connector, Arc::clone(&state));
         let committer = store_task(committer.run(requests));
         let count_poller = store_task(state::poll_count(
@@ -164,7 +164,7 @@ impl PostgresWaitlist {
         ));
         Ok(Self {
             queue,
-            ledger: PostgresLedger::new(ledger_connector),
+            pool: Pool::new(pool_connector),
             reader_connector,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]
@@ -184,19 +184,32 @@ impl PostgresWaitlist {
         self.state.outage.subscribe()
     }
 
-    /// Sends a request to the queue. Fails at once if the outage has lasted longer than the timeout of a reply.
+    /// Returns the error of the outage, if it has lasted longer than a client waits for a reply.
+    fn outage_error(&self) -> Option<StoreError> {
+        let outage = self.state.outage.borrow();
+        let lasting = outage.as_ref();
+        let lasting = lasting.filter(|outage| outage.since.elapsed() > REPLY_TIMEOUT);
+        lasting.map(Outage::error)
+    }
+
+    /// Runs an operation. Fails at once in a lasting outage.
+    fn unless_in_outage<'a, T: Send + 'a>(
+        &'a self,
+        operation: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        match self.outage_error() {
+            Some(error) => Box::pin(std::future::ready(Err(error))),
+            None => Box::pin(operation),
+        }
+    }
+
+    /// Sends a request to the queue. Fails at once in a lasting outage.
     fn fail_fast_in_outage<'a, T: 'a + Send>(
         &'a self,
-        send: impl FnOnce(&'a Queue) -> StoreFuture<'a, T>,
+        send: impl FnOnce(&'a Queue<Request>) -> StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
-        let outage_error = {
-            let outage = self.state.outage.borrow();
-            let outage_error = outage.as_ref();
-            let outage_error = outage_error.filter(|outage| outage.since.elapsed() > REPLY_TIMEOUT);
-            outage_error.map(Outage::error)
-        };
-        if let Some(outage_error) = outage_error {
-            return Box::pin(std::future::ready(Err(outage_error)));
+        if let Some(error) = self.outage_error() {
+            return Box::pin(std::future::ready(Err(error)));
         }
         let reply = send(&self.queue);
         Box::pin(async move {
@@ -214,26 +227,35 @@ impl PostgresWaitlist {
 
 impl Waitlist for PostgresWaitlist {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.fail_fast_in_outage(|queue| queue.join(entry))
+        self.fail_fast_in_outage(|queue| {
+            queue.request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
+        })
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.fail_fast_in_outage(|queue| queue.join_all(entries))
+        self.fail_fast_in_outage(|queue| {
+            Box::pin(queue.enqueue_in_parts(entries, BATCH_MAX_ENTRIES, Request::JoinAll))
+        })
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        match EraseTask::new(AddressSearch::not_searched(emails), erasure) {
-            Ok(task) => self.fail_fast_in_outage(|queue| queue.erase(task)),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+        let emails = emails.to_vec();
+        self.unless_in_outage(async move {
+            owner::erase(&self.pool, &self.state, &emails, erasure).await
+        })
     }
 
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        self.fail_fast_in_outage(|queue| queue.add_suppressions(items))
+        self.unless_in_outage(async move {
+            owner::add_suppressions(&self.pool, &self.state, &items).await
+        })
     }
 
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.fail_fast_in_outage(|queue| queue.lift_listed(emails))
+        let emails = emails.to_vec();
+        self.unless_in_outage(
+            async move { owner::lift_listed(&self.pool, &self.state, &emails).await },
+        )
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -242,18 +264,18 @@ impl Waitlist for PostgresWaitlist {
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let email = email.clone();
-        Box::pin(async move { self.ledger.is_suppressed(&email).await })
+        Box::pin(async move { suppressions::is_suppressed(&self.pool, &email).await })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        let old = AddressSearch::not_searched(std::slice::from_ref(old));
-        let new = new.clone();
-        self.fail_fast_in_outage(|queue| queue.correct(Correction { old, new }))
+        let (old, new) = (old.clone(), new.clone());
+        self.unless_in_outage(
+            async move { owner::correct(&self.pool, &self.state, &old, &new).await },
+        )
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        let facts = NewFact::not_searched(facts);
-        self.fail_fast_in_outage(|queue| queue.add_facts(facts))
+        self.unless_in_outage(async move { owner::add_facts(&self.pool, &self.state, facts).await })
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
@@ -264,7 +286,7 @@ impl Waitlist for PostgresWaitlist {
         if let Some(outage) = self.state.outage.borrow().as_ref() {
             return Box::pin(std::future::ready(Err(outage.error())));
         }
-        self.fail_fast_in_outage(Queue::ready)
+        self.fail_fast_in_outage(|queue| queue.request(READY_TIMEOUT, Request::Ready))
     }
 
     /// While the database responds, the count is at most a quarter of a second old.

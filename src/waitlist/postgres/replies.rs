@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::{
-    super::{error::StoreError, queue::Request, store::JoinOutcome},
+    super::{error::StoreError, store::JoinOutcome},
     batch::Batch,
-    pending_fact::PendingFact,
+    request::Request,
 };
 
 impl Batch {
@@ -15,12 +15,8 @@ impl Batch {
         let mut sign_ups = self.sign_ups.iter();
         let mut awaited = HashSet::new();
         for request in &self.requests {
-            let number = match request {
-                Request::Join(..) => 1,
-                Request::JoinAll(entries, _) => entries.len(),
-                _ => 0,
-            };
-            let firsts = sign_ups.by_ref().take(number).map(|it| it.first);
+            let count = request.entries().len();
+            let firsts = sign_ups.by_ref().take(count).map(|it| it.first);
             if request.is_abandoned() {
                 firsts.for_each(drop);
             } else {
@@ -58,12 +54,11 @@ impl Batch {
     }
 
     /// Sends the replies to all requests.
-    pub(super) fn send_replies(mut self) {
+    pub(super) fn send_replies(self) {
         let outcomes: Vec<_> = (0..self.sign_ups.len())
             .map(|at| self.outcome(at))
             .collect();
         let mut outcomes = outcomes.into_iter();
-        let mut facts = self.facts.into_iter();
         for request in self.requests {
             // Sending fails if the client has gone.
             match request {
@@ -78,27 +73,6 @@ impl Batch {
                     let outcomes: Vec<_> = outcomes.by_ref().take(entries.len()).collect();
                     let _ = reply.send(outcomes.into_iter().collect());
                 }
-                Request::Erase(erasure, reply) => {
-                    let was_listed = |key| self.erased_keys.remove(key);
-                    let keys = erasure.addresses.keys.iter();
-                    let _ = reply.send(Ok(keys.map(was_listed).collect()));
-                }
-                Request::Correct(_, reply) => {
-                    let _ = reply.send(self.corrected.take().unwrap_or(Err(StoreError::TimedOut)));
-                }
-                Request::AddFacts(requested, reply) => {
-                    let facts = facts.by_ref().take(requested.len());
-                    let _ = reply.send(facts.map(PendingFact::into_outcome).collect());
-                }
-                Request::AddSuppressions(items, reply) => {
-                    let _ = reply.send(Ok(vec![(); items.len()]));
-                }
-                Request::LiftListed(keys, reply) => {
-                    let was_listed = keys.iter().map(|key| self.lifted_keys.contains(key));
-                    let _ = reply.send(Ok(was_listed.collect()));
-                }
-                // In a database, the ledger does not use the queue.
-                Request::Ledger(request) => request.fail(StoreError::Stopped),
                 Request::Ready(reply) => {
                     let _ = reply.send(Ok(()));
                 }

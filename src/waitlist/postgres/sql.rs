@@ -23,13 +23,19 @@
 //!
 //! PostgreSQL, CockroachDB and YugabyteDB support all of this; docs/instances.md lists the features by engine.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::super::entry_stream::AddressFilter;
+use uuid::Uuid;
+
+use super::super::{entry::unix_millis, entry_stream::AddressFilter};
 
 /// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
 /// PostgreSQL reports the reason.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
+
+/// Maximum time that a transaction waits for its instance. Only reading the list is a transaction of several messages,
+/// and its caller may pause for half a minute.
+const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the settings of each connection.
 ///
@@ -40,11 +46,13 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
+         SET idle_in_transaction_session_timeout = {};
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', CASE level WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE level END, false)
          FROM (SELECT current_setting('synchronous_commit', true) AS level) AS found
          WHERE level IS NOT NULL",
-        STATEMENT_TIMEOUT.as_millis()
+        STATEMENT_TIMEOUT.as_millis(),
+        IDLE_IN_TRANSACTION_TIMEOUT.as_millis()
     )
 }
 
@@ -54,8 +62,6 @@ pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
 /// Limits the time to wait for a lock, for statements that lock rows or tables which all instances need. While such a
 /// statement waits for a lock, all instances wait for it. So it waits briefly and is repeated.
 pub(super) const BRIEF_LOCKS: &str = "SET lock_timeout = 500";
-/// Undoes [`BRIEF_LOCKS`].
-pub(super) const LONG_LOCKS: &str = "SET lock_timeout = 0";
 
 /// Reads the settings that can put the list at risk. A setting that the database does not have is NULL.
 pub(super) const SETTINGS: &str = "SELECT
@@ -192,59 +198,78 @@ pub(super) const CONFIRMED: &str = "confirmed";
 pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Builds [`ERASE`] with an additional condition for the entries.
-macro_rules! erase_statement {
-    ($condition:literal) => {
-        concat!(
-            "WITH gone AS (
-                DELETE FROM {schema}.waitlist_entries AS entry
-                WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])",
-            $condition,
-            "RETURNING id
-            ), counted AS (
-                UPDATE {schema}.waitlist_count SET
-                    epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-                    entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
-                RETURNING slot, entries, epoch
-            )
-            SELECT
-                (SELECT entries FROM counted WHERE slot = $3),
-                (SELECT epoch FROM counted WHERE slot = $3),
-                ARRAY(SELECT id FROM gone),
-                1 / (SELECT count(*) FROM counted WHERE slot = $3)"
-        )
-    };
-}
-
 /// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person
 /// who has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
-pub(super) const ERASE: &str = erase_statement!(" ");
+pub(super) const ERASE: &str = "
+    WITH gone AS (
+        DELETE FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
+        RETURNING id
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+        RETURNING slot, entries, epoch
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $3),
+        (SELECT epoch FROM counted WHERE slot = $3),
+        ARRAY(SELECT id FROM gone),
+        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
-/// everything that they have changed. In one statement it could not: it would wait, and see the list as it was before.
-pub(super) const LOCK_LIST: &str = "
-    BEGIN ISOLATION LEVEL READ COMMITTED;
-    SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
-
-/// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
-/// since. It must run after [`LOCK_LIST`].
-pub(super) const ERASE_UNCONFIRMED: &str = erase_statement!(
-    " AND joined_at < $4 AND NOT EXISTS (
-        SELECT FROM {schema}.waitlist_facts AS fact
-        WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
-    ) "
-);
-
-/// Ends the transaction of [`LOCK_LIST`].
-pub(super) const COMMIT: &str = "COMMIT";
+/// Returns a transaction that erases like [`ERASE`], but only those sign-ups that were added before this time, and that
+/// have neither been confirmed nor asked to since. Its last row has the entries of the slot, and the ids, with commas.
+///
+/// It first waits for all transactions that change the list, and makes others wait. Then the statement that erases sees
+/// everything that they have changed. A single statement would wait, and see the list as it was before. The database
+/// receives the whole transaction at once, so it never waits for an instance that is lost. Late: like [`ERASE`].
+pub(super) fn erase_unconfirmed(
+    keys: &[&[u8]],
+    ids: &[Uuid],
+    slot: i64,
+    before: SystemTime,
+) -> String {
+    let keys = keys.iter().map(|key| {
+        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("decode('{hex}', 'hex')")
+    });
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    let ids = ids.iter().map(|id| format!("'{id}'"));
+    let ids = ids.collect::<Vec<_>>().join(", ");
+    let before = unix_millis(before);
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED;
+        SELECT 1 FROM {{schema}}.waitlist_count ORDER BY slot FOR UPDATE;
+        WITH gone AS (
+            DELETE FROM {{schema}}.waitlist_entries AS entry
+            WHERE key = ANY(ARRAY[{keys}]::bytea[]) AND id = ANY(ARRAY[{ids}]::uuid[])
+                AND joined_at < to_timestamp({before} / 1000.0) AND NOT EXISTS (
+                    SELECT FROM {{schema}}.waitlist_facts AS fact
+                    WHERE fact.key = entry.key AND (
+                        fact.kind = '{CONFIRMED}' OR fact.kind = '{ASKED}' AND fact.at >= to_timestamp({before} / 1000.0)
+                    )
+                )
+            RETURNING id
+        ), counted AS (
+            UPDATE {{schema}}.waitlist_count SET
+                epoch = greatest(epoch, (SELECT max(epoch) FROM {{schema}}.waitlist_count)) + 1,
+                entries = entries - CASE WHEN slot = {slot} THEN (SELECT count(*) FROM gone) ELSE 0 END
+            RETURNING slot, entries
+        )
+        SELECT
+            (SELECT entries FROM counted WHERE slot = {slot}),
+            array_to_string(ARRAY(SELECT id::text FROM gone), ','),
+            1 / (SELECT count(*) FROM counted WHERE slot = {slot});
+        COMMIT"
+    )
+}
 
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
 pub(super) const FIND_IDS: &str =
     "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";
 
 /// Gives the sign-up with key $3 and id $4 the key $1 and the address $2, and raises the epochs of all slots like
-/// [`ERASE`]. So a sign-up that was sent before never adds the old address again. Late, or twice: the sign-up has
-/// another key.
+/// [`ERASE`]. So a sign-up that was sent before never adds the old address again. It takes effect only in the epoch $6.
+/// Late or twice: it divides by zero, so it does not undo a later correction.
 pub(super) const CORRECT: &str = "
     WITH corrected AS (
         UPDATE {schema}.waitlist_entries SET key = $1, email = $2
@@ -253,6 +278,7 @@ pub(super) const CORRECT: &str = "
     ), counted AS (
         UPDATE {schema}.waitlist_count SET
             epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+        WHERE epoch = $6
         RETURNING slot, entries, epoch
     )
     SELECT
@@ -294,7 +320,7 @@ pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist
 /// Late: they change nothing.
 ///
 /// The address of each entry begins with `width` bytes of filler text.
-pub(super) fn probe(slot: i64, entries: usize, width: usize, id: uuid::Uuid) -> String {
+pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String {
     let key = format!("00{}", id.simple());
     format!(
         "BEGIN;

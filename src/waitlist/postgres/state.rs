@@ -12,10 +12,14 @@ use tokio::{
 };
 
 use super::{
-    super::{error::StoreError, queue::Queue},
+    super::{
+        error::StoreError,
+        queue::{Queue, READY_TIMEOUT},
+    },
     connection::Connection,
     connector::Connector,
     error::{DatabaseFailure, Failure},
+    request::Request,
     sql,
 };
 
@@ -159,7 +163,7 @@ pub(super) async fn poll_count(
     connector: Arc<Connector>,
     mut connection: Option<Connection>,
     state: Arc<State>,
-    committer: Queue,
+    committer: Queue<Request>,
 ) {
     let mut ticks = interval(COUNT_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -168,7 +172,7 @@ pub(super) async fn poll_count(
         let done = refresh_count(&connector, &mut connection, &state).await;
         if matches!(done, Err(Failure::Database(_))) || state.outage.borrow().is_some() {
             // The committer records the result in the state.
-            let _ = committer.ready().await;
+            let _ = committer.request(READY_TIMEOUT, Request::Ready).await;
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Writer {
     slot: i64,
     epoch: i64,
     /// The keys of the suppressions, as they were in this epoch or later.
-    pub(super) list_keys: Vec<ListKey>,
+    list_keys: Vec<ListKey>,
     /// Whether the row of the slot exists.
     has_slot: bool,
 }
@@ -53,16 +53,8 @@ pub(super) struct JoinedEntries {
     pub(super) suppressed: HashSet<Vec<u8>>,
 }
 
-/// A fact with its id, and the key and id of its sign-up.
-pub(super) struct IdentifiedFact<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) entry: Uuid,
-    pub(super) id: Uuid,
-    pub(super) fact: Fact,
-}
-
 /// Returns a fact as it is stored.
-fn kind_and_time(fact: Fact) -> (&'static str, SystemTime) {
+pub(super) fn kind_and_time(fact: Fact) -> (&'static str, SystemTime) {
     match fact {
         Fact::AskedAt(time) => (sql::ASKED, truncate_to_millis(time)),
         Fact::ConfirmedAt(time) => (sql::CONFIRMED, truncate_to_millis(time)),
@@ -163,7 +155,7 @@ impl Writer {
     }
 
     /// Returns the hashes of addresses under all keys, each with the address.
-    pub(super) fn hashes_of<'a>(
+    fn hashes_of<'a>(
         &self,
         addresses: impl Iterator<Item = &'a [u8]>,
     ) -> (Vec<&'a [u8]>, Vec<Vec<u8>>) {
@@ -174,26 +166,8 @@ impl Writer {
         hashes.unzip()
     }
 
-    /// Records facts about sign-ups. Those that were erased are left out.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join).
-    pub(super) async fn add_facts(&mut self, facts: &[IdentifiedFact<'_>]) -> Result<(), Failure> {
-        let keys: Vec<_> = facts.iter().map(|fact| fact.key).collect();
-        let entries: Vec<_> = facts.iter().map(|fact| fact.entry).collect();
-        let ids: Vec<_> = facts.iter().map(|fact| fact.id).collect();
-        let (kinds, times): (Vec<_>, Vec<_>) =
-            facts.iter().map(|fact| kind_and_time(fact.fact)).unzip();
-        let (slot, epoch) = (self.slot, self.epoch);
-        let params: [&(dyn ToSql + Sync); 7] =
-            [&keys, &entries, &ids, &kinds, &times, &slot, &epoch];
-        self.insert_in_epoch(sql::ADD_FACTS, &params)
-            .await
-            .map(drop)
-    }
-
     /// Runs a statement that takes effect only in the current epoch. Returns its row.
-    pub(super) async fn insert_in_epoch(
+    async fn insert_in_epoch(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
@@ -201,7 +175,11 @@ impl Writer {
         let (slot, epoch) = (self.slot, self.epoch);
         let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
-                self.refresh_slot().await?;
+                if self.refresh_slot().await.is_err() {
+                    // It has the old epoch. The statement itself has no effect, whatever became of the refresh.
+                    self.connection.mark_failed();
+                    return Err(Failure::StaleSlot);
+                }
                 // If the slot is unchanged, a trigger divided by zero.
                 let is_from_trigger = self.has_slot && self.epoch == epoch;
                 return Err(if is_from_trigger {
@@ -241,93 +219,15 @@ impl Writer {
 
     /// Reads the keys of the suppressions. It must run after the epoch was read: a key that is added in between raises
     /// the epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
-    /// new epoch with the old keys.
+    /// new epoch with the old keys. If this fails, the writer must not go on with the new epoch and the old keys.
     async fn read_list_keys(&mut self) -> Result<(), Failure> {
         let rows = self.connection.query(suppression_sql::READ_LIST_KEYS, &[]);
-        self.list_keys = list_keys(&rows.await?)?;
-        Ok(())
-    }
-
-    /// Erases sign-ups, by key and id. Returns the ids of those that were erased.
-    pub(super) async fn erase(
-        &mut self,
-        keys: &[Vec<u8>],
-        ids: &[Uuid],
-    ) -> Result<Vec<Uuid>, Failure> {
-        let slot = self.slot;
-        self.change_and_raise_epochs(sql::ERASE, &[&keys, &ids, &slot])
-            .await
-    }
-
-    /// Erases those of the sign-ups that were added before this time, and have neither been confirmed nor asked to since.
-    /// Returns their ids.
-    pub(super) async fn erase_unconfirmed(
-        &mut self,
-        keys: &[Vec<u8>],
-        ids: &[Uuid],
-        before: SystemTime,
-    ) -> Result<Vec<Uuid>, Failure> {
-        let slot = self.slot;
-        let erasing = async {
-            self.connection.execute(sql::BRIEF_LOCKS).await?;
-            self.connection.execute(sql::LOCK_LIST).await?;
-            let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
-            let row = self.connection.query_opt(sql::ERASE_UNCONFIRMED, &params);
-            let row = row.await?.ok_or(Failure::StaleSlot)?;
-            self.connection.execute(sql::COMMIT).await?;
-            self.connection.execute(sql::LONG_LOCKS).await?;
-            Ok(row)
-        };
-        let row: Row = match erasing.await {
-            Ok(row) => row,
-            Err(failure) => {
-                // Its transaction may still be open.
-                self.connection.mark_failed();
-                return Err(failure);
-            }
-        };
-        self.update_slot(&row)?;
-        self.read_list_keys().await?;
-        get(&row, 2)
-    }
-
-    /// Gives the sign-up with this key and id another address. Returns whether there was one.
-    ///
-    /// # Errors
-    /// [`Failure::RowRejected`], if another sign-up has that address.
-    pub(super) async fn correct(
-        &mut self,
-        (old_key, id): (&[u8], Uuid),
-        (new_key, new): (&[u8], &str),
-    ) -> Result<bool, Failure> {
-        let slot = self.slot;
-        let params: [&(dyn ToSql + Sync); 5] = [&new_key, &new, &old_key, &id, &slot];
-        let corrected = self.change_and_raise_epochs(sql::CORRECT, &params).await?;
-        Ok(!corrected.is_empty())
-    }
-
-    /// Runs a statement that raises the epochs of all slots. Returns the ids of the sign-ups that it changed.
-    pub(super) async fn change_and_raise_epochs(
-        &mut self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Uuid>, Failure> {
-        let epoch_before = self.epoch;
-        self.connection.execute(sql::BRIEF_LOCKS).await?;
-        let row = match self.connection.query_opt(statement, params).await {
-            Err(Failure::StaleSlot) => {
-                self.refresh_slot().await?;
-                return Err(Failure::StaleSlot);
-            }
-            changed => changed?.ok_or(Failure::StaleSlot)?,
-        };
-        self.update_slot(&row)?;
-        self.connection.execute(sql::LONG_LOCKS).await?;
-        if self.epoch != epoch_before + 1 {
-            // Another instance has raised the epochs in between, perhaps for a new key.
-            self.read_list_keys().await?;
+        let rows = rows.await;
+        if rows.is_err() {
+            self.connection.mark_failed();
         }
-        get(&row, 2)
+        self.list_keys = list_keys(&rows?)?;
+        Ok(())
     }
 
     /// Checks that sign-ups work: inserts entries and rolls that back. If a constraint rejects these entries, sign-ups

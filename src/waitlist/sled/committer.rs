@@ -12,9 +12,8 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         entry::{Fact, WaitlistEntry},
-        queue::{Request, take_batch},
-        reply::ReplySender,
-        store::{CorrectOutcome, JoinOutcome},
+        queue::{ReplySender, take_batch},
+        store::JoinOutcome,
         suppression::{AddressHash, Suppressions},
     },
     compaction::CompactedCopySlot,
@@ -23,7 +22,6 @@ use super::{
     file_guard::FileGuard,
     high_water_mark::Progress,
     key_set::KeySet,
-    ledger_reply::PendingLedgerReply,
     ledger_states::LedgerStates,
     record::{FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredEntry, StoredFact},
     snapshot::Published,
@@ -37,6 +35,36 @@ use super::{
 /// syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
+/// A request to the committer.
+pub(super) struct Job {
+    /// How many entries of a batch it takes the place of.
+    cost: usize,
+    /// Does the work, and returns what sends the reply once the batch is durable.
+    run: Box<dyn FnOnce(&mut SledCommitter) -> Option<SendReply> + Send>,
+}
+
+/// Sends a reply.
+type SendReply = Box<dyn FnOnce() + Send>;
+
+impl Job {
+    /// Creates a job. It does nothing if the client has gone, so that nobody waits for the reply.
+    pub(super) fn new<T: Send + 'static>(
+        cost: usize,
+        reply: ReplySender<T>,
+        work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
+    ) -> Self {
+        let run = Box::new(move |committer: &mut SledCommitter| {
+            let is_abandoned = reply.is_closed();
+            (!is_abandoned).then(|| {
+                let done = work(committer);
+                // Sending fails if the client has gone.
+                Box::new(move || drop(reply.send(Ok(done)))) as SendReply
+            })
+        });
+        Self { cost, run }
+    }
+}
+
 /// Owns every write.
 pub(super) struct SledCommitter {
     pub(super) database: ::sled::Db,
@@ -48,68 +76,37 @@ pub(super) struct SledCommitter {
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
     pub(super) counts: Counts,
+    /// How many addresses were corrected since the list was opened.
+    pub(super) corrections: u64,
     pub(super) published: Published,
     /// Where a compacted copy of the store waits to be used.
     pub(super) compacted_copy: CompactedCopySlot,
 }
 
 impl SledCommitter {
-    /// Commits requests until the queue is closed and empty.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Request>) {
-        let mut requests = Vec::with_capacity(BATCH_MAX_ENTRIES);
-        while queue.blocking_recv_many(&mut requests, BATCH_MAX_ENTRIES) > 0 {
-            requests.retain(|request| !request.is_abandoned());
-            while !requests.is_empty() {
-                self.commit(&mut requests);
+    /// Runs jobs until the queue is closed and empty.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::with_capacity(BATCH_MAX_ENTRIES);
+        while queue.blocking_recv_many(&mut jobs, BATCH_MAX_ENTRIES) > 0 {
+            while !jobs.is_empty() {
+                self.commit(&mut jobs);
             }
         }
         or_exit(self.files.high_water_mark.sync());
     }
 
-    /// Commits as many of the requests as may share a sync, publishes the result, and replies.
-    fn commit(&mut self, requests: &mut Vec<Request>) {
+    /// Runs as many of the jobs as may share a sync, publishes the result, and replies.
+    fn commit(&mut self, jobs: &mut Vec<Job>) {
         self.files.exit_if_overwritten();
         self.swap_in_compacted_copy();
         let (end_before, erased_before) = (self.tail.end(), self.counts.erased());
-        let mut has_corrected = false;
+        let corrections_before = self.corrections;
         let mut replies = Vec::new();
-        for request in take_batch(requests, BATCH_MAX_ENTRIES) {
-            replies.push(match request {
-                Request::Join(entry, reply) => PendingReply::Join(self.join(&entry), reply),
-                Request::JoinAll(entries, reply) => {
-                    let joined = entries.iter().map(|entry| self.join_imported(entry));
-                    let joined = joined.collect();
-                    PendingReply::JoinAll(joined, reply)
-                }
-                Request::Erase(erasure, reply) => {
-                    let kept = self.erase(&erasure);
-                    let keys = erasure.addresses.keys.iter();
-                    let was_erased = keys.map(|key| !kept.contains(key) && self.keys.remove(key));
-                    PendingReply::Erase(was_erased.collect(), reply)
-                }
-                Request::Correct(correction, reply) => {
-                    let outcome = self.correct(&correction);
-                    has_corrected |= outcome == CorrectOutcome::Corrected;
-                    PendingReply::Correct(outcome, reply)
-                }
-                Request::AddFacts(facts, reply) => {
-                    PendingReply::AddFacts(self.add_facts(&facts), reply)
-                }
-                Request::AddSuppressions(items, reply) => {
-                    let added = items.into_iter().map(|item| self.add_suppression(item));
-                    PendingReply::AddSuppressions(added.collect(), reply)
-                }
-                Request::LiftListed(keys, reply) => {
-                    let lifted = keys.iter().map(|key| self.lift_listed(key));
-                    PendingReply::LiftListed(lifted.collect(), reply)
-                }
-                Request::Ledger(request) => {
-                    PendingReply::Ledger(self.handle_ledger_request(request))
-                }
-                Request::Ready(reply) => PendingReply::Ready(reply),
-            });
+        for job in take_batch(jobs, BATCH_MAX_ENTRIES, |job| job.cost) {
+            replies.extend((job.run)(self));
         }
         let has_erased = self.counts.erased() > erased_before;
+        let has_corrected = self.corrections > corrections_before;
         // Without changes there is nothing to sync, because earlier batches are durable.
         let has_changes = self.tail.end() > end_before || has_erased || has_corrected;
         if has_changes {
@@ -128,7 +125,9 @@ impl SledCommitter {
             drop(snapshot);
             self.published.count.send_replace(self.counts.entries);
         }
-        replies.into_iter().for_each(PendingReply::send);
+        for send_reply in replies {
+            send_reply();
+        }
     }
 
     pub(super) fn sync(&self) {
@@ -146,7 +145,7 @@ impl SledCommitter {
     }
 
     /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address.
-    fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
+    pub(super) fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         let is_new = self.keys.insert(&key);
         let suppressions = self.find_suppressions(&key);
@@ -162,7 +161,7 @@ impl SledCommitter {
     }
 
     /// Adds an entry from an import, unless its address is on the list or suppressed.
-    fn join_imported(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
+    pub(super) fn join_imported(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         if self.keys.contains(&key) {
             JoinOutcome::AlreadyListed
@@ -214,36 +213,6 @@ impl SledCommitter {
         // An empty list has no record, and `open_in_place` relies on that.
         if self.tail.end() > self.tail.first() {
             or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
-        }
-    }
-}
-
-/// A reply that waits until the batch is durable.
-enum PendingReply {
-    Join(JoinOutcome, ReplySender<JoinOutcome>),
-    JoinAll(Vec<JoinOutcome>, ReplySender<Vec<JoinOutcome>>),
-    Erase(Vec<bool>, ReplySender<Vec<bool>>),
-    Correct(CorrectOutcome, ReplySender<CorrectOutcome>),
-    AddFacts(Vec<bool>, ReplySender<Vec<bool>>),
-    AddSuppressions(Vec<()>, ReplySender<Vec<()>>),
-    LiftListed(Vec<bool>, ReplySender<Vec<bool>>),
-    Ledger(PendingLedgerReply),
-    Ready(ReplySender<()>),
-}
-
-impl PendingReply {
-    fn send(self) {
-        // Sending fails if the client has gone.
-        match self {
-            Self::Join(joined, reply) => drop(reply.send(Ok(joined))),
-            Self::JoinAll(joined, reply) => drop(reply.send(Ok(joined))),
-            Self::Erase(erased, reply) => drop(reply.send(Ok(erased))),
-            Self::Correct(outcome, reply) => drop(reply.send(Ok(outcome))),
-            Self::AddFacts(recorded, reply) => drop(reply.send(Ok(recorded))),
-            Self::AddSuppressions(added, reply) => drop(reply.send(Ok(added))),
-            Self::LiftListed(was_listed, reply) => drop(reply.send(Ok(was_listed))),
-            Self::Ledger(reply) => reply.send(),
-            Self::Ready(reply) => drop(reply.send(Ok(()))),
         }
     }
 }

@@ -1,63 +1,132 @@
-//! The ledger of the committer, whose items it appends to the list like entries.
+//! The ledger of a list in a data directory. The committer appends its items to the list like entries.
 
 use super::{
     super::{
-        ledger::{Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Message},
-        ledger_request::{DeliveryProgress, LedgerRequest},
+        email::Email,
+        error::{StoreError, StoreFuture},
+        ledger::{
+            Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger, Message,
+        },
         message_id::MessageId,
+        suppression::ListKey,
     },
+    SledWaitlist,
     committer::SledCommitter,
     ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
-    ledger_reply::PendingLedgerReply,
+    ledger_states::DeliveryProgress,
+    read_ledger,
     record::RecordItem,
 };
 
 /// Maximum number of messages.
 const MESSAGES_MAX: usize = 1 << 16;
 
-impl SledCommitter {
-    /// Carries out a request. Its changes are durable after the next sync.
-    pub(super) fn handle_ledger_request(&mut self, request: LedgerRequest) -> PendingLedgerReply {
-        match request {
-            LedgerRequest::AreListed(keys, reply) => {
-                let are_listed = keys.iter().map(|key| self.keys.contains(key));
-                PendingLedgerReply::Flags(are_listed.collect(), reply)
-            }
-            LedgerRequest::Keys(reply) => {
-                PendingLedgerReply::Keys(self.suppressions.keys().to_vec(), reply)
-            }
-            LedgerRequest::IsSuppressed(key, reply) => {
-                let is_suppressed = !self.find_suppressions(&key).is_empty();
-                PendingLedgerReply::Flag(is_suppressed, reply)
-            }
-            LedgerRequest::AddMessage(message, reply) => {
-                self.add_message(&message);
-                PendingLedgerReply::Done(reply)
-            }
-            LedgerRequest::Progress(message, reply) => {
-                let message = self.ledger.find(&message);
-                let progress = message.map(|message| self.ledger.deliveries(message));
-                PendingLedgerReply::Progress(progress.unwrap_or_default(), reply)
-            }
-            LedgerRequest::Add {
-                message,
-                known,
-                deliveries,
-                reply,
-            } => PendingLedgerReply::Flag(self.add(&message, known, &deliveries), reply),
-            LedgerRequest::Begin {
-                message,
-                deliveries,
-                reply,
-            } => PendingLedgerReply::Flags(self.begin(&message, &deliveries), reply),
-            LedgerRequest::Finish {
-                message,
-                results,
-                reply,
-            } => PendingLedgerReply::Flag(self.finish(&message, &results), reply),
-        }
+/// Maximum number of deliveries in a job. Even if the server has replied to all of them, they are as long as the entries
+/// of a batch.
+const DELIVERIES_MAX: usize = 128;
+
+/// Number of beginnings that cost as much as an entry in a batch. A beginning has 9 bytes.
+const BEGINNINGS_PER_ENTRY: usize = 8;
+
+impl Ledger for SledWaitlist {
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        self.run(0, |committer| committer.suppressions.keys().to_vec())
     }
 
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys: Vec<_> = emails.iter().map(Email::key).collect();
+        self.run(0, move |committer| {
+            let are_listed = keys.iter().map(|key| committer.keys.contains(key));
+            are_listed.collect()
+        })
+    }
+
+    fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
+        Box::pin(self.search(read_ledger::read_messages))
+    }
+
+    fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
+        self.run(1, move |committer| committer.add_message(&message))
+    }
+
+    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
+        let message = message.clone();
+        Box::pin(async move {
+            let id = message.clone();
+            let progress = self.run(0, move |committer| {
+                let number = committer.ledger.find(&id);
+                number.map(|number| committer.ledger.deliveries(number))
+            });
+            let progress = progress.await?.unwrap_or_default();
+            let deliveries = self.search(move |records, end| {
+                read_ledger::read_deliveries(records, end, &message, &progress)
+            });
+            deliveries.await
+        })
+    }
+
+    fn add_deliveries(
+        &self,
+        message: &MessageId,
+        mut known: u32,
+        deliveries: Vec<Delivery>,
+    ) -> StoreFuture<'_, bool> {
+        let message = message.clone();
+        Box::pin(async move {
+            for some in deliveries.chunks(DELIVERIES_MAX) {
+                let (message, some) = (message.clone(), some.to_vec());
+                let count = some.len();
+                let added = self.run(count, move |it| it.add_deliveries(&message, known, &some));
+                if !added.await? {
+                    return Ok(false);
+                }
+                known += count as u32;
+            }
+            Ok(true)
+        })
+    }
+
+    fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: Vec<DeliveryStart>,
+    ) -> StoreFuture<'_, Vec<bool>> {
+        let message = message.clone();
+        Box::pin(async move {
+            let mut are_begun = Vec::with_capacity(deliveries.len());
+            for some in deliveries.chunks(DELIVERIES_MAX) {
+                let (message, some) = (message.clone(), some.to_vec());
+                let cost = some.len().div_ceil(BEGINNINGS_PER_ENTRY);
+                let begun = self.run(cost, move |it| it.begin_deliveries(&message, &some));
+                are_begun.extend(begun.await?);
+            }
+            Ok(are_begun)
+        })
+    }
+
+    fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: Vec<DeliveryResult>,
+    ) -> StoreFuture<'_, ()> {
+        let message = message.clone();
+        Box::pin(async move {
+            let mut are_recorded = true;
+            for some in results.chunks(DELIVERIES_MAX) {
+                let (message, some) = (message.clone(), some.to_vec());
+                let finished =
+                    self.run(some.len(), move |it| it.finish_deliveries(&message, &some));
+                are_recorded &= finished.await?;
+            }
+            match are_recorded {
+                true => Ok(()),
+                false => Err(StoreError::Superseded),
+            }
+        })
+    }
+}
+
+impl SledCommitter {
     fn add_message(&mut self, message: &Message) {
         let is_new = self.ledger.find(&message.id).is_none();
         if is_new && self.ledger.message_count() < MESSAGES_MAX {
@@ -65,7 +134,7 @@ impl SledCommitter {
         }
     }
 
-    fn add(&mut self, id: &MessageId, known: u32, deliveries: &[Delivery]) -> bool {
+    fn add_deliveries(&mut self, id: &MessageId, known: u32, deliveries: &[Delivery]) -> bool {
         let Some(message) = self.ledger.find(id) else {
             return false;
         };
@@ -90,7 +159,7 @@ impl SledCommitter {
         true
     }
 
-    fn begin(&mut self, id: &MessageId, deliveries: &[DeliveryStart]) -> Vec<bool> {
+    fn begin_deliveries(&mut self, id: &MessageId, deliveries: &[DeliveryStart]) -> Vec<bool> {
         let mut begin = |start: &DeliveryStart| {
             let Some((message, known)) = self.progress_of(id, start.number) else {
                 return false;
@@ -108,7 +177,7 @@ impl SledCommitter {
     }
 
     /// Returns whether all results were recorded.
-    fn finish(&mut self, id: &MessageId, results: &[DeliveryResult]) -> bool {
+    fn finish_deliveries(&mut self, id: &MessageId, results: &[DeliveryResult]) -> bool {
         let mut finish = |result: &DeliveryResult| {
             let Some((message, known)) = self.progress_of(id, result.number) else {
                 return false;

@@ -5,11 +5,18 @@ use std::{collections::HashMap, time::Instant};
 use super::{
     super::{
         ledger::{DELIVERY_LEASE, DeliveryState},
-        ledger_request::DeliveryProgress,
         message_id::MessageId,
     },
     record::RecordItem,
 };
+
+/// How far a delivery is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeliveryProgress {
+    pub(super) state: DeliveryState,
+    /// How often it was begun.
+    pub(super) attempts: u32,
+}
 
 /// The messages and the progress of their deliveries, by their numbers.
 #[derive(Debug, Default)]

@@ -8,38 +8,53 @@ use super::{
         entry::{Fact, WaitlistEntry},
         entry_stream::{EntryStream, Selection},
         error::{StoreError, StoreFuture},
-        ledger_request::LedgerRequest,
-        queue::{Correction, EraseTask, NewFact},
+        queue::{READY_TIMEOUT, REPLY_TIMEOUT},
         store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
-        suppression::{SuppressionItem, Suppressions},
+        suppression::{ListKey, SuppressionItem, Suppressions},
     },
-    COMPACTIONS_MAX, SledWaitlist, compaction, entries, search,
+    COMPACTIONS_MAX, SledWaitlist,
+    committer::{Job, SledCommitter},
+    compaction, entries,
+    rewrite::EraseKind,
+    search,
     snapshot::Snapshot,
 };
 
 impl Waitlist for SledWaitlist {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.queue.join(entry)
+        let job = |reply| Job::new(1, reply, move |committer| committer.join(&entry));
+        self.queue.request(REPLY_TIMEOUT, job)
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.queue.join_all(entries)
+        self.run_for_each(entries, |committer, entry| committer.join_imported(&entry))
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
         Box::pin(async move {
-            let addresses = self.find_records(&emails).await?;
-            self.queue.erase(EraseTask::new(addresses, erasure)?).await
+            let kind = match erasure {
+                Erasure::Complete => EraseKind::Complete,
+                Erasure::Suppress => EraseKind::Suppress(ListKey::generate()?),
+                Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
+            };
+            let addresses = self.find_records(emails).await?;
+            self.run_alone(move |committer| committer.erase(&addresses, kind))
+                .await
         })
     }
 
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        self.queue.add_suppressions(items)
+        Box::pin(async move {
+            self.run_for_each(items, SledCommitter::add_suppression)
+                .await?;
+            Ok(())
+        })
     }
 
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.queue.lift_listed(emails)
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, |committer, key: String| committer.lift_listed(&key))
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -48,23 +63,26 @@ impl Waitlist for SledWaitlist {
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let key = email.key();
-        self.queue
-            .ledger(|reply| LedgerRequest::IsSuppressed(key, reply))
+        self.run(0, move |committer| {
+            !committer.find_suppressions(&key).is_empty()
+        })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.clone(), new.clone());
         Box::pin(async move {
-            let old = self.find_records(&[old]).await?;
-            self.queue.correct(Correction { old, new }).await
+            let old = self.find_records(vec![old]).await?;
+            self.run_alone(move |committer| committer.correct(&old, &new))
+                .await
         })
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        let facts = NewFact::not_searched(facts);
         Box::pin(async move {
             let facts = self.search(move |records, end| search::find_entries(records, end, facts));
-            self.queue.add_facts(facts.await?).await
+            let facts = facts.await?;
+            self.run_for_each(facts, |committer, fact| committer.add_fact_about(&fact))
+                .await
         })
     }
 
@@ -97,13 +115,14 @@ impl Waitlist for SledWaitlist {
 
     fn erased_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            self.queue.barrier().await?;
-            Ok(self.snapshot().counts.erased_entries)
+            self.run(0, |committer| committer.counts.erased_entries)
+                .await
         })
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
-        self.queue.ready()
+        let job = |reply| Job::new(0, reply, |_| ());
+        self.queue.request(READY_TIMEOUT, job)
     }
 
     fn count(&self) -> u64 {

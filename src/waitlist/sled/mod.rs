@@ -5,13 +5,13 @@
 //! - `contents`: reads the whole list at the start.
 //! - `record`, `ledger_items`: the stored format. `bytes`: reads it.
 //! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `suppress`: its suppressions.
-//!   `ledger`, `ledger_states`, `ledger_reply`: its ledger. `snapshot`: what it publishes.
+//!   `ledger`, `ledger_states`: its ledger. `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
 //! - `migration`: rewrites a list of an earlier format (`earlier_formats`), in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
-//! - `list`, `list_ledger`: the traits of a list and its ledger.
+//! - `list`: the trait of a list. That of its ledger is in `ledger`.
 //! - `entries`: reads the list. `read_ledger`: reads the ledger.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
@@ -32,10 +32,8 @@ mod high_water_mark;
 mod key_set;
 mod ledger;
 mod ledger_items;
-mod ledger_reply;
 mod ledger_states;
 mod list;
-mod list_ledger;
 mod lock;
 mod migration;
 mod open;
@@ -62,11 +60,11 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
     email::Email,
-    error::StoreError,
-    queue::{AddressSearch, Queue},
+    error::{StoreError, StoreFuture},
+    queue::Queue,
     store_panic::COMMITTER_THREAD_NAME,
 };
-use committer::{BATCH_MAX_ENTRIES, SledCommitter};
+use committer::{BATCH_MAX_ENTRIES, Job, SledCommitter};
 use compaction::CompactedCopySlot;
 use error::{OpenFailure, io_error};
 use file_guard::FileGuard;
@@ -74,6 +72,7 @@ use files::FileState;
 use lock::Locks;
 use overwrite_monitor::OverwriteMonitor;
 use scratch_copy::ScratchCopy;
+use search::AddressSearch;
 use snapshot::{Published, Snapshot};
 
 pub use error::{SledOpenError, UnusableReason};
@@ -84,7 +83,7 @@ const COMPACTIONS_MAX: usize = 3;
 /// A list in a data directory on this machine. Dropping it commits the requests in the queue.
 #[derive(Debug)]
 pub struct SledWaitlist {
-    queue: Queue,
+    queue: Queue<Job>,
     committer: Option<thread::JoinHandle<()>>,
     snapshot: Arc<Mutex<Snapshot>>,
     syncs: Arc<AtomicU64>,
@@ -209,10 +208,11 @@ impl SledWaitlist {
             ledger: contents.ledger,
             tail: contents.tail,
             counts: contents.counts,
+            corrections: 0,
             published,
             compacted_copy: CompactedCopySlot::clone(&compacted_copy),
         };
-        let (queue, requests) = Queue::new(BATCH_MAX_ENTRIES);
+        let (queue, requests) = Queue::new();
         let committer = thread::Builder::new()
             .name(COMMITTER_THREAD_NAME.into())
             .spawn(move || committer.run(requests))
@@ -245,11 +245,47 @@ impl SledWaitlist {
         let (copy, result) = compaction::copy(&self.store, &self.snapshot(), report_copied)?;
         let lock = lock::lock_store(copy.directory()).map_err(io::Error::other)?;
         *locked(&self.compacted_copy) = Some(copy);
-        self.queue.blocking_barrier().map_err(io::Error::other)?;
+        let barrier = self
+            .queue
+            .blocking_request(|reply| Job::new(0, reply, |_| ()));
+        barrier.map_err(io::Error::other)?;
         let is_clean = result.recv().map_err(|_| stopped())??;
         locked(&self.locks).replace_store(lock);
         compaction::remove_leftovers(&self.store)?;
         Ok(is_clean)
+    }
+
+    /// Runs a job of the owner in the committer, which takes the place of `cost` entries in a batch.
+    fn run<T: Send + 'static>(
+        &self,
+        cost: usize,
+        work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        Box::pin(self.queue.enqueue(move |reply| Job::new(cost, reply, work)))
+    }
+
+    /// Runs a job that fills a batch, because it may write more than all jobs before it.
+    fn run_alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        self.run(BATCH_MAX_ENTRIES, work)
+    }
+
+    /// Runs a function for each item in the committer, each of which takes the place of an entry in a batch.
+    fn run_for_each<I: Send + 'static, T: Send + 'static>(
+        &self,
+        items: Vec<I>,
+        work: impl Fn(&mut SledCommitter, I) -> T + Clone + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
+        let job = move |items: Vec<I>, reply| {
+            let work = work.clone();
+            Job::new(items.len(), reply, move |committer| {
+                let done = items.into_iter().map(|item| work(committer, item));
+                done.collect()
+            })
+        };
+        Box::pin(self.queue.enqueue_in_parts(items, BATCH_MAX_ENTRIES, job))
     }
 
     /// Searches the list for addresses. That reads the whole list. In the committer it would delay every sign-up.
@@ -263,9 +299,8 @@ impl SledWaitlist {
     }
 
     /// Finds the records that have these addresses.
-    async fn find_records(&self, emails: &[Email]) -> Result<AddressSearch, StoreError> {
-        let addresses = AddressSearch::not_searched(emails);
-        self.search(move |records, end| search::find_records(records, end, addresses))
+    async fn find_records(&self, emails: Vec<Email>) -> Result<AddressSearch, StoreError> {
+        self.search(move |records, end| search::find_records(records, end, &emails))
             .await
     }
 

@@ -4,9 +4,9 @@ use super::{
     super::{
         error::StoreError,
         ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
-        ledger_request::DeliveryProgress,
         message_id::MessageId,
     },
+    ledger_states::DeliveryProgress,
     record::{self, RecordItem},
 };
 

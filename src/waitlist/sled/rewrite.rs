@@ -10,20 +10,31 @@ use ::sled::IVec;
 
 use super::{
     super::{
+        email::Email,
         entry::{Fact, from_unix_millis},
-        queue::{AddressSearch, Correction, EraseTask, NewFact},
         source::Source,
         store::CorrectOutcome,
-        suppression::{Departure, SuppressionItem},
+        suppression::{Departure, ListKey, SuppressionItem},
     },
     committer::SledCommitter,
     error::or_exit,
     record::{self, Record, RecordItem, StoredEntry, StoredFact},
+    search::{AddressSearch, NewFact},
 };
 
 /// Maximum number of records rewritten by an erasure that share a sync. For each of them, sled may rewrite a leaf,
 /// which has up to 16 records of 1 KiB. Together that is half a segment.
 const REWRITES_PER_SYNC_MAX: u32 = 16;
+
+/// What an erasure leaves behind, see [`Erasure`](super::super::store::Erasure).
+#[derive(Clone, Copy)]
+pub(super) enum EraseKind {
+    Complete,
+    /// Suppressions, with this key if the list has none.
+    Suppress(ListKey),
+    /// Those who have confirmed, or were added or asked at this time or later.
+    Unconfirmed(SystemTime),
+}
 
 /// A change to the entries of some addresses, all of which are on the list.
 struct Rewrite<'a> {
@@ -94,33 +105,33 @@ impl<'a> Rewrite<'a> {
 
 impl SledCommitter {
     /// Removes the entries of addresses, and all facts about them. Suppressions are durable before: so a crash leaves
-    /// nobody who is neither listed nor suppressed. Returns the addresses whose entries stay, see
-    /// [`Erasure::Unconfirmed`](super::super::store::Erasure::Unconfirmed).
-    pub(super) fn erase(&mut self, erasure: &EraseTask) -> HashSet<String> {
-        let EraseTask {
-            addresses,
-            suppress_with,
-            unconfirmed_before,
-        } = erasure;
-        if let Some(new_key) = suppress_with {
-            self.suppress(&addresses.keys, *new_key);
+    /// nobody who is neither listed nor suppressed. Returns, for each address, whether it was listed and is not any more.
+    pub(super) fn erase(&mut self, addresses: &AddressSearch, kind: EraseKind) -> Vec<bool> {
+        if let EraseKind::Suppress(new_key) = kind {
+            self.suppress(&addresses.keys, new_key);
         }
         let is_listed = |key: &&String| self.keys.contains(key);
         let mut sought: HashSet<_> = addresses.keys.iter().filter(is_listed).collect();
-        let kept = unconfirmed_before.map_or_else(HashSet::new, |before| {
-            self.write_tail();
-            self.confirmed_or_since(&sought, before)
-        });
+        let kept = match kind {
+            EraseKind::Unconfirmed(before) => {
+                self.write_tail();
+                self.confirmed_or_since(&sought, before)
+            }
+            _ => HashSet::new(),
+        };
         sought.retain(|key| !kept.contains(*key));
         if !sought.is_empty() {
             let sources = self.rewrite(addresses, Rewrite::new(sought, None));
             // A crash before the next sync may lose these, and then a statistic is too low.
-            let departures = sources.into_iter().filter(|_| suppress_with.is_some());
+            let is_departure = matches!(kind, EraseKind::Suppress(_));
+            let departures = sources.into_iter().filter(|_| is_departure);
             for departure in departures.map(Departure::new) {
                 self.add_suppression(SuppressionItem::Departure(departure));
             }
         }
-        kept
+        let keys = addresses.keys.iter();
+        let was_erased = keys.map(|key| !kept.contains(key) && self.keys.remove(key));
+        was_erased.collect()
     }
 
     /// Returns those of the addresses that were confirmed, or that were added or asked at this time or later. It reads
@@ -156,7 +167,7 @@ impl SledCommitter {
     }
 
     /// Replaces an address in the record that has it.
-    pub(super) fn correct(&mut self, Correction { old, new }: &Correction) -> CorrectOutcome {
+    pub(super) fn correct(&mut self, old: &AddressSearch, new: &Email) -> CorrectOutcome {
         let Some(old_key) = old.keys.first().filter(|key| self.keys.contains(key)) else {
             return CorrectOutcome::NotListed;
         };
@@ -168,22 +179,20 @@ impl SledCommitter {
         self.rewrite(old, rewrite);
         self.keys.remove(old_key);
         self.keys.insert(&new_key);
+        self.corrections += 1;
         CorrectOutcome::Corrected
     }
 
-    /// Appends facts. Returns for each whether its address is on the list.
-    pub(super) fn add_facts(&mut self, facts: &[NewFact]) -> Vec<bool> {
+    /// Appends a fact. Returns whether its address is on the list.
+    pub(super) fn add_fact_about(&mut self, NewFact { key, fact, entry }: &NewFact) -> bool {
+        if !self.keys.contains(key) {
+            return false;
+        }
         self.write_tail();
-        let record = |NewFact { key, fact, entry }: &NewFact| {
-            if !self.keys.contains(key) {
-                return false;
-            }
-            let entry = entry.filter(|number| self.is_entry_of(*number, key));
-            // The entry was changed, or added, since the search.
-            let entry = entry.or_else(|| self.find_number(key));
-            entry.map(|entry| self.add_fact(entry, *fact)).is_some()
-        };
-        facts.iter().map(record).collect()
+        let entry = entry.filter(|number| self.is_entry_of(*number, key));
+        // The entry was changed, or added, since the search.
+        let entry = entry.or_else(|| self.find_number(key));
+        entry.map(|entry| self.add_fact(entry, *fact)).is_some()
     }
 
     /// Returns whether the item with this number is the entry of an address.

@@ -3,14 +3,31 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    super::{
-        error::StoreError,
-        queue::{AddressSearch, NewFact},
-        suppression::Suppressions,
-    },
+    super::{email::Email, entry::Fact, error::StoreError, suppression::Suppressions},
     contents::apply_to_suppressions,
     record::{self, RecordItem},
 };
+
+/// Addresses, and what was found when they were searched for.
+pub(super) struct AddressSearch {
+    /// The addresses, see [`Email::key`].
+    pub(super) keys: Vec<String>,
+    /// The first numbers of the records that have the entries of the addresses, or facts about them.
+    pub(super) records: Vec<u64>,
+    /// The number of these entries and facts.
+    pub(super) item_count: u64,
+    /// The end of the search: items with lower numbers were searched.
+    pub(super) searched_up_to: u64,
+}
+
+/// A fact to record about the entry of an address.
+pub(super) struct NewFact {
+    /// The address, see [`Email::key`].
+    pub(super) key: String,
+    pub(super) fact: Fact,
+    /// The number of the entry, if it was found.
+    pub(super) entry: Option<u64>,
+}
 
 /// Finds the records that have the entries of these addresses, or facts about them, among the items with numbers below
 /// `end`.
@@ -20,9 +37,10 @@ use super::{
 pub(super) fn find_records(
     records: &::sled::Tree,
     end: u64,
-    addresses: AddressSearch,
+    emails: &[Email],
 ) -> Result<AddressSearch, StoreError> {
-    let sought: HashSet<_> = addresses.keys.iter().collect();
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let sought: HashSet<_> = keys.iter().collect();
     let mut entries = HashSet::new();
     let mut found = Vec::new();
     let mut item_count = 0;
@@ -46,10 +64,10 @@ pub(super) fn find_records(
         }
     }
     Ok(AddressSearch {
+        keys,
         records: found,
         item_count,
         searched_up_to: end,
-        ..addresses
     })
 }
 
@@ -60,9 +78,11 @@ pub(super) fn find_records(
 pub(super) fn find_entries(
     records: &::sled::Tree,
     end: u64,
-    mut facts: Vec<NewFact>,
+    facts: Vec<(Email, Fact)>,
 ) -> Result<Vec<NewFact>, StoreError> {
-    let keys: HashSet<_> = facts.iter().map(|fact| &*fact.key).collect();
+    let facts = facts.into_iter();
+    let facts: Vec<_> = facts.map(|(email, fact)| (email.key(), fact)).collect();
+    let keys: HashSet<_> = facts.iter().map(|(key, _)| &**key).collect();
     let mut numbers = HashMap::new();
     for record in records.range(..record::key(end)) {
         let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
@@ -76,10 +96,11 @@ pub(super) fn find_entries(
             }
         }
     }
-    for fact in &mut facts {
-        fact.entry = numbers.get(&fact.key).copied();
-    }
-    Ok(facts)
+    let facts = facts.into_iter().map(|(key, fact)| {
+        let entry = numbers.get(&key).copied();
+        NewFact { key, fact, entry }
+    });
+    Ok(facts.collect())
 }
 
 /// Reads the suppressions, among the items with numbers below `end`.

@@ -3,6 +3,10 @@
 use std::{
     collections::BTreeSet,
     process::Child,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, SystemTime},
 };
@@ -20,6 +24,7 @@ use crate::{
     durability::env_number,
     mail::smtp_server::{Action, SmtpServer, Step},
     postgres_server::{PostgresServer, SHARED_SERVER},
+    process::wait_until,
 };
 
 #[test]
@@ -72,6 +77,36 @@ fn people_who_have_left_get_nothing() {
 }
 
 /// As after an import of suppressions that was interrupted before it asked who is on the list.
+/// The mail server closes the connection, and is away until the person has left.
+#[test]
+fn people_who_leave_while_a_send_reconnects_get_nothing() {
+    let cli = with_server().with_three_people();
+    let is_away = Arc::new(AtomicBool::new(false));
+    let server = SmtpServer::scripted({
+        let is_away = Arc::clone(&is_away);
+        move |step, line| match step {
+            Step::Greeting if is_away.load(Ordering::Relaxed) => Action::Cut,
+            Step::Recipient if line.contains("ann@") => {
+                is_away.store(true, Ordering::Relaxed);
+                Action::Cut
+            }
+            _ => Action::Continue,
+        }
+    });
+    let url = server.url();
+    let sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
+    wait_until("the send reconnects", || server.connection_count() > 2);
+    cli.run(&["erase", "--suppress", "ann@example.com"])
+        .success();
+    is_away.store(false, Ordering::Relaxed);
+    let sent = sending.wait_with_output().expect("the send ends");
+    assert_eq!(
+        String::from_utf8_lossy(&sent.stdout),
+        "2 accepted, 1 left\n"
+    );
+    assert_eq!(server.recipients(), ["Bob@Example.com", "cyd@example.com"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_who_are_listed_and_suppressed_get_nothing() {
     let cli = without_server();

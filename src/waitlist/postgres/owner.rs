@@ -1,0 +1,441 @@
+//! What the owner changes, and people by their links: erasures, corrections, facts and suppressions.
+//!
+//! Each attempt reads the epoch of the list first. What it reads afterwards is as new, and its changes take effect only
+//! in this epoch, or name the sign-ups that they change.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    time::SystemTime,
+};
+
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        email::Email,
+        entry::Fact,
+        error::StoreError,
+        source::Source,
+        store::{CorrectOutcome, Erasure},
+        suppression::{Departure, ListKey, SuppressionItem},
+    },
+    connection::Connection,
+    error::Failure,
+    pool::{Operation, Pool},
+    rows::{column, get},
+    schema, sql,
+    state::State,
+    suppression_sql,
+    writer::{hash_bytes, kind_and_time, list_keys},
+};
+
+/// Maximum number of addresses in a statement.
+const ADDRESSES_PER_STATEMENT_MAX: usize = 512;
+
+/// Maximum number of rounds of an erasure, because a person may sign up again while they are erased.
+const ERASE_ROUNDS_MAX: usize = 3;
+
+/// How often the database may reject a correction before that is reported.
+const REJECTIONS_MAX: usize = 2;
+
+/// The list at the beginning of an attempt.
+struct Moment<'a> {
+    connection: &'a mut Connection,
+    state: &'a State,
+    /// The slot in which the attempt counts.
+    slot: i64,
+    epoch: i64,
+    /// The keys of the suppressions in this epoch.
+    list_keys: Vec<ListKey>,
+}
+
+impl<'a> Moment<'a> {
+    /// Reads the epoch, and then the keys: a key that is added in between raises the epoch.
+    async fn read(connection: &'a mut Connection, state: &'a State) -> Result<Self, Failure> {
+        let slot = schema::random_slot(None);
+        let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
+        let row = row.ok_or(Failure::StaleSlot)?;
+        let rows = connection.query(suppression_sql::READ_LIST_KEYS, &[]);
+        let list_keys = list_keys(&rows.await?)?;
+        Ok(Self {
+            connection,
+            state,
+            slot,
+            epoch: get(&row, 1)?,
+            list_keys,
+        })
+    }
+
+    /// Returns which of the addresses are listed, with the id of their sign-up.
+    async fn find_listed(&mut self, keys: &[&[u8]]) -> Result<HashMap<Vec<u8>, Uuid>, Failure> {
+        let rows = self.connection.query(sql::FIND_LISTED, &[&keys]).await?;
+        let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
+        Ok(keys.into_iter().zip(ids).collect())
+    }
+
+    /// Runs a statement that counts in the slot, and returns its row.
+    async fn change(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Failure> {
+        let row = self.connection.query_opt(statement, params).await?;
+        let row = row.ok_or(Failure::StaleSlot)?;
+        self.state.set_slot(self.slot, get(&row, 0)?);
+        Ok(row)
+    }
+
+    /// Like [`change`](Self::change), for a statement that raises the epoch. Returns the ids of the sign-ups that it
+    /// changed.
+    async fn raise_epoch(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Uuid>, Failure> {
+        let row = self.change(statement, params).await?;
+        self.epoch = get(&row, 1)?;
+        get(&row, 2)
+    }
+
+    /// Runs [`suppression_sql::ERASE_AND_SUPPRESS`]. Returns the ids of the sign-ups that were erased.
+    async fn erase_and_suppress(
+        &mut self,
+        (keys, ids): (&[&[u8]], &[Uuid]),
+        new_keys: &[ListKey],
+        mut hashes: Vec<Vec<u8>>,
+    ) -> Result<Vec<Uuid>, Failure> {
+        // The order prevents deadlocks between instances.
+        hashes.sort_unstable();
+        let (slot, epoch) = (self.slot, self.epoch);
+        let added: Vec<_> = new_keys.iter().map(ListKey::as_bytes).collect();
+        let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
+        let params: [&(dyn ToSql + Sync); 7] =
+            [&keys, &ids, &slot, &epoch, &added, &hashes, &departures];
+        self.raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
+            .await
+    }
+}
+
+/// Erases addresses. Returns, for each, whether it was listed.
+pub(super) async fn erase(
+    pool: &Pool,
+    state: &State,
+    emails: &[Email],
+    erasure: Erasure,
+) -> Result<Vec<bool>, StoreError> {
+    let kind = match erasure {
+        Erasure::Complete => EraseKind::Complete,
+        Erasure::Suppress => EraseKind::Suppress(ListKey::generate()?),
+        Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
+    };
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let mut erased = HashSet::new();
+    for some in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        let erasing = Erase {
+            state,
+            // The order prevents deadlocks between instances.
+            keys: some.iter().map(String::as_bytes).collect(),
+            kind,
+            named: HashMap::new(),
+            erased: HashSet::new(),
+        };
+        erased.extend(pool.run(erasing).await?);
+    }
+    Ok(keys
+        .iter()
+        .map(|key| erased.remove(key.as_bytes()))
+        .collect())
+}
+
+#[derive(Clone, Copy)]
+enum EraseKind {
+    Complete,
+    /// With this key, if the list has none.
+    Suppress(ListKey),
+    /// See [`Erasure::Unconfirmed`].
+    Unconfirmed(SystemTime),
+}
+
+struct Erase<'a> {
+    state: &'a State,
+    keys: BTreeSet<&'a [u8]>,
+    kind: EraseKind,
+    /// The sign-ups that an attempt named, with their addresses, until their fate is known.
+    named: HashMap<Uuid, Vec<u8>>,
+    /// The addresses that were listed.
+    erased: HashSet<Vec<u8>>,
+}
+
+impl Operation for Erase<'_> {
+    type Output = HashSet<Vec<u8>>;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<Self::Output, Failure> {
+        let sought: Vec<_> = self.keys.iter().copied().collect();
+        let mut moment = Moment::read(connection, self.state).await?;
+        let rounds = match self.kind {
+            // A person who stays, or signs up again in between, is not to be erased.
+            EraseKind::Unconfirmed(_) => 1,
+            _ => ERASE_ROUNDS_MAX,
+        };
+        for round in 0..rounds {
+            let listed = moment.find_listed(&sought).await?;
+            // Even if nobody is listed, an erasure stops earlier sign-ups that are still on their way. An entry that is
+            // found afterwards is a new sign-up.
+            if round > 0 && listed.is_empty() {
+                break;
+            }
+            let named = listed.iter().map(|(key, id)| (*id, key.clone()));
+            self.named.extend(named);
+            let (keys, ids): (Vec<&[u8]>, Vec<Uuid>) =
+                listed.iter().map(|(key, id)| (&**key, *id)).unzip();
+            let slot = moment.slot;
+            let gone = match self.kind {
+                EraseKind::Complete => {
+                    let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
+                    moment.raise_epoch(sql::ERASE, &params).await?
+                }
+                // Each round suppresses, because a person who has signed up since the last one has lifted the
+                // suppression.
+                EraseKind::Suppress(new_key) => {
+                    let known = moment.list_keys.first().copied();
+                    let new_keys = known.map_or_else(|| vec![new_key], |_| Vec::new());
+                    let key = known.unwrap_or(new_key);
+                    let hashes = sought.iter().map(|address| hash_bytes(&key, address));
+                    let gone =
+                        moment.erase_and_suppress((&keys, &ids), &new_keys, hashes.collect());
+                    let gone = gone.await?;
+                    moment.list_keys.extend(new_keys);
+                    gone
+                }
+                EraseKind::Unconfirmed(before) => {
+                    let erasing = sql::erase_unconfirmed(&keys, &ids, slot, before);
+                    let row = moment.connection.run_transaction(&erasing).await?;
+                    let entries = row.get(0).and_then(|it| it.parse().ok());
+                    self.state
+                        .set_slot(slot, entries.ok_or(Failure::StaleSlot)?);
+                    let gone = row.get(1).unwrap_or_default().split(',');
+                    gone.filter_map(|id| id.parse().ok()).collect()
+                }
+            };
+            for id in gone {
+                self.erased.extend(self.named.remove(&id));
+            }
+        }
+        if !self.named.is_empty() {
+            // An attempt that failed does not report which entries it erased. Another client may have corrected some:
+            // these are still listed, under another address.
+            let ids: Vec<_> = self.named.keys().copied().collect();
+            let rows = connection.query(sql::FIND_IDS, &[&ids]).await?;
+            for id in column::<Uuid>(&rows, 0)? {
+                self.named.remove(&id);
+            }
+            self.erased.extend(self.named.drain().map(|(_, key)| key));
+        }
+        Ok(std::mem::take(&mut self.erased))
+    }
+}
+
+/// Gives the entry of an address another address.
+pub(super) async fn correct(
+    pool: &Pool,
+    state: &State,
+    old: &Email,
+    new: &Email,
+) -> Result<CorrectOutcome, StoreError> {
+    let correction = Correct {
+        state,
+        old_key: &old.key(),
+        new_key: &new.key(),
+        new,
+        correcting: None,
+        rejections: 0,
+    };
+    pool.run(correction).await
+}
+
+struct Correct<'a> {
+    state: &'a State,
+    old_key: &'a str,
+    new_key: &'a str,
+    new: &'a Email,
+    /// The sign-up that an attempt named. It may have corrected it.
+    correcting: Option<Uuid>,
+    /// How often the database has rejected the new address.
+    rejections: usize,
+}
+
+impl Operation for Correct<'_> {
+    type Output = CorrectOutcome;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<CorrectOutcome, Failure> {
+        let (old_key, new_key) = (self.old_key.as_bytes(), self.new_key.as_bytes());
+        let mut moment = Moment::read(connection, self.state).await?;
+        let listed = moment.find_listed(&[old_key, new_key]).await?;
+        let new_id = listed.get(new_key).filter(|_| new_key != old_key);
+        if new_id.is_some() && new_id == self.correcting.as_ref() {
+            return Ok(CorrectOutcome::Corrected);
+        }
+        let Some(id) = listed.get(old_key).copied() else {
+            return Ok(CorrectOutcome::NotListed);
+        };
+        if new_id.is_some() {
+            return Ok(CorrectOutcome::NewAddressListed);
+        }
+        self.correcting = Some(id);
+        let (slot, epoch, typed) = (moment.slot, moment.epoch, self.new.as_typed());
+        let params: [&(dyn ToSql + Sync); 6] = [&new_key, &typed, &old_key, &id, &slot, &epoch];
+        match moment.raise_epoch(sql::CORRECT, &params).await {
+            // Somebody may have signed up with the new address since it was looked up.
+            Err(Failure::RowRejected(_)) if self.rejections < REJECTIONS_MAX => {
+                self.rejections += 1;
+                Err(Failure::Conflict)
+            }
+            // Another client has changed the entry since it was looked up.
+            Ok(corrected) if corrected.is_empty() => Err(Failure::Conflict),
+            corrected => corrected.map(|_| CorrectOutcome::Corrected),
+        }
+    }
+}
+
+/// Records facts. Returns, for each, whether its address is listed.
+pub(super) async fn add_facts(
+    pool: &Pool,
+    state: &State,
+    facts: Vec<(Email, Fact)>,
+) -> Result<Vec<bool>, StoreError> {
+    let facts = facts.into_iter();
+    let facts: Vec<_> = facts
+        .map(|(email, fact)| (email.key(), Uuid::now_v7(), fact))
+        .collect();
+    let mut are_listed = Vec::new();
+    for facts in facts.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        are_listed.extend(pool.run(AddFacts { state, facts }).await?);
+    }
+    Ok(are_listed)
+}
+
+struct AddFacts<'a> {
+    state: &'a State,
+    /// The addresses, the ids of the facts, and the facts.
+    facts: &'a [(String, Uuid, Fact)],
+}
+
+impl Operation for AddFacts<'_> {
+    type Output = Vec<bool>;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let sought: Vec<_> = self.facts.iter().map(|(key, ..)| key.as_bytes()).collect();
+        let listed = moment.find_listed(&sought).await?;
+        let recorded = self.facts.iter().filter_map(|(key, id, fact)| {
+            let entry = listed.get(key.as_bytes())?;
+            Some((key.as_bytes(), *entry, *id, kind_and_time(*fact)))
+        });
+        // Facts about the same entry keep their order.
+        let recorded: Vec<_> = recorded.collect();
+        if !recorded.is_empty() {
+            let keys: Vec<_> = recorded.iter().map(|(key, ..)| *key).collect();
+            let entries: Vec<_> = recorded.iter().map(|(_, entry, ..)| *entry).collect();
+            let ids: Vec<_> = recorded.iter().map(|(_, _, id, _)| *id).collect();
+            let (kinds, times): (Vec<_>, Vec<_>) = recorded.iter().map(|(.., fact)| *fact).unzip();
+            let (slot, epoch) = (moment.slot, moment.epoch);
+            let params: [&(dyn ToSql + Sync); 7] =
+                [&keys, &entries, &ids, &kinds, &times, &slot, &epoch];
+            moment.change(sql::ADD_FACTS, &params).await?;
+        }
+        let is_listed = |(key, ..): &(String, _, _)| listed.contains_key(key.as_bytes());
+        Ok(self.facts.iter().map(is_listed).collect())
+    }
+}
+
+/// Adds suppressions, with the keys of their hashes, and departures.
+pub(super) async fn add_suppressions(
+    pool: &Pool,
+    state: &State,
+    items: &[SuppressionItem],
+) -> Result<(), StoreError> {
+    let mut sources = BTreeMap::new();
+    for item in items {
+        if let SuppressionItem::Departure(Departure { id, source }) = item {
+            sources.insert(*id, source.as_ref().map(Source::as_str));
+        }
+    }
+    if !sources.is_empty() {
+        let (ids, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+        pool.query(suppression_sql::ADD_DEPARTURES, &[&ids, &sources])
+            .await?;
+    }
+    for items in items.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        pool.run(AddSuppressions { state, items }).await?;
+    }
+    Ok(())
+}
+
+struct AddSuppressions<'a> {
+    state: &'a State,
+    items: &'a [SuppressionItem],
+}
+
+impl Operation for AddSuppressions<'_> {
+    type Output = ();
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let (mut keys, mut hashes) = (Vec::new(), Vec::new());
+        for item in self.items {
+            match item {
+                SuppressionItem::Key(key) => keys.push(*key),
+                SuppressionItem::Address(hash) => hashes.push(hash.as_bytes().to_owned()),
+                SuppressionItem::Departure(_) => {}
+            }
+        }
+        keys.retain(|key| !moment.list_keys.contains(key));
+        if keys.is_empty() && hashes.is_empty() {
+            return Ok(());
+        }
+        let added = moment.erase_and_suppress((&[], &[]), &keys, hashes);
+        added.await.map(drop)
+    }
+}
+
+/// Lifts the suppressions of those addresses that are listed. Returns, for each, whether it is.
+pub(super) async fn lift_listed(
+    pool: &Pool,
+    state: &State,
+    emails: &[Email],
+) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let mut are_listed = Vec::new();
+    for keys in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        are_listed.extend(pool.run(LiftListed { state, keys }).await?);
+    }
+    Ok(are_listed)
+}
+
+struct LiftListed<'a> {
+    state: &'a State,
+    keys: &'a [String],
+}
+
+impl Operation for LiftListed<'_> {
+    type Output = Vec<bool>;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let sought: Vec<_> = self.keys.iter().map(String::as_bytes).collect();
+        let hashes = sought.iter().flat_map(|address| {
+            let keys = moment.list_keys.iter();
+            keys.map(|key| (*address, hash_bytes(key, address)))
+        });
+        let (addresses, hashes): (Vec<_>, Vec<_>) = hashes.unzip();
+        if !addresses.is_empty() {
+            let (slot, epoch) = (moment.slot, moment.epoch);
+            let params: [&(dyn ToSql + Sync); 4] = [&addresses, &hashes, &slot, &epoch];
+            moment.change(suppression_sql::LIFT_LISTED, &params).await?;
+        }
+        let listed = moment.find_listed(&sought).await?;
+        let are_listed = sought.iter().map(|key| listed.contains_key(*key));
+        Ok(are_listed.collect())
+    }
+}
