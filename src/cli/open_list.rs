@@ -164,15 +164,6 @@ impl StoreLocation {
             }
         };
         exit_on_store_panic();
-        if let Self::Directory(data) = self
-            && let Some(backup) = SledWaitlist::legacy_backup(data)
-        {
-            tracing::warn!(
-                "{} is an unused backup of the waitlist, left by an earlier version, with addresses that were erased \
-                 since; remove it",
-                backup.display()
-            );
-        }
         Ok(served)
     }
 
@@ -306,13 +297,7 @@ fn try_open_directory(
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unreadable(error)),
             _ => {}
         }
-        // Like a list in a database, an older one is updated by the server only.
-        let opened = if create {
-            SledWaitlist::open(data)
-        } else {
-            SledWaitlist::open_without_update(data)
-        };
-        match opened {
+        match SledWaitlist::open(data) {
             // In use by another command, or by a server that is starting or stopping.
             Err(SledOpenError::InUse { holder, .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {
                 if !std::mem::replace(&mut has_announced, true) {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Config,
     server::ConfirmationSender,
-    waitlist::{PostgresOpenError, SledOpenError, SledWaitlist, UnusableReason},
+    waitlist::{PostgresOpenError, SledOpenError, SledWaitlist},
 };
 
 /// What a check found at the location of the list.
@@ -110,10 +110,6 @@ fn check_directory(data: &Path) -> anyhow::Result<ListState> {
     match SledWaitlist::check(data, scratch.path()) {
         Ok(()) => Ok(ListState::Found),
         Err(SledOpenError::InUse { .. }) => Ok(ListState::InUse),
-        Err(SledOpenError::Rejected {
-            reason: UnusableReason::EarlierFormat(_),
-            ..
-        }) => Ok(ListState::Outdated),
         Err(error) => Err(error.into()),
     }
 }

@@ -42,7 +42,7 @@ pub use message_id::{InvalidMessageId, MessageId};
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };
-pub use sled::{SledOpenError, SledWaitlist, UnusableReason};
+pub use sled::{SledOpenError, SledWaitlist};
 pub use source::{InvalidSource, Source};
 pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist};
 pub use store_panic::exit_on_store_panic;

@@ -29,7 +29,6 @@ mod instances;
 mod lifecycle;
 mod mail;
 mod metadata;
-mod old_format;
 mod options;
 mod pages;
 mod postgres_server;

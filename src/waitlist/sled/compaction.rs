@@ -78,7 +78,7 @@ pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     };
     remove().map_err(|error| {
         let text = format!(
-            "cannot remove {}, which a compaction or an update of the format left: {error}; remove it",
+            "cannot remove {}, which a compaction left: {error}; remove it",
             leftovers.display()
         );
         io::Error::new(error.kind(), text)

@@ -6,7 +6,7 @@ use super::{
     high_water_mark::Progress,
     key_set::KeySet,
     ledger_states::LedgerStates,
-    record::{Record, RecordItem},
+    record::{self, Record, RecordItem},
 };
 
 /// The contents of a list.
@@ -19,9 +19,6 @@ pub(super) struct Contents {
     pub(super) tail: Record,
     pub(super) counts: Counts,
 }
-
-/// Parses a record of a format: returns the number of its first item, and its items, or `None` if it is damaged.
-pub(super) type ParseRecord = for<'a> fn(&[u8], &'a [u8]) -> Option<(u64, Vec<RecordItem<'a>>)>;
 
 /// How many items of each kind the records have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,11 +40,7 @@ impl Contents {
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.
-    pub(super) fn read(
-        records: &::sled::Tree,
-        minimum: Progress,
-        parse: ParseRecord,
-    ) -> Result<Self, UnusableReason> {
+    pub(super) fn read(records: &::sled::Tree, minimum: Progress) -> Result<Self, UnusableReason> {
         let mut contents = Self {
             keys: KeySet::default(),
             suppressions: Suppressions::default(),
@@ -58,7 +51,8 @@ impl Contents {
         for found in records {
             let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
             let next = contents.tail.end();
-            let (first, items) = parse(&key, &bytes).ok_or(UnusableReason::DamagedItems(next))?;
+            let parsed = record::parse(&key, &bytes);
+            let (first, items) = parsed.ok_or(UnusableReason::DamagedItems(next))?;
             if first != next {
                 return Err(UnusableReason::MissingItems(next..first));
             }

@@ -3,7 +3,6 @@
 use std::{fs, io, path::Path, thread::sleep, time::Instant};
 
 use super::{
-    earlier_formats::{EarlierFormat, earlier_format},
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
     record::FORMAT_VERSION,
@@ -26,27 +25,8 @@ pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
     Ok(())
 }
 
-/// The formats that can be read.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Format {
-    Current,
-    Earlier(EarlierFormat),
-}
-
 /// Opens a database, and its tree with the records. sled writes to the directory when it opens it.
 pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenFailure> {
-    match open_supported(directory)? {
-        (database, records, Format::Current) => Ok((database, records)),
-        (_, _, Format::Earlier(earlier)) => {
-            Err(UnusableReason::Format(Some(earlier.version)).into())
-        }
-    }
-}
-
-/// Like [`open`], but also opens a database of an earlier format.
-pub(super) fn open_supported(
-    directory: &Path,
-) -> Result<(::sled::Db, ::sled::Tree, Format), OpenFailure> {
     remove_half_written_snapshots(directory)?;
     let started = Instant::now();
     let database = loop {
@@ -60,18 +40,15 @@ pub(super) fn open_supported(
             opened => break opened?,
         }
     };
-    let version = match database.get(FORMAT_KEY)? {
-        Some(version) => version.as_ref().try_into().map(u64::from_be_bytes).ok(),
-        None if database.contains_key("\0format")? => Some(1),
-        None => return Err(UnusableReason::NotAWaitlist.into()),
-    };
-    let format = match (version, version.and_then(earlier_format)) {
-        (Some(FORMAT_VERSION), _) => Format::Current,
-        (_, Some(earlier)) => Format::Earlier(earlier),
-        (unknown, None) => return Err(UnusableReason::Format(unknown).into()),
-    };
+    let format = database
+        .get(FORMAT_KEY)?
+        .ok_or(UnusableReason::NotAWaitlist)?;
+    let format = format.as_ref().try_into().map(u64::from_be_bytes).ok();
+    if format != Some(FORMAT_VERSION) {
+        return Err(UnusableReason::Format(format).into());
+    }
     let records = database.open_tree(RECORDS_TREE)?;
-    Ok((database, records, format))
+    Ok((database, records))
 }
 
 /// Returns the settings of sled.

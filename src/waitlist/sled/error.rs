@@ -44,16 +44,14 @@ pub enum SledOpenError {
     Clock,
     /// The list is unusable, and nothing was changed.
     #[error(
-        "cannot open the waitlist in {}: {reason}; nothing was changed{}{}",
-        store.display(), restore_advice(store, reason), legacy_backup_advice(store, legacy_backup.as_deref())
+        "cannot open the waitlist in {}: {reason}; nothing was changed{}",
+        store.display(), restore_advice(store, reason)
     )]
     Rejected {
         /// The store in the data directory.
         store: PathBuf,
         /// The cause.
         reason: UnusableReason,
-        /// The backup that an earlier version left in the data directory.
-        legacy_backup: Option<PathBuf>,
     },
     /// The list turned out to be unusable when it was opened in place, after a copy of it was checked.
     #[error("cannot open the waitlist in {}: {reason}{}", store.display(), restore_advice(store, reason))]
@@ -124,15 +122,7 @@ fn process_name(id: Option<u32>) -> String {
 fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
     let first = match reason {
         // These say themselves what to do.
-        UnusableReason::Format(_)
-        | UnusableReason::EarlierFormat(_)
-        | UnusableReason::Mark { .. } => {
-            return String::new();
-        }
-        UnusableReason::NotUpdated(_) => {
-            return "; start again once this is repaired, or run the version that wrote it"
-                .to_owned();
-        }
+        UnusableReason::Format(_) | UnusableReason::Mark { .. } => return String::new(),
         // The machine may only have been busy.
         UnusableReason::Timeout(_) => "start again; if it still takes too long, ",
         _ => "",
@@ -141,18 +131,6 @@ fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
         "; {first}restore the data directory {} from a backup, or import an export into a new one, named with --store",
         store.parent().unwrap_or(Path::new(".")).display()
     )
-}
-
-fn legacy_backup_advice(store: &Path, backup: Option<&Path>) -> String {
-    let advice = |backup: &Path| {
-        format!(
-            "; an earlier version left a backup in {}, which is complete if that version was interrupted: to use \
-             it, move {} away and give the backup its name",
-            backup.display(),
-            store.display()
-        )
-    };
-    backup.map(advice).unwrap_or_default()
 }
 
 /// The reason why a store is unusable.
@@ -166,19 +144,11 @@ pub enum UnusableReason {
     NotAWaitlist,
     /// The list has another format. `None` if its number is unknown.
     #[error(
-        "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it",
+        "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it, or export the list \
+         with that version and import it into a new data directory",
         format_name(*.0)
     )]
     Format(Option<u64>),
-    /// The list has this earlier format.
-    #[error(
-        "it has format {0}, and this program uses format {FORMAT_VERSION}; start the server with this \
-         program once, which updates the list"
-    )]
-    EarlierFormat(u64),
-    /// The list has an earlier format, and could not be updated.
-    #[error("it has an earlier format, and updating it to format {FORMAT_VERSION} failed: {0}")]
-    NotUpdated(io::Error),
     /// The high-water mark cannot be read.
     #[error(
         "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \

@@ -7,7 +7,6 @@
 //! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `suppress`: its suppressions.
 //!   `ledger`, `ledger_states`: its ledger. `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
-//! - `migration`: rewrites a list of an earlier format (`earlier_formats`), in the same way.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `key_set`: the addresses on the list, in memory.
 //! - `search`: finds the records of the addresses to erase.
@@ -22,7 +21,6 @@ mod compaction;
 mod contents;
 mod database;
 mod deadline;
-mod earlier_formats;
 mod entries;
 mod error;
 mod exchange;
@@ -35,7 +33,6 @@ mod ledger_items;
 mod ledger_states;
 mod list;
 mod lock;
-mod migration;
 mod open;
 mod overwrite_monitor;
 mod read_ledger;
@@ -75,7 +72,7 @@ use scratch_copy::ScratchCopy;
 use search::AddressSearch;
 use snapshot::{Published, Snapshot};
 
-pub use error::{SledOpenError, UnusableReason};
+pub use error::SledOpenError;
 
 /// Maximum number of compactions in a row, if people are erased during each of them.
 const COMPACTIONS_MAX: usize = 3;
@@ -119,14 +116,9 @@ impl SledWaitlist {
     /// needs the empty directory `directory` too.
     ///
     /// # Errors
-    /// The error with which [`open_without_update`](Self::open_without_update) would fail.
+    /// The error with which [`open`](Self::open) would fail.
     pub fn check(data: &Path, directory: &Path) -> Result<(), SledOpenError> {
         open::check(data, directory)
-    }
-
-    /// Returns the backup of the list that an earlier version left in a data directory.
-    pub fn legacy_backup(data: &Path) -> Option<PathBuf> {
-        open::legacy_backup(data)
     }
 
     /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory`
@@ -136,13 +128,12 @@ impl SledWaitlist {
     /// Like [`open`](Self::open).
     pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
         let copy = open::copy_store(data, directory)?;
-        let mut list = Self::open_without_update(directory)?;
+        let mut list = Self::open(directory)?;
         list._copy = Some(copy);
         Ok(list)
     }
 
-    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). Updates a list
-    /// of an earlier format.
+    /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
     ///
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
@@ -156,18 +147,6 @@ impl SledWaitlist {
     /// # Errors
     /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
     pub fn open_interruptible(stop: &AtomicBool, data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_with(stop, data, true)
-    }
-
-    /// Like [`open`](Self::open), but rejects a list of an earlier format instead of updating it.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
-    pub fn open_without_update(data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_with(&AtomicBool::new(false), data, false)
-    }
-
-    fn open_with(stop: &AtomicBool, data: &Path, may_update: bool) -> Result<Self, SledOpenError> {
         let open::OpenedStore {
             database,
             records,
@@ -177,7 +156,7 @@ impl SledWaitlist {
             log_path,
             locks,
             store,
-        } = open::open(data, stop, may_update)?;
+        } = open::open(data, stop)?;
         let (publish, count) = watch::channel(contents.counts.entries);
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),

@@ -18,7 +18,7 @@ use super::{
     super::exit::print_stderr,
     compaction,
     contents::Contents,
-    database::{self, Format},
+    database,
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
     files::{
@@ -27,7 +27,6 @@ use super::{
     },
     high_water_mark::{self, HighWaterMark},
     lock::{self, Locks, lock_log},
-    migration, record,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
 
@@ -37,10 +36,6 @@ const STORE_DIR: &str = "waitlist";
 const NEW_STORE_DIR: &str = "waitlist.new";
 /// The directory of the copy that is opened first.
 const SCRATCH_COPY_DIR: &str = "waitlist.trial";
-/// The backup of the store that earlier versions made, and put back over a store that they rejected. If that was
-/// interrupted, this backup was the only intact copy, so it is never removed here.
-const LEGACY_BACKUP_DIR: &str = "waitlist.copy";
-
 /// An open list.
 pub(super) struct OpenedStore {
     pub(super) database: ::sled::Db,
@@ -61,20 +56,9 @@ pub(super) fn exists_in(data: &Path) -> io::Result<bool> {
     data.join(STORE_DIR).try_exists()
 }
 
-/// Returns the backup of the list that an earlier version left in a data directory.
-pub(super) fn legacy_backup(data: &Path) -> Option<PathBuf> {
-    let backup = data.join(LEGACY_BACKUP_DIR);
-    backup.is_dir().then_some(backup)
-}
-
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up. A list of an earlier format is updated if `may_update`, and rejected
-/// otherwise.
-pub(super) fn open(
-    data: &Path,
-    stop: &AtomicBool,
-    may_update: bool,
-) -> Result<OpenedStore, SledOpenError> {
+/// true before anything is written, it gives up.
+pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
@@ -97,25 +81,19 @@ pub(super) fn open(
         return Err(error);
     }
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
-    let (log, contents) = loop {
-        locks.lock_store(&store)?;
-        if !log_path.is_file() {
-            return Err(SledOpenError::Rejected {
-                store,
-                reason: UnusableReason::NoDatabase,
-                legacy_backup: None,
-            });
-        }
-        let log = File::open(&log_path).map_err(to_open_error)?;
-        lock_log(&log, data)?;
-        compaction::remove_incomplete_copy(&store);
-        drop_from_page_cache(&log).map_err(to_open_error)?;
-        let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
-        match check_copy(data, &store, &log, copy, stop, may_update)? {
-            Some(contents) => break (log, contents),
-            None => migration::finish(&store).map_err(|reason| rejected(data, &store, reason))?,
-        }
-    };
+    locks.lock_store(&store)?;
+    if !log_path.is_file() {
+        return Err(SledOpenError::Rejected {
+            store,
+            reason: UnusableReason::NoDatabase,
+        });
+    }
+    let log = File::open(&log_path).map_err(to_open_error)?;
+    lock_log(&log, data)?;
+    compaction::remove_incomplete_copy(&store);
+    drop_from_page_cache(&log).map_err(to_open_error)?;
+    let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
+    let contents = check_copy(data, &store, &log, copy, stop)?;
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
         return Err(to_open_error(io::Error::other(
@@ -153,7 +131,7 @@ pub(super) fn check(data: &Path, to: &Path) -> Result<(), SledOpenError> {
     let _locks = lock::lock_to_read(data, &store)?;
     let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
     let copy = ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))?;
-    let checked = check_copy(data, &store, &log, copy, &AtomicBool::new(false), false);
+    let checked = check_copy(data, &store, &log, copy, &AtomicBool::new(false));
     checked.map(drop)
 }
 
@@ -197,22 +175,19 @@ fn create_at(directory: &Path) -> Result<(), OpenFailure> {
     Ok(sync_tree(directory)?)
 }
 
-/// Opens a copy of a store and reads it from end to end. Returns its contents. If the store has an earlier format,
-/// prepares its migration, and returns `None`.
+/// Opens a copy of a store and reads it from end to end.
 fn check_copy(
     data: &Path,
     store: &Path,
     log: &File,
     copy: ScratchCopy,
     stop: &AtomicBool,
-    may_update: bool,
-) -> Result<Option<Contents>, SledOpenError> {
+) -> Result<Contents, SledOpenError> {
     let directory = copy.directory().to_owned();
-    let original = store.to_owned();
     // The owner's file, not that of the copy.
     let mark = high_water_mark::path(store);
     let read = move || {
-        let (_database, records, format) = database::open_supported(&directory)?;
+        let (_database, records) = database::open(&directory)?;
         let high_water_mark = HighWaterMark::open(&directory).and_then(|high_water_mark| {
             Ok((high_water_mark.read()?, high_water_mark.is_damaged()?))
         });
@@ -227,28 +202,15 @@ fn check_copy(
                 mark.display()
             ));
         }
-        match format {
-            Format::Current => Ok(Some(Contents::read(&records, progress, record::parse)?)),
-            Format::Earlier(earlier) if !may_update => {
-                Err(UnusableReason::EarlierFormat(earlier.version).into())
-            }
-            Format::Earlier(earlier) => {
-                migration::convert(&original, &records, earlier, progress).map(|()| None)
-            }
-        }
+        Ok(Contents::read(&records, progress)?)
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
-        OpenFailure::Unusable(reason) => rejected(data, store, reason),
+        OpenFailure::Unusable(reason) => SledOpenError::Rejected {
+            store: store.to_owned(),
+            reason,
+        },
         failure => failure.into_open_error(data, store),
     })
-}
-
-fn rejected(data: &Path, store: &Path, reason: UnusableReason) -> SledOpenError {
-    SledOpenError::Rejected {
-        store: store.to_owned(),
-        reason,
-        legacy_backup: legacy_backup(data),
-    }
 }
 
 /// Opens a store whose copy is intact.

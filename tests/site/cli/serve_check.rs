@@ -12,10 +12,7 @@ use std::{
 use rustix::process::geteuid;
 
 use super::{TestCli, with_database, with_server, without_server};
-use crate::{
-    old_format::write_old_list,
-    postgres_server::{SHARED_SERVER, free_port},
-};
+use crate::postgres_server::{SHARED_SERVER, free_port};
 
 /// Returns `serve --check` with an address.
 fn check(cli: &TestCli, addr: &str) -> Command {
@@ -100,14 +97,6 @@ fn reads_a_list_in_a_directory() {
     let error = failure(&mut check(&cli, &free_addr()));
     assert!(error.contains("cannot open the waitlist in"), "{error}");
     assert_eq!(snapshot(cli.sandbox.path()), before);
-
-    let cli = without_server();
-    write_old_list(&cli.file("data"), &[Some(("ann@example.com".into(), 7))]);
-    let printed = success(&mut check(&cli, &free_addr()));
-    assert!(
-        printed.contains("in an older format; `landing serve` updates it"),
-        "{printed}"
-    );
 }
 
 #[test]

@@ -4,8 +4,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt,
     path::Path,
     process::{Command, Stdio},
     thread::{sleep, spawn},
@@ -23,16 +21,11 @@ use super::{
     store_files::{contents, restore},
     strace::with_fault,
 };
-use crate::{
-    old_format::write_old_list,
-    process::{Sandbox, landing, signal, wait_until},
-};
+use crate::process::{Sandbox, landing, signal};
 
 /// `make torture NAME=kill` runs 200 rounds.
 const ROUNDS: u64 = 10;
 const CLIENTS: u64 = 16;
-/// The migration of the list of 20,000 people takes about this long, in microseconds.
-const MIGRATION_MICROS: u64 = 40_000;
 
 #[test]
 fn sigkill_loses_no_acknowledged_sign_up() {
@@ -79,7 +72,7 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         // 5. A start is killed: in every third round, one that creates its list.
         let new = Sandbox::new();
         let sandbox = if round % 3 == 0 { &new } else { &sandbox };
-        kill_start(sandbox, random.random_range(0..40_000), || {});
+        kill_start(sandbox, random.random_range(0..40_000));
         assert_eq!(
             sandbox.serve().join(&format!("start-{round}@example.com")),
             "201"
@@ -92,38 +85,6 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         "only {unanswered} sign-ups had no response; the kills did not hit a serving program"
     );
     assert_list(&data, &acknowledged, &erased);
-}
-
-/// The list has the format of the version before this one.
-#[test]
-fn sigkill_during_a_migration_keeps_the_list() {
-    let mut random = StdRng::seed_from_u64(env_number("KILL_SEED", 1));
-    let people = (0..20_000).map(|number| Some((format!("{number}@example.com"), number)));
-    let people: Vec<_> = people.collect();
-    let expected = people.iter().flatten().map(|(address, _)| address.clone());
-    let expected: BTreeSet<_> = expected.collect();
-    let mut unfinished = 0;
-    for _ in 0..env_number("KILL_ROUNDS", ROUNDS) {
-        let sandbox = Sandbox::new();
-        let data = sandbox.path().join("data");
-        write_old_list(&data, &people);
-        let (store, copy) = (data.join("waitlist"), data.join("waitlist.compact"));
-        let old_store = inode(&store);
-        // Any moment of the migration, however long the program takes to begin it.
-        kill_start(&sandbox, random.random_range(0..MIGRATION_MICROS), || {
-            wait_until("the migration begins", || {
-                copy.exists() || inode(&store) != old_store
-            });
-        });
-        unfinished += u32::from(inode(&store) == old_store);
-        // Any moment of a start.
-        for _ in 0..2 {
-            kill_start(&sandbox, random.random_range(0..400_000), || {});
-        }
-        assert_eq!(listed_keys(&data), expected);
-        assert!(!copy.exists());
-    }
-    assert!(unfinished > 2, "only {unfinished} migrations were killed");
 }
 
 #[test]
@@ -147,20 +108,13 @@ fn sigterm_under_load_commits_accepted_sign_ups_and_exits_0() {
     }
 }
 
-/// Starts the program, waits until something has happened, and kills the program after `micros` microseconds.
-fn kill_start(sandbox: &Sandbox, micros: u64, wait: impl FnOnce()) {
+/// Starts the program, and kills it after `micros` microseconds.
+fn kill_start(sandbox: &Sandbox, micros: u64) {
     let start = &mut sandbox.command();
     let mut start = start.stderr(Stdio::null()).spawn().expect("it starts");
-    wait();
     sleep(Duration::from_micros(micros));
     start.kill().expect("a child process");
     start.wait().expect("the process ends");
-}
-
-/// Returns the number of a directory in its file system. It stays the same while the directory is moved.
-fn inode(directory: &Path) -> u64 {
-    let found = fs::metadata(directory).expect("the list has a directory at every moment");
-    found.ino()
 }
 
 /// Returns addresses without end. Taking the address number `signal_at` sends the process a signal.

@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use landing::waitlist::{Email, Selection, SledWaitlist, Waitlist, unix_millis};
+use landing::waitlist::Email;
 use tokio::runtime::Runtime;
 
 use super::{
@@ -20,7 +20,6 @@ use super::{
 };
 use crate::{
     mail::smtp_server::SmtpServer,
-    old_format::write_old_list,
     process::{Sandbox, ServerProcess, landing, signal, write_locked},
     raw_store::open_database,
 };
@@ -91,9 +90,6 @@ impl Recording {
         recording.record_failed_start(&sandbox, "rename:error=EIO");
         recording.record_failed_start(&sandbox, "fadvise64:error=EIO");
         for run in 0..3 {
-            if run == 1 {
-                recording.change_to_old_format(&sandbox);
-            }
             if run > 0 {
                 recording.record_failed_starts(&sandbox);
             }
@@ -127,28 +123,6 @@ impl Recording {
             }
         }
         recording
-    }
-
-    /// Puts the list into the format of the version before this one, as synced writes of another program.
-    fn change_to_old_format(&mut self, sandbox: &Sandbox) {
-        let data = sandbox.path().join("data");
-        let store = data.join("waitlist");
-        let before = contents(&store);
-        let list = SledWaitlist::open(&data).expect("the list opens");
-        let entries = list.entries(Selection::default()).expect("readable");
-        let entries = entries.map(|entry| {
-            let entry = entry.expect("readable");
-            let address = entry.email.as_typed().to_owned();
-            Some((address, unix_millis(entry.joined_at)))
-        });
-        let entries: Vec<_> = entries.collect();
-        drop(list);
-        fs::remove_dir_all(&store).expect("permitted");
-        write_old_list(&data, &entries);
-        let from = self.next_line();
-        let after = contents(&store);
-        self.write(&store, &before, &after);
-        self.add_rejected_period(from, &before, &after);
     }
 
     /// Adds the contents of the files as writes, because strace can miss a write of a program that is killed.

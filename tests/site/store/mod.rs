@@ -34,7 +34,6 @@ mod corruption;
 mod facts;
 mod ledger;
 mod ledger_histories;
-mod migration;
 mod opening;
 mod postgres;
 mod random_histories;
