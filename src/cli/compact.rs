@@ -17,8 +17,7 @@ writes new files without them, puts these in the place of the old ones in one st
 can sign up meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
 complete, and the next start removes the rest.
 
-In a database it runs VACUUM FULL, for which the user must own the table. Sign-ups wait meanwhile. The log of the \
-database, its standbys and its backups keep erased addresses for as long as they are configured to.")]
+A list in a database is compacted by the database: run VACUUM (FULL) there.")]
 pub(super) struct CompactArgs {
     #[command(flatten)]
     store: StoreArgs,

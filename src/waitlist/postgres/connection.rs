@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,7 +20,6 @@ use tokio_postgres::{
 use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
     hosts::{Address, Hosts},
-    notices::Notices,
     sql::Schema,
 };
 
@@ -32,7 +34,8 @@ pub(super) struct Connection {
     /// The task that exchanges the messages. It runs until the database has responded to the last statement.
     driver: AbortHandle,
     prepared: HashMap<&'static str, Statement>,
-    notices: Arc<Notices>,
+    /// Whether a commit became visible before the standby had it, because the wait was cancelled or terminated.
+    skipped_standby: Arc<AtomicBool>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
     /// The address of the server.
@@ -45,7 +48,7 @@ impl Connection {
     pub(super) fn new(
         client: Client,
         driver: AbortHandle,
-        notices: Arc<Notices>,
+        skipped_standby: Arc<AtomicBool>,
         schema: Arc<OnceLock<Schema>>,
         address: Address,
         hosts: Arc<Hosts>,
@@ -54,7 +57,7 @@ impl Connection {
             client,
             driver,
             prepared: HashMap::new(),
-            notices,
+            skipped_standby,
             has_failed: false,
             schema,
             address,
@@ -152,10 +155,6 @@ impl Connection {
         &mut self.client
     }
 
-    pub(super) fn notices(&self) -> &Notices {
-        &self.notices
-    }
-
     /// Closes the connection at once, and discards the rest of the response.
     pub(super) fn close(self) {
         self.driver.abort();
@@ -176,7 +175,7 @@ impl Connection {
         done: Result<Result<T, Error>, Elapsed>,
     ) -> Result<T, Failure> {
         let failure = match done {
-            Ok(Ok(_)) if self.notices.commit_skipped_standby() => {
+            Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {
                 let reason = "the wait for the standby was cancelled";
                 database_failure(FailureKind::Disconnected, reason.into())
             }

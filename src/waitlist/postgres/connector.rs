@@ -6,7 +6,10 @@ use std::{
     future::poll_fn,
     io,
     net::IpAddr,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::{
@@ -17,6 +20,7 @@ use tokio::{
 use tokio_postgres::{
     AsyncMessage, Error,
     config::{Host, SslMode},
+    error::DbError,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 use uuid::Uuid;
@@ -25,7 +29,6 @@ use super::{
     connection::Connection,
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
     hosts::{Address, Hosts},
-    notices::Notices,
     sql::{self, Schema},
     tls::TlsError,
     url::{DatabaseUrl, Target},
@@ -217,12 +220,14 @@ impl Connector {
         );
         async move {
             let (client, mut connection) = config.connect(tls).await?;
-            let notices = Arc::new(Notices::default());
-            let received = Arc::clone(&notices);
+            let skipped_standby = Arc::new(AtomicBool::new(false));
+            let has_skipped = Arc::clone(&skipped_standby);
             let driver = tokio::spawn(async move {
                 while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                    if let AsyncMessage::Notice(notice) = message {
-                        received.record(&notice);
+                    if let AsyncMessage::Notice(notice) = message
+                        && is_skipped_standby(&notice)
+                    {
+                        has_skipped.store(true, Ordering::SeqCst);
                     }
                 }
                 drop(permit);
@@ -232,13 +237,20 @@ impl Connector {
             Ok(Connection::new(
                 client,
                 driver,
-                notices,
+                skipped_standby,
                 schema,
                 (at, ip),
                 hosts,
             ))
         }
     }
+}
+
+/// Returns whether a notice says that a commit did not wait for its standby. The text of a notice depends on the language
+/// of the server, but the name of the function that sends it does not.
+fn is_skipped_standby(notice: &DbError) -> bool {
+    let text = "wait for synchronous replication";
+    notice.routine() == Some("SyncRepWaitForLSN") || notice.message().contains(text)
 }
 
 /// Returns whether the driver rejected a server that is not `read-write`.

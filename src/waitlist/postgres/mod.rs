@@ -2,7 +2,7 @@
 //!
 //! - `url`, `tls`: the URL of a database and its TLS options.
 //! - `connector`, `hosts`: open connections to the hosts of a URL.
-//! - `connection`: a connection, with a timeout for each statement. `notices`: what its notices reveal.
+//! - `connection`: a connection, with a timeout for each statement.
 //! - `sql`, `suppression_sql`: the statements. `rows`: their results. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
@@ -13,12 +13,10 @@
 //! - `suppressions`: reads the suppressed addresses.
 //! - `ledger`, `ledger_sql`: the ledger, and its statements.
 //! - `recount`: corrects the count.
-//! - `compact`: rewrites the table.
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
 mod committer;
-mod compact;
 mod connection;
 mod connector;
 mod entries;
@@ -27,7 +25,6 @@ mod hosts;
 mod ledger;
 mod ledger_sql;
 mod migrations;
-mod notices;
 mod open;
 mod open_error;
 mod owner;
@@ -279,7 +276,9 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
-        compact::compact(&self.runtime, Arc::clone(&self.reader_connector))
+        let reason = "a list in a database is compacted by its database: as the owner of the tables, run VACUUM (FULL) \
+                      waitlist_entries, waitlist_facts, waitlist_suppressed; sign-ups wait meanwhile";
+        Err(StoreError::NotCompacted(reason.into()))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

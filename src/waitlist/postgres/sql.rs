@@ -287,22 +287,6 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Returns a statement that rewrites a table without its dead row versions. The table is locked until it is done.
-pub(super) fn compact(table: &str) -> String {
-    format!("VACUUM (FULL, VERBOSE) {table}")
-}
-
-/// Returns the size of the table with name $1 and its indexes, in bytes, and the number of its file.
-pub(super) const TABLE_FILE: &str = "
-    SELECT pg_total_relation_size(to_regclass($1)), pg_relation_filenode(to_regclass($1))::bigint";
-
-/// The tables that contain addresses, or their hashes.
-pub(super) const ADDRESS_TABLES: [&str; 3] = [
-    "{schema}.waitlist_entries",
-    "{schema}.waitlist_facts",
-    "{schema}.waitlist_suppressed",
-];
-
 /// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
 /// and be visible already. Late: it changes nothing.

@@ -10,7 +10,9 @@ use std::{
     thread,
 };
 
-use landing::waitlist::{DatabaseUrl, Erasure, JoinOutcome, PostgresWaitlist, Waitlist};
+use landing::waitlist::{
+    CorrectOutcome, DatabaseUrl, Erasure, JoinOutcome, PostgresWaitlist, Waitlist,
+};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{SharedDatabase, open};
@@ -232,4 +234,33 @@ async fn instances_learn_the_suppressions_of_others() {
         database.sql("SELECT count(*) FROM waitlist_suppressed"),
         "1"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_report_what_they_did_to_one_person() {
+    let url = postgres_server::test_database();
+    let instances = [open(&url), open(&url)];
+    let mut gone = 0;
+    for round in 0..40 {
+        let [old, new, other] =
+            ["old", "new", "other"].map(|name| email(&format!("{name}{round}@example.com")));
+        join(&instances[0], old.as_typed()).await;
+        let corrected = instances[0].correct(&old, &new);
+        if round % 2 == 0 {
+            let (corrected, also) = tokio::join!(corrected, instances[1].correct(&old, &other));
+            let outcomes = [corrected, also].map(|outcome| outcome.expect("a response"));
+            let is_done = |outcome: &&CorrectOutcome| **outcome == CorrectOutcome::Corrected;
+            assert_eq!(outcomes.iter().filter(is_done).count(), 1, "{outcomes:?}");
+        } else {
+            let erasure = [old.clone()];
+            let (corrected, erased) =
+                tokio::join!(corrected, instances[1].erase(&erasure, Erasure::Complete));
+            let corrected = corrected.expect("a response") == CorrectOutcome::Corrected;
+            let erased = erased.expect("a response") == [true];
+            assert_ne!(corrected, erased, "{round}");
+            gone += usize::from(erased);
+        }
+        let listed = addresses(&instances[0]);
+        assert_eq!(listed.len(), round + 1 - gone, "{listed:?}");
+    }
 }

@@ -1,6 +1,5 @@
 //! The PostgreSQL store: several instances, lost connections, outages, and databases that it rejects.
 
-mod compact;
 mod confirmations;
 mod connection_loss;
 mod count_drift;
