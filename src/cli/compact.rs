@@ -12,8 +12,8 @@ use crate::waitlist::Compaction;
 #[command(after_help = "\
 Example: landing erase ann@example.com && landing compact
 
-The store's files contain erased and corrected addresses until that part of the file is used again. This command \
-writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Visitors \
+The store's files contain the addresses of people who were erased, who unsubscribed or who did not confirm, and those \
+that were corrected, until this command removes them. It writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Visitors \
 can sign up meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
 complete, and the next start removes the rest.
 

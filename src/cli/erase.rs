@@ -30,8 +30,7 @@ Examples:
 
 An erased address is removed from the count, the list and all later exports at once. Any spelling of the \
 address matches. The erasure is durable when the command ends. The bytes of the address stay in the \
-store's files until that part is overwritten, at an unpredictable time; `landing compact` removes them now. \
-Earlier exports are your own files and are not changed.
+store's files until `landing compact` removes them. Earlier exports are your own files and are not changed.
 
 With --suppress, the list keeps a keyed hash of each address, so that no import adds the person again. Only the person \
 can join again, on the page.")]
@@ -111,7 +110,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         // The erasure is done, so an error does not matter.
         let _ = writeln!(
             io::stderr(),
-            "landing: the files of the list may contain the addresses for some time; `landing compact` removes them now"
+            "landing: the files of the list contain the addresses until `landing compact` removes them"
         );
     }
     let missing = erased.iter().filter(|was_listed| !**was_listed).count();

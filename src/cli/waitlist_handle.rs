@@ -202,16 +202,6 @@ impl WaitlistHandle {
         }
     }
 
-    /// Returns how many entries were ever erased, see [`Waitlist::erased_count`].
-    pub(super) fn erased_count(&self) -> Result<u64, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => {
-                runtime.block_on(list.erased_count()).map_err(self.locate())
-            }
-            OpenList::Remote(client) => client.erased_count().map_err(self.locate()),
-        }
-    }
-
     /// Corrects the count, see [`Waitlist::recount`]. A running server has counted the entries when it opened the
     /// list, so there is nothing to correct.
     pub(super) fn recount(&self) -> Result<i64, LocatedListError> {

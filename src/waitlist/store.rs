@@ -143,16 +143,6 @@ pub trait Waitlist: Ledger {
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> Result<Compaction, StoreError>;
 
-    /// Returns how many entries were ever erased, after all erasures that have begun to write are done. It
-    /// explains why [`entries`](Self::entries) may yield fewer entries than it counted. A store whose entries
-    /// are an exact snapshot returns 0.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join).
-    fn erased_count(&self) -> StoreFuture<'_, u64> {
-        Box::pin(ready(Ok(0)))
-    }
-
     /// Sets [`count`](Self::count) to the number of entries, and returns the difference. A store that counts its
     /// entries each time it is opened has nothing to correct.
     ///
@@ -174,8 +164,7 @@ pub trait Waitlist: Ledger {
     /// Subscribes to changes of [`count`](Self::count).
     fn watch_count(&self) -> watch::Receiver<u64>;
 
-    /// Reads the list as it is now. Entries added afterwards are not included. Entries erased while it is read
-    /// may be missing. It blocks on the disk, so call it from a thread that may block.
+    /// Reads the list as it is now. Entries added afterwards are not included. It blocks on the disk, so call it from a thread that may block.
     ///
     /// # Errors
     /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and

@@ -190,6 +190,15 @@ impl Suppressions {
         }
     }
 
+    /// Returns whether it has a key, an address or a departure.
+    pub fn has(&self, item: &SuppressionItem) -> bool {
+        match item {
+            SuppressionItem::Key(key) => self.keys.contains(key),
+            SuppressionItem::Address(hash) => self.hashes.contains(hash),
+            SuppressionItem::Departure(departure) => self.departures.contains_key(&departure.id),
+        }
+    }
+
     /// Removes an address.
     pub fn lift(&mut self, hash: AddressHash) {
         self.hashes.remove(&hash);

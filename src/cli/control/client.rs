@@ -56,14 +56,6 @@ impl ControlClient {
         self.send_command(Command::Count)?.read()
     }
 
-    /// Returns how many entries were ever erased.
-    ///
-    /// # Errors
-    /// See [`count`](Self::count).
-    pub(crate) fn erased_count(&self) -> Result<u64, ListError> {
-        self.send_command(Command::Erasures)?.read()
-    }
-
     /// Adds entries of an import. Returns an outcome for each, once all are durable. Callers should send at most
     /// [`BATCH_SIZE`](super::BATCH_SIZE) at a time.
     ///

@@ -55,8 +55,6 @@ pub(super) enum Command {
     Ledger(LedgerCommand),
     /// [`CompactionStep`], one per line, until [`CompactionStep::Done`].
     Compact,
-    /// `u64`: the number of entries that were ever erased.
-    Erasures,
     /// `u64`, the number of selected entries; then one `Vec<WireEntry>` per line. An empty one ends the response.
     Entries {
         since: Option<u64>,

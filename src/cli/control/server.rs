@@ -104,7 +104,6 @@ async fn handle(
     timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
     let reply = match parse(&line) {
         Ok(Command::Count) => to_line(&Reply::Ok(list.count())),
-        Ok(Command::Erasures) => to_line(&list.erased_count().await.map_err(error_message)),
         Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
         Ok(Command::Erase { addresses, erasure }) => {
             to_line(&erase(&*list, &addresses, erasure).await)

@@ -5,25 +5,28 @@
 //! and syncs the log itself. Only then does it reply to all of them. Requests that wait at the same time share one
 //! sync, and a lone request is not delayed.
 
-use std::sync::{PoisonError, atomic::Ordering};
+use std::{
+    sync::{PoisonError, atomic::Ordering},
+    time::SystemTime,
+};
 
 use tokio::sync::mpsc;
 
 use super::{
     super::{
+        email::Email,
         entry::{Fact, WaitlistEntry},
         queue::{ReplySender, take_batch},
-        store::JoinOutcome,
-        suppression::{AddressHash, Suppressions},
+        store::{CorrectOutcome, JoinOutcome},
+        suppression::{AddressHash, Departure, ListKey, SuppressionItem},
     },
     compaction::CompactedCopySlot,
-    contents::Counts,
+    contents::Contents,
     error::or_exit,
     file_guard::FileGuard,
-    high_water_mark::Progress,
-    key_set::KeySet,
-    ledger_states::LedgerStates,
-    record::{FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredEntry, StoredFact},
+    record::{
+        FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact,
+    },
     snapshot::Published,
 };
 
@@ -70,14 +73,9 @@ pub(super) struct SledCommitter {
     pub(super) database: ::sled::Db,
     pub(super) records: ::sled::Tree,
     pub(super) files: FileGuard,
-    pub(super) keys: KeySet,
-    pub(super) suppressions: Suppressions,
-    pub(super) ledger: LedgerStates,
-    /// The last record, which grows until it is full.
-    pub(super) tail: Record,
-    pub(super) counts: Counts,
-    /// How many addresses were corrected since the list was opened.
-    pub(super) corrections: u64,
+    pub(super) contents: Contents,
+    /// Whether the batch has erased somebody.
+    pub(super) has_erased: bool,
     pub(super) published: Published,
     /// Where a compacted copy of the store waits to be used.
     pub(super) compacted_copy: CompactedCopySlot,
@@ -99,55 +97,47 @@ impl SledCommitter {
     fn commit(&mut self, jobs: &mut Vec<Job>) {
         self.files.exit_if_overwritten();
         self.swap_in_compacted_copy();
-        let (end_before, erased_before) = (self.tail.end(), self.counts.erased());
-        let corrections_before = self.corrections;
+        let end_before = self.contents.tail.end();
+        self.has_erased = false;
         let mut replies = Vec::new();
         for job in take_batch(jobs, BATCH_MAX_ENTRIES, |job| job.cost) {
             replies.extend((job.run)(self));
         }
-        let has_erased = self.counts.erased() > erased_before;
-        let has_corrected = self.corrections > corrections_before;
+        let end = self.contents.tail.end();
         // Without changes there is nothing to sync, because earlier batches are durable.
-        let has_changes = self.tail.end() > end_before || has_erased || has_corrected;
+        let has_changes = end > end_before;
         if has_changes {
             self.write_tail();
             self.sync();
         }
         self.files.exit_if_missing();
         if has_changes {
-            or_exit(self.files.high_water_mark.write(self.progress()));
-            if has_erased {
+            or_exit(self.files.high_water_mark.write(end));
+            if self.has_erased {
                 or_exit(self.files.high_water_mark.sync());
             }
             let snapshot = self.published.snapshot.lock();
             let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
-            (snapshot.end, snapshot.counts) = (self.tail.end(), self.counts);
+            (snapshot.end, snapshot.count) = (end, self.contents.people.len());
             drop(snapshot);
-            self.published.count.send_replace(self.counts.entries);
+            let count = self.contents.people.len();
+            self.published.count.send_replace(count);
         }
         for send_reply in replies {
             send_reply();
         }
     }
 
-    pub(super) fn sync(&self) {
+    fn sync(&self) {
         or_exit(self.database.flush());
         or_exit(self.files.log.sync_data());
         self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the progress for the high-water mark.
-    pub(super) fn progress(&self) -> Progress {
-        Progress {
-            end: self.tail.end(),
-            erased: self.counts.erased(),
-        }
-    }
-
     /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address.
     pub(super) fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
-        let is_new = self.keys.insert(&key);
+        let is_new = !self.contents.people.contains(&key);
         let suppressions = self.find_suppressions(&key);
         if is_new {
             self.add_entry(entry, suppressions.len() * SUPPRESSION_BYTES);
@@ -163,12 +153,11 @@ impl SledCommitter {
     /// Adds an entry from an import, unless its address is on the list or suppressed.
     pub(super) fn join_imported(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
-        if self.keys.contains(&key) {
+        if self.contents.people.contains(&key) {
             JoinOutcome::AlreadyListed
         } else if !self.find_suppressions(&key).is_empty() {
             JoinOutcome::Suppressed
         } else {
-            self.keys.insert(&key);
             self.add_entry(entry, 0);
             JoinOutcome::New
         }
@@ -179,40 +168,108 @@ impl SledCommitter {
     fn add_entry(&mut self, entry: &WaitlistEntry, more_bytes: usize) {
         let item = RecordItem::Entry(StoredEntry::from(entry));
         self.make_room(item.len() + entry.facts().count() * FACT_BYTES + more_bytes);
-        let number = self.tail.end();
-        self.tail.push(item);
+        let number = self.contents.tail.end();
+        self.append(item);
         for fact in entry.facts() {
-            self.add_fact(number, fact);
+            let entry = number;
+            self.append(RecordItem::Fact(StoredFact { entry, fact }));
         }
-        self.counts.entries += 1;
+    }
+
+    /// Erases an address, see [`Erasure`](super::super::store::Erasure). Returns whether it was listed. Its suppression is
+    /// before the erasure in the log, so a crash leaves nobody who is neither listed nor suppressed.
+    pub(super) fn erase(&mut self, key: &str, kind: EraseKind) -> bool {
+        if let EraseKind::Suppress(new_key) = kind {
+            self.suppress(key, new_key);
+        }
+        let Some((number, person)) = self.find(key) else {
+            return false;
+        };
+        if let EraseKind::Unconfirmed(before) = kind {
+            let is_since = |time: SystemTime| time >= before;
+            let stays = person.confirmed_at.is_some()
+                || is_since(person.joined_at)
+                || person.asked_at.is_some_and(is_since);
+            if stays {
+                return false;
+            }
+        }
+        self.append(RecordItem::Erased(number));
+        self.has_erased = true;
+        if let EraseKind::Suppress(_) = kind {
+            self.add_suppression(SuppressionItem::Departure(Departure::new(person.source)));
+        }
+        true
+    }
+
+    /// Gives the entry of an address another address.
+    pub(super) fn correct(&mut self, old_key: &str, new: &Email) -> CorrectOutcome {
+        let Some(entry) = self.contents.people.get(old_key) else {
+            return CorrectOutcome::NotListed;
+        };
+        let new_key = new.key();
+        if new_key != old_key && self.contents.people.contains(&new_key) {
+            return CorrectOutcome::NewAddressListed;
+        }
+        let address = new.as_typed();
+        self.append(RecordItem::Readdressed(StoredAddress { entry, address }));
+        CorrectOutcome::Corrected
+    }
+
+    /// Records a fact. Returns whether its address is on the list.
+    pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
+        let entry = self.contents.people.get(key);
+        if let Some(entry) = entry {
+            self.append(RecordItem::Fact(StoredFact { entry, fact }));
+        }
+        entry.is_some()
+    }
+
+    /// Returns the entry of an address, with its number.
+    pub(super) fn find(&self, key: &str) -> Option<(u64, WaitlistEntry)> {
+        let number = self.contents.people.get(key)?;
+        let person = or_exit(self.contents.person(&self.records, number))?;
+        Some((number, person))
     }
 
     /// Returns the suppressions of an address. A list without suppressions computes no hash.
     pub(super) fn find_suppressions(&self, key: &str) -> Vec<AddressHash> {
-        if self.suppressions.is_empty() {
+        if self.contents.suppressions.is_empty() {
             return Vec::new();
         }
-        self.suppressions.find(key).collect()
+        self.contents.suppressions.find(key).collect()
     }
 
-    pub(super) fn add_fact(&mut self, entry: u64, fact: Fact) {
-        self.make_room(FACT_BYTES);
-        let fact = StoredFact { entry, fact };
-        self.tail.push(RecordItem::Fact(fact));
+    /// Appends an item, and takes it into account.
+    pub(super) fn append(&mut self, item: RecordItem<'_>) {
+        self.make_room(item.len());
+        // The item names only what exists.
+        let _ = or_exit(self.contents.add(&self.records, item));
     }
 
     /// Begins a new record if this number of bytes does not fit into the last one.
-    pub(super) fn make_room(&mut self, bytes: usize) {
-        if !self.tail.has_room(bytes) {
+    fn make_room(&mut self, bytes: usize) {
+        if !self.contents.tail.has_room(bytes) {
             self.write_tail();
-            self.tail = Record::starting_at(self.tail.end());
+            self.contents.tail = Record::starting_at(self.contents.tail.end());
         }
     }
 
-    pub(super) fn write_tail(&self) {
+    fn write_tail(&self) {
+        let tail = &self.contents.tail;
         // An empty list has no record, and `open_in_place` relies on that.
-        if self.tail.end() > self.tail.first() {
-            or_exit(self.records.insert(self.tail.key(), self.tail.bytes()));
+        if tail.end() > tail.first() {
+            or_exit(self.records.insert(tail.key(), tail.bytes()));
         }
     }
+}
+
+/// What an erasure leaves behind, see [`Erasure`](super::super::store::Erasure).
+#[derive(Clone, Copy)]
+pub(super) enum EraseKind {
+    Complete,
+    /// A suppression, with this key if the list has none.
+    Suppress(ListKey),
+    /// Those who have confirmed, or were added or asked at this time or later.
+    Unconfirmed(SystemTime),
 }

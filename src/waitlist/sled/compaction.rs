@@ -1,10 +1,12 @@
-//! Compaction: copies the store without what its log still holds of erased addresses, and puts the copy in its place.
+//! Compaction: copies the store without the entries of erased people and without old addresses, and puts the copy in its
+//! place.
 //!
 //! The copy is made beside the store while sign-ups continue. Then the committer adds what has changed since, syncs the
 //! copy, and exchanges the two directories in one step. A crash at any moment leaves the old store or the new one,
 //! whole. The next start removes the other one.
 
 use std::{
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -21,8 +23,8 @@ use super::{
     deadline::catch_panic,
     error::{OpenFailure, UnusableReason, or_exit},
     files::{create_private_dir, remove_dir_if_exists, sync_tree},
-    high_water_mark::{self, HighWaterMark, Progress},
-    record::{self, RecordItem},
+    high_water_mark::{self, HighWaterMark},
+    record::{self, Record, RecordItem, StoredEntry},
     scratch_copy::LOG_FILE,
     snapshot::Snapshot,
 };
@@ -43,6 +45,10 @@ pub(super) type CompactedCopySlot = Arc<Mutex<Option<CompactedCopy>>>;
 #[derive(Debug)]
 pub(super) struct CompactedCopy {
     pub(super) directory: PathBuf,
+    /// The number after the last item that was copied.
+    pub(super) end: u64,
+    /// The last record.
+    pub(super) tail: Record,
     pub(super) database: ::sled::Db,
     pub(super) records: ::sled::Tree,
     /// Receives the result of the exchange: whether the files are free of old addresses.
@@ -89,7 +95,7 @@ pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
 /// copy is zero. That of an old store, after an exchange, is not.
 pub(super) fn remove_incomplete_copy(store: &Path) {
     let mark = HighWaterMark::open(&copy_dir(store)).and_then(|mark| mark.read());
-    if mark.is_ok_and(|mark| mark == Progress::default()) {
+    if mark.is_ok_and(|end| end == Some(0)) {
         // If this fails, `remove_leftovers` reports it.
         let _ = remove_leftovers(store);
     }
@@ -111,35 +117,98 @@ pub(super) fn copy(
     report_copied: &mut (dyn FnMut(u64) + Send),
 ) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
     let directory = create_copy_dir(store)?;
-    let (database, records) = catch_panic(|| {
+    let (database, records, tail) = catch_panic(|| {
         HighWaterMark::create(&directory)?;
         database::create(&directory)?;
         let (database, records) = database::open(&directory)?;
-        let (mut copied, mut next_report) = (0, 0);
-        for found in snapshot.records.range(..record::key(snapshot.end)) {
-            let (key, bytes) = found?;
-            let (_, items) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
-            let entries = items.iter().filter(|it| matches!(it, RecordItem::Entry(_)));
-            copied += entries.count() as u64;
-            if copied >= next_report {
-                report_copied(copied);
-                next_report = copied + REPORT_INTERVAL_ENTRIES;
+        let changes = Changes::read(snapshot)?;
+        let mut tail = Record::starting_at(0);
+        let mut copied = 0;
+        for_each_item(snapshot, |number, item| {
+            let item = changes.apply(number, item);
+            if matches!(item, RecordItem::Entry(_)) {
+                copied += 1;
+                if copied % REPORT_INTERVAL_ENTRIES == 0 {
+                    report_copied(copied);
+                }
             }
-            records.insert(key, bytes)?;
-        }
+            if !tail.has_room(item.len()) {
+                records.insert(tail.key(), tail.bytes())?;
+                tail = Record::starting_at(number);
+            }
+            tail.push(item);
+            Ok(())
+        })?;
         // Most of the copy is written before sign-ups have to wait for the rest.
         database.flush()?;
         sync_tree(&directory)?;
-        Ok((database, records))
+        Ok((database, records, tail))
     })?;
     let (result, receiver) = mpsc::channel();
     let copy = CompactedCopy {
         directory,
+        end: snapshot.end,
+        tail,
         database,
         records,
         result,
     };
     Ok((copy, receiver))
+}
+
+/// Calls a function for each item of a snapshot, with its number.
+fn for_each_item(
+    snapshot: &Snapshot,
+    mut handle: impl FnMut(u64, RecordItem<'_>) -> Result<(), ::sled::Error>,
+) -> Result<(), OpenFailure> {
+    for found in snapshot.records.range(..record::key(snapshot.end)) {
+        let (key, bytes) = found?;
+        let (first, items) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
+        for (number, item) in (first..snapshot.end).zip(items) {
+            handle(number, item)?;
+        }
+    }
+    Ok(())
+}
+
+/// What became void, by the numbers of the entries.
+#[derive(Default)]
+struct Changes {
+    erased: HashSet<u64>,
+    /// The last address of each entry that was corrected.
+    addresses: HashMap<u64, Box<str>>,
+}
+
+impl Changes {
+    fn read(snapshot: &Snapshot) -> Result<Self, OpenFailure> {
+        let mut changes = Self::default();
+        for_each_item(snapshot, |_, item| {
+            match item {
+                RecordItem::Erased(entry) => drop(changes.erased.insert(entry)),
+                RecordItem::Readdressed(new) => {
+                    changes.addresses.insert(new.entry, new.address.into());
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(changes)
+    }
+
+    /// Returns what takes the place of an item in the copy.
+    fn apply<'a>(&'a self, number: u64, item: RecordItem<'a>) -> RecordItem<'a> {
+        match item {
+            RecordItem::Entry(_) if self.erased.contains(&number) => RecordItem::RemovedEntry,
+            RecordItem::Entry(entry) => {
+                let address = self.addresses.get(&number);
+                let address = address.map_or(entry.address, |address| address);
+                RecordItem::Entry(StoredEntry { address, ..entry })
+            }
+            RecordItem::Fact(fact) if self.erased.contains(&fact.entry) => RecordItem::Removed,
+            RecordItem::Erased(_) | RecordItem::Readdressed(_) => RecordItem::Removed,
+            item => item,
+        }
+    }
 }
 
 /// Creates the directory for a copy of a store. A copy that was interrupted is removed first.

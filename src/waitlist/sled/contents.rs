@@ -1,52 +1,55 @@
-//! Reads a list from end to end when it is opened.
+//! What the committer knows of the list. It is read from end to end when the list is opened, and each new item is added
+//! to it.
+
+use std::collections::HashMap;
 
 use super::{
-    super::suppression::{SuppressionItem, Suppressions},
-    error::{UnusableReason, describe},
-    high_water_mark::Progress,
-    key_set::KeySet,
+    super::{
+        email::Email,
+        entry::{Fact, WaitlistEntry},
+        suppression::{SuppressionItem, Suppressions},
+    },
+    error::{OpenFailure, UnusableReason, describe},
     ledger_states::LedgerStates,
-    record::{self, Record, RecordItem},
+    person_index::PersonIndex,
+    record::{self, Record, RecordItem, StoredAddress, StoredFact},
 };
 
 /// The contents of a list.
 #[derive(Debug)]
 pub(super) struct Contents {
-    pub(super) keys: KeySet,
+    /// The people on the list.
+    pub(super) people: PersonIndex,
+    /// What became known about entries, by their numbers.
+    facts: HashMap<u64, Facts>,
+    /// The addresses of entries that were corrected, as typed.
+    addresses: HashMap<u64, Box<str>>,
     pub(super) suppressions: Suppressions,
     pub(super) ledger: LedgerStates,
-    /// The last record.
+    /// The last record, which grows until it is full.
     pub(super) tail: Record,
-    pub(super) counts: Counts,
 }
 
-/// How many items of each kind the records have.
+/// The last facts of each kind about an entry.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) entries: u64,
-    pub(super) erased_entries: u64,
-    pub(super) erased_facts: u64,
-}
-
-impl Counts {
-    /// Returns the number of erased items.
-    pub(super) fn erased(&self) -> u64 {
-        self.erased_entries + self.erased_facts
-    }
+struct Facts {
+    asked: Option<Fact>,
+    confirmed: Option<Fact>,
 }
 
 impl Contents {
-    /// Reads every entry, and compares the result with the high-water mark, `minimum`.
+    /// Reads every item, and compares the result with the high-water mark, `minimum`.
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.
-    pub(super) fn read(records: &::sled::Tree, minimum: Progress) -> Result<Self, UnusableReason> {
+    pub(super) fn read(records: &::sled::Tree, minimum: u64) -> Result<Self, OpenFailure> {
         let mut contents = Self {
-            keys: KeySet::default(),
+            people: PersonIndex::default(),
+            facts: HashMap::new(),
+            addresses: HashMap::new(),
             suppressions: Suppressions::default(),
             ledger: LedgerStates::default(),
             tail: Record::starting_at(0),
-            counts: Counts::default(),
         };
         for found in records {
             let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
@@ -54,63 +57,106 @@ impl Contents {
             let parsed = record::parse(&key, &bytes);
             let (first, items) = parsed.ok_or(UnusableReason::DamagedItems(next))?;
             if first != next {
-                return Err(UnusableReason::MissingItems(next..first));
+                return Err(UnusableReason::MissingItems(next..first).into());
             }
-            for (number, item) in (next..).zip(&items) {
-                let added = contents.add(item);
+            contents.tail = Record::starting_at(first);
+            for (number, item) in (next..).zip(items) {
+                let added = contents.add(records, item)?;
                 added.ok_or(UnusableReason::DamagedItems(number))?;
             }
-            contents.tail = Record::from_items(first, &items);
         }
         contents.ledger.mark_interrupted();
-        let Progress { end, erased } = contents.progress();
-        if end < minimum.end {
-            return Err(UnusableReason::MissingItems(end..minimum.end));
-        }
-        if erased < minimum.erased {
-            return Err(UnusableReason::MissingErasures(minimum.erased - erased));
+        let end = contents.tail.end();
+        if end < minimum {
+            return Err(UnusableReason::MissingItems(end..minimum).into());
         }
         Ok(contents)
     }
 
-    /// Returns the progress to write to the high-water mark.
-    pub(super) fn progress(&self) -> Progress {
-        Progress {
-            end: self.tail.end(),
-            erased: self.counts.erased(),
-        }
-    }
-
-    /// Takes an item into account. Returns `None` if it contradicts the items before it.
-    fn add(&mut self, item: &RecordItem<'_>) -> Option<()> {
+    /// Appends an item to the last record, which must have room for it, and takes it into account. Returns `None` if it
+    /// contradicts the items before it.
+    pub(super) fn add(
+        &mut self,
+        records: &::sled::Tree,
+        item: RecordItem<'_>,
+    ) -> Result<Option<()>, ::sled::Error> {
+        let number = self.tail.end();
         match item {
-            RecordItem::Entry(entry) => {
-                self.keys.insert(&entry.address_key());
-                self.counts.entries += 1;
+            RecordItem::Entry(entry) => self.people.insert(&entry.address_key(), number),
+            RecordItem::Fact(StoredFact { entry, fact }) => {
+                let facts = self.facts.entry(entry).or_default();
+                match fact {
+                    Fact::AskedAt(_) => facts.asked = Some(fact),
+                    Fact::ConfirmedAt(_) => facts.confirmed = Some(fact),
+                }
             }
-            RecordItem::Fact(_) => {}
-            RecordItem::ListKey(_)
-            | RecordItem::Suppressed(_)
-            | RecordItem::Lifted(_)
-            | RecordItem::Departure(_) => apply_to_suppressions(&mut self.suppressions, *item),
-            RecordItem::ErasedEntry => self.counts.erased_entries += 1,
-            RecordItem::ErasedFact => self.counts.erased_facts += 1,
+            RecordItem::Erased(entry) => {
+                let Some(person) = self.person(records, entry)? else {
+                    return Ok(None);
+                };
+                self.people.remove(&person.email.key());
+                self.facts.remove(&entry);
+                self.addresses.remove(&entry);
+            }
+            RecordItem::Readdressed(StoredAddress { entry, address }) => {
+                let Some(person) = self.person(records, entry)? else {
+                    return Ok(None);
+                };
+                self.people.remove(&person.email.key());
+                self.people
+                    .insert(&Email::from_stored(address).key(), entry);
+                self.addresses.insert(entry, address.into());
+            }
+            RecordItem::ListKey(key) => {
+                self.suppressions.add(SuppressionItem::Key(key));
+            }
+            RecordItem::Suppressed(hash) => {
+                self.suppressions.add(SuppressionItem::Address(hash));
+            }
+            RecordItem::Lifted(hash) => self.suppressions.lift(hash),
+            RecordItem::Departure(departure) => {
+                let departure = SuppressionItem::Departure(departure.into());
+                self.suppressions.add(departure);
+            }
+            RecordItem::RemovedEntry | RecordItem::Removed => {}
             RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
-                return self.ledger.add(item);
+                if self.ledger.add(&item).is_none() {
+                    return Ok(None);
+                }
             }
         }
-        Some(())
+        self.tail.push(item);
+        Ok(Some(()))
     }
-}
 
-/// Applies an item to the suppressions. Other kinds of items change nothing.
-pub(super) fn apply_to_suppressions(suppressions: &mut Suppressions, item: RecordItem<'_>) {
-    let added = match item {
-        RecordItem::ListKey(key) => SuppressionItem::Key(key),
-        RecordItem::Suppressed(hash) => SuppressionItem::Address(hash),
-        RecordItem::Departure(departure) => SuppressionItem::Departure(departure.into()),
-        RecordItem::Lifted(hash) => return suppressions.lift(hash),
-        _ => return,
-    };
-    suppressions.add(added);
+    /// Returns the entry with this number, with what became known about it. Returns `None` if the item is no entry.
+    pub(super) fn person(
+        &self,
+        records: &::sled::Tree,
+        number: u64,
+    ) -> Result<Option<WaitlistEntry>, ::sled::Error> {
+        let found = match number >= self.tail.first() {
+            true => None,
+            false => records.get_lt(record::key(number + 1))?,
+        };
+        let (key, bytes) = match &found {
+            Some((key, bytes)) => (&key[..], &bytes[..]),
+            None => (&self.tail.key()[..], self.tail.bytes()),
+        };
+        let parsed = record::parse(key, bytes).and_then(|(first, items)| {
+            let item = items.get(number.checked_sub(first)? as usize)?;
+            item.entry()
+        });
+        let mut entry = parsed.map(WaitlistEntry::from);
+        if let Some(entry) = &mut entry {
+            let Facts { asked, confirmed } = self.facts.get(&number).copied().unwrap_or_default();
+            for fact in [asked, confirmed].into_iter().flatten() {
+                entry.apply(fact);
+            }
+            if let Some(address) = self.addresses.get(&number) {
+                entry.email = Email::from_stored(address);
+            }
+        }
+        Ok(entry)
+    }
 }

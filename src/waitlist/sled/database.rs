@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, thread::sleep, time::Instant};
 use super::{
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
-    record::FORMAT_VERSION,
+    record::{CONTAINED_FORMAT_VERSION, FORMAT_VERSION},
 };
 
 /// sled's page cache, in bytes.
@@ -19,9 +19,15 @@ const RECORDS_TREE: &str = "entries";
 /// Creates the database of an empty list.
 pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
     let database = sled_config(directory).open()?;
-    database.insert(FORMAT_KEY, &FORMAT_VERSION.to_be_bytes())?;
+    set_format(&database)?;
     database.open_tree(RECORDS_TREE)?;
     database.flush()?;
+    Ok(())
+}
+
+/// Sets the format of a database to the current one, which contains that of an older list.
+pub(super) fn set_format(database: &::sled::Db) -> Result<(), ::sled::Error> {
+    database.insert(FORMAT_KEY, &FORMAT_VERSION.to_be_bytes())?;
     Ok(())
 }
 
@@ -44,7 +50,10 @@ pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenF
         .get(FORMAT_KEY)?
         .ok_or(UnusableReason::NotAWaitlist)?;
     let format = format.as_ref().try_into().map(u64::from_be_bytes).ok();
-    if format != Some(FORMAT_VERSION) {
+    if ![FORMAT_VERSION, CONTAINED_FORMAT_VERSION]
+        .map(Some)
+        .contains(&format)
+    {
         return Err(UnusableReason::Format(format).into());
     }
     let records = database.open_tree(RECORDS_TREE)?;

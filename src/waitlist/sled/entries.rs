@@ -1,5 +1,7 @@
 //! Reads the list, also while it is written to.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{
     super::{
         email::Email,
@@ -21,8 +23,6 @@ const BLOCK_MAX_ENTRIES: usize = 1 << 17;
 
 /// Returns the selected entries with numbers below `end`, in order, and how many there are.
 ///
-/// An entry that is erased while the list is read may be missing.
-///
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn entries(
@@ -30,7 +30,7 @@ pub(super) fn entries(
     end: u64,
     selection: Selection,
 ) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
-    let Index { mut order, facts } = Index::read(&tree, end, &selection)?;
+    let Index { mut order, known } = Index::read(&tree, end, &selection)?;
     order.sort_unstable();
     if selection.newest_first {
         order.reverse();
@@ -41,39 +41,50 @@ pub(super) fn entries(
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
         size = BLOCK_MAX_ENTRIES.min(size * 2);
-        (!block.is_empty()).then(|| read(&tree, &block, &facts))
+        (!block.is_empty()).then(|| read(&tree, &block, &known))
     });
-    Ok((count, flatten_blocks(blocks).filter_map(Result::transpose)))
+    Ok((count, flatten_blocks(blocks)))
 }
 
-/// The order of the selected entries, and all facts.
+/// The order of the selected entries, and what became known about all entries.
 struct Index {
     /// The times and numbers of the selected entries.
     order: Vec<(u64, u64)>,
-    facts: Facts,
+    known: Known,
+}
+
+/// What became known about entries.
+#[derive(Default)]
+struct Known {
+    /// The facts, sorted by the numbers of their entries.
+    facts: Vec<StoredFact>,
+    /// The addresses of entries that were corrected, by their numbers.
+    addresses: HashMap<u64, Box<str>>,
 }
 
 impl Index {
     fn read(tree: &::sled::Tree, end: u64, selection: &Selection) -> Result<Self, StoreError> {
         let filter = EntryFilter::from(selection);
-        let (mut order, mut facts) = (Vec::new(), Facts::default());
+        let (mut order, mut known, mut erased) = (Vec::new(), Known::default(), HashSet::new());
         let mut next = 0;
         for found in tree.range(..record::key(end)) {
             let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
             let (first, items) = parse(&key, &bytes)?;
-            // The numbers have no gaps, because an erased item keeps its place.
-            if first > next {
+            // The numbers have no gaps.
+            if first != next {
                 return Err(StoreError::Unreadable);
             }
-            // If a correction has just divided a record, the second part was already read.
-            let already_read = (next - first) as usize;
-            next = next.max(first + items.len() as u64);
-            for (number, item) in (first..end).zip(items).skip(already_read) {
+            next = first + items.len() as u64;
+            for (number, item) in (first..end).zip(items) {
                 match item {
                     RecordItem::Entry(entry) if filter.selects(&entry) => {
                         order.push((entry.joined_at_millis, number));
                     }
-                    RecordItem::Fact(fact) => facts.0.push(fact),
+                    RecordItem::Fact(fact) => known.facts.push(fact),
+                    RecordItem::Erased(entry) => drop(erased.insert(entry)),
+                    RecordItem::Readdressed(new) => {
+                        known.addresses.insert(new.entry, new.address.into());
+                    }
                     _ => {}
                 }
             }
@@ -82,31 +93,51 @@ impl Index {
             return Err(StoreError::Unreadable);
         }
         // Facts about the same entry keep their order.
-        facts.0.sort_by_key(|fact| fact.entry);
-        if let Some(confirmed) = selection.confirmed {
-            order.retain(|(_, number)| facts.confirm(*number) == confirmed);
+        known.facts.sort_by_key(|fact| fact.entry);
+        // The filter has seen the old addresses of those that were corrected.
+        order.retain(|(_, number)| {
+            !erased.contains(number) && !known.addresses.contains_key(number)
+        });
+        for (number, address) in &known.addresses {
+            let found = tree.get_lt(record::key(number + 1));
+            let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
+            let (first, items) = parse(&key, &bytes)?;
+            let item = items.get((number - first) as usize).copied();
+            let entry = item.and_then(RecordItem::entry);
+            let entry = entry.map(|entry| StoredEntry { address, ..entry });
+            let selected = entry.filter(|it| !erased.contains(number) && filter.selects(it));
+            order.extend(selected.map(|entry| (entry.joined_at_millis, *number)));
         }
-        Ok(Self { order, facts })
+        if let Some(confirmed) = selection.confirmed {
+            order.retain(|(_, number)| known.is_confirmed(*number) == confirmed);
+        }
+        Ok(Self { order, known })
     }
 }
 
-/// The facts of a list, sorted by the numbers of their entries.
-#[derive(Default)]
-struct Facts(Vec<StoredFact>);
-
-impl Facts {
+impl Known {
     /// Returns whether the person of an entry has confirmed the address.
-    fn confirm(&self, entry: u64) -> bool {
-        self.about(entry)
+    fn is_confirmed(&self, entry: u64) -> bool {
+        self.facts_about(entry)
             .any(|fact| matches!(fact, Fact::ConfirmedAt(_)))
     }
 
-    fn about(&self, entry: u64) -> impl Iterator<Item = Fact> {
-        let start = self.0.partition_point(|fact| fact.entry < entry);
-        let facts = self.0[start..].iter();
+    fn facts_about(&self, entry: u64) -> impl Iterator<Item = Fact> {
+        let start = self.facts.partition_point(|fact| fact.entry < entry);
+        let facts = self.facts[start..].iter();
         facts
             .take_while(move |fact| fact.entry == entry)
             .map(|fact| fact.fact)
+    }
+
+    /// Returns an entry with everything that became known about it.
+    fn entry(&self, number: u64, stored: StoredEntry<'_>) -> WaitlistEntry {
+        let mut entry = WaitlistEntry::from(stored);
+        self.facts_about(number).for_each(|fact| entry.apply(fact));
+        if let Some(address) = self.addresses.get(&number) {
+            entry.email = Email::from_stored(address);
+        }
+        entry
     }
 }
 
@@ -141,12 +172,12 @@ impl EntryFilter<'_> {
     }
 }
 
-/// Reads the entries with these numbers, in this order, with the facts about them. An erased entry is `None`.
+/// Reads the entries with these numbers, in this order, with what became known about them.
 fn read(
     tree: &::sled::Tree,
     numbers: &[u64],
-    facts: &Facts,
-) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
+    known: &Known,
+) -> Result<Vec<WaitlistEntry>, StoreError> {
     let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
     stored.sort_unstable();
     let mut entries = vec![None; numbers.len()];
@@ -161,14 +192,11 @@ fn read(
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
             let item: RecordItem<'_> = items[(number - first) as usize];
-            entries[at] = item.entry().map(|stored| {
-                let mut entry = WaitlistEntry::from(stored);
-                facts.about(number).for_each(|fact| entry.apply(fact));
-                entry
-            });
+            entries[at] = item.entry().map(|stored| known.entry(number, stored));
         }
     }
-    Ok(entries)
+    let entries: Option<Vec<_>> = entries.into_iter().collect();
+    entries.ok_or(StoreError::Unreadable)
 }
 
 fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Result<(u64, Vec<RecordItem<'a>>), StoreError> {

@@ -152,7 +152,7 @@ pub enum UnusableReason {
     /// The high-water mark cannot be read.
     #[error(
         "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \
-         `head -c 32 /dev/zero > {}` to open the list as it is",
+         `head -c 16 /dev/zero > {}` to open the list as it is",
         path.display()
     )]
     Mark {
@@ -162,14 +162,13 @@ pub enum UnusableReason {
         error: io::Error,
     },
     /// The items from this number on are damaged.
-    #[error("the items of its log from number {0} on are damaged (sign-ups and facts about them)")]
+    #[error(
+        "the items of its log from number {0} on are damaged (sign-ups, and what became known about them)"
+    )]
     DamagedItems(u64),
     /// Items are missing.
-    #[error("the items {} to {} of its log are missing (sign-ups and facts about them)", .0.start, .0.end - 1)]
+    #[error("the items {} to {} of its log are missing (sign-ups, and what became known about them)", .0.start, .0.end - 1)]
     MissingItems(Range<u64>),
-    /// This number of erasures is missing.
-    #[error("{0} erasures are missing: erased people would reappear")]
-    MissingErasures(u64),
     /// Another process changed the list while it was opened.
     #[error("it changed while it was opened")]
     Changed,

@@ -10,6 +10,7 @@ use super::{
     files::{FileState, sync_tree},
     high_water_mark::HighWaterMark,
     overwrite_monitor::OverwriteMonitor,
+    record::{self, Record, RecordItem},
     scratch_copy::LOG_FILE,
 };
 
@@ -27,26 +28,38 @@ impl SledCommitter {
     }
 
     /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the
-    /// new files are free of old addresses: an address that was erased since it was copied is not.
+    /// new files are free of old addresses: those of people who were erased or corrected since they were copied are not.
     fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
         let CompactedCopy {
             directory,
+            end,
+            mut tail,
             database,
             records,
             ..
         } = copy;
         let mut is_clean = true;
-        for found in &self.records {
+        // The record with the first item that was not copied may have earlier ones too.
+        let from = self.records.get_lt(record::key(end + 1))?;
+        let from = from.map_or((&record::key(0)).into(), |(key, _)| key);
+        for found in self.records.range(from..) {
             let (key, bytes) = found?;
-            let copied = records.get(&key)?.unwrap_or_default();
-            if copied != bytes {
-                // Sign-ups only extend the last record.
-                is_clean &= bytes.starts_with(&copied);
-                records.insert(key, bytes)?;
+            // Damaged records were rejected when the list was opened.
+            let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
+            for (number, item) in (first..).zip(items).filter(|(number, _)| *number >= end) {
+                is_clean &= !matches!(item, RecordItem::Erased(_) | RecordItem::Readdressed(_));
+                if !tail.has_room(item.len()) {
+                    records.insert(tail.key(), tail.bytes())?;
+                    tail = Record::starting_at(number);
+                }
+                tail.push(item);
             }
         }
+        if tail.end() > tail.first() {
+            records.insert(tail.key(), tail.bytes())?;
+        }
         let high_water_mark = HighWaterMark::open(&directory)?;
-        high_water_mark.write(self.progress())?;
+        high_water_mark.write(tail.end())?;
         database.flush()?;
         sync_tree(&directory)?;
         let log = File::open(directory.join(LOG_FILE))?;
@@ -64,6 +77,7 @@ impl SledCommitter {
             high_water_mark,
         };
         (self.database, self.records) = (database, records);
+        self.contents.tail = tail;
         let snapshot = self.published.snapshot.lock();
         let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
         snapshot.records = self.records.clone();

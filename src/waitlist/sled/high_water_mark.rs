@@ -1,7 +1,7 @@
 //! The high-water mark: a file beside the log with the progress of the list. It reveals a log that lost its end.
 //!
 //! When sled finds damage, it silently returns to the last state before it. The mark records how many items were
-//! numbered and how many were erased. It is written after each batch is durable, so it is never ahead of the list.
+//! numbered. It is written after each batch is durable, so it is never ahead of the list.
 //! After the process ends it is exact. It is not synced with each batch, so after a power cut it may be behind by what
 //! the kernel had not written yet (half a minute).
 
@@ -22,24 +22,15 @@ pub(super) const FILE_NAME: &str = "mark";
 pub(super) fn path(store: &Path) -> PathBuf {
     store.join(FILE_NAME)
 }
-/// Size of a number in the file, in bytes: the number (big-endian) and its complement, which reveals a torn write.
-const NUMBER_BYTES: usize = 16;
-
-/// The numbers of the mark. They only grow.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Progress {
-    /// The number after the last item.
-    pub(super) end: u64,
-    /// The number of erased items.
-    pub(super) erased: u64,
-}
+/// Size of the number in the file, in bytes: the number (big-endian) and its complement, which reveals a torn write.
+const MARK_BYTES: usize = 16;
 
 /// The open mark.
 #[derive(Debug)]
 pub(super) struct HighWaterMark {
     file: File,
     /// What this process wrote last. It is in a `Cell`, because [`write`](Self::write) takes `&self`.
-    last_written: Cell<Progress>,
+    last_written: Cell<u64>,
 }
 
 impl HighWaterMark {
@@ -47,7 +38,7 @@ impl HighWaterMark {
     pub(super) fn create(store: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600);
-        Self::from(file.open(store.join(FILE_NAME))?).write(Progress::default())
+        Self::from(file.open(store.join(FILE_NAME))?).write(0)
     }
 
     pub(super) fn open(store: &Path) -> io::Result<Self> {
@@ -56,52 +47,29 @@ impl HighWaterMark {
         file.map(Self::from)
     }
 
-    /// Writes the progress.
-    pub(super) fn write(&self, progress: Progress) -> io::Result<()> {
-        let Progress { end, erased } = progress;
-        let numbers = [end, !end, erased, !erased].map(u64::to_be_bytes);
-        self.file.write_all_at(numbers.as_flattened(), 0)?;
-        self.last_written.set(progress);
+    /// Writes the number after the last item. It only grows.
+    pub(super) fn write(&self, end: u64) -> io::Result<()> {
+        let bytes = [end, !end].map(u64::to_be_bytes);
+        self.file.write_all_at(bytes.as_flattened(), 0)?;
+        self.last_written.set(end);
         Ok(())
     }
 
-    /// Returns the recorded progress, which the list has at least reached. A damaged number counts as 0. So do the
-    /// erasures in the mark of an earlier version, which did not count them.
-    pub(super) fn read(&self) -> io::Result<Progress> {
-        let [end, erased] = self.numbers()?;
-        Ok(Progress {
-            end: end.unwrap_or(0),
-            erased: erased.unwrap_or(0),
-        })
-    }
-
-    /// Returns whether a number is damaged, so that the mark does not reveal what the list has lost.
-    pub(super) fn is_damaged(&self) -> io::Result<bool> {
-        Ok(self.numbers()?.contains(&None))
-    }
-
-    /// Returns the numbers. A damaged one is `None`.
-    fn numbers(&self) -> io::Result<[Option<u64>; 2]> {
-        let number = |at: usize| -> io::Result<Option<u64>> {
-            let mut bytes = [0; NUMBER_BYTES];
-            match self.file.read_exact_at(&mut bytes, at as u64) {
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && at > 0 => Ok(Some(0)),
-                Err(error) => Err(error),
-                Ok(()) => {
-                    let number = u128::from_be_bytes(bytes);
-                    let (number, complement) = ((number >> 64) as u64, number as u64);
-                    Ok((number == !complement).then_some(number))
-                }
-            }
-        };
-        Ok([number(0)?, number(NUMBER_BYTES)?])
+    /// Returns the recorded number, which the list has at least reached. Returns `None` if it is damaged, so that it does
+    /// not reveal what the list has lost.
+    pub(super) fn read(&self) -> io::Result<Option<u64>> {
+        let mut bytes = [0; MARK_BYTES];
+        self.file.read_exact_at(&mut bytes, 0)?;
+        let both = u128::from_be_bytes(bytes);
+        let (end, complement) = ((both >> 64) as u64, both as u64);
+        Ok((end == !complement).then_some(end))
     }
 
     /// Returns whether the file still has what this process wrote last. A file that cannot be read counts as unchanged,
     /// because the next write reports the error.
     pub(super) fn is_unchanged(&self) -> bool {
         self.read()
-            .map_or(true, |progress| progress == self.last_written.get())
+            .map_or(true, |end| end == Some(self.last_written.get()))
     }
 
     /// Returns whether the open file is the file at this path. If that cannot be determined, returns true.

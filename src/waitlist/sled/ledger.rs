@@ -30,13 +30,17 @@ const BEGINNINGS_PER_ENTRY: usize = 8;
 
 impl Ledger for SledWaitlist {
     fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.run(0, |committer| committer.suppressions.keys().to_vec())
+        self.run(0, |committer| {
+            committer.contents.suppressions.keys().to_vec()
+        })
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys: Vec<_> = emails.iter().map(Email::key).collect();
         self.run(0, move |committer| {
-            let are_listed = keys.iter().map(|key| committer.keys.contains(key));
+            let are_listed = keys
+                .iter()
+                .map(|key| committer.contents.people.contains(key));
             are_listed.collect()
         })
     }
@@ -54,8 +58,9 @@ impl Ledger for SledWaitlist {
         Box::pin(async move {
             let id = message.clone();
             let progress = self.run(0, move |committer| {
-                let number = committer.ledger.find(&id);
-                number.map(|number| committer.ledger.deliveries(number))
+                let ledger = &committer.contents.ledger;
+                let number = ledger.find(&id);
+                number.map(|number| ledger.deliveries(number))
             });
             let progress = progress.await?.unwrap_or_default();
             let deliveries = self.search(move |records, end| {
@@ -128,22 +133,22 @@ impl Ledger for SledWaitlist {
 
 impl SledCommitter {
     fn add_message(&mut self, message: &Message) {
-        let is_new = self.ledger.find(&message.id).is_none();
-        if is_new && self.ledger.message_count() < MESSAGES_MAX {
-            self.push_ledger_item(RecordItem::Message(StoredMessage::from(message)));
+        let ledger = &self.contents.ledger;
+        if ledger.find(&message.id).is_none() && ledger.message_count() < MESSAGES_MAX {
+            self.append(RecordItem::Message(StoredMessage::from(message)));
         }
     }
 
     fn add_deliveries(&mut self, id: &MessageId, known: u32, deliveries: &[Delivery]) -> bool {
-        let Some(message) = self.ledger.find(id) else {
+        let Some(message) = self.contents.ledger.find(id) else {
             return false;
         };
-        if self.ledger.delivery_count(message) != known as usize {
+        if self.contents.ledger.delivery_count(message) != known as usize {
             return false;
         }
         for (delivery, number) in deliveries.iter().zip(known..) {
             let recipient = delivery.recipient;
-            self.push_ledger_item(RecordItem::Recipient(StoredRecipient {
+            self.append(RecordItem::Recipient(StoredRecipient {
                 message,
                 recipient,
             }));
@@ -153,7 +158,7 @@ impl SledCommitter {
             }
             if status.state != DeliveryState::Waiting {
                 let status = StoredStatus::new(message, number, &status);
-                self.push_ledger_item(RecordItem::Status(status));
+                self.append(RecordItem::Status(status));
             }
         }
         true
@@ -169,7 +174,7 @@ impl SledCommitter {
             if may_begin {
                 let sending = DeliveryStatus::new(DeliveryState::Sending);
                 let status = StoredStatus::new(message, start.number, &sending);
-                self.push_ledger_item(RecordItem::Status(status));
+                self.append(RecordItem::Status(status));
             }
             may_begin
         };
@@ -188,7 +193,7 @@ impl SledCommitter {
                 known.attempts == result.attempt && (is_open || known.state == result.status.state);
             if may_finish {
                 let status = StoredStatus::new(message, result.number, &result.status);
-                self.push_ledger_item(RecordItem::Status(status));
+                self.append(RecordItem::Status(status));
             }
             may_finish
         };
@@ -199,15 +204,7 @@ impl SledCommitter {
     }
 
     fn progress_of(&self, id: &MessageId, number: u32) -> Option<(u16, DeliveryProgress)> {
-        let message = self.ledger.find(id)?;
-        Some((message, self.ledger.progress(message, number)?))
-    }
-
-    /// Appends an item of the ledger, and takes it into account.
-    fn push_ledger_item(&mut self, item: RecordItem<'_>) {
-        self.make_room(item.len());
-        self.tail.push(item);
-        // The item names only what exists.
-        let _ = self.ledger.add(&item);
+        let message = self.contents.ledger.find(id)?;
+        Some((message, self.contents.ledger.progress(message, number)?))
     }
 }

@@ -6,17 +6,15 @@ use super::{
     super::{
         email::Email,
         entry::{Fact, WaitlistEntry},
-        entry_stream::{EntryStream, Selection},
+        entry_stream::{AddressFilter, EntryStream, Selection},
         error::{StoreError, StoreFuture},
         queue::{READY_TIMEOUT, REPLY_TIMEOUT},
         store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
         suppression::{ListKey, SuppressionItem, Suppressions},
     },
     COMPACTIONS_MAX, SledWaitlist,
-    committer::{Job, SledCommitter},
+    committer::{EraseKind, Job, SledCommitter},
     compaction, entries,
-    rewrite::EraseKind,
-    search,
     snapshot::Snapshot,
 };
 
@@ -31,15 +29,14 @@ impl Waitlist for SledWaitlist {
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
+        let keys = emails.iter().map(Email::key).collect();
         Box::pin(async move {
             let kind = match erasure {
                 Erasure::Complete => EraseKind::Complete,
                 Erasure::Suppress => EraseKind::Suppress(ListKey::generate()?),
                 Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
             };
-            let addresses = self.find_records(emails).await?;
-            self.run_alone(move |committer| committer.erase(&addresses, kind))
+            self.run_for_each(keys, move |it, key: String| it.erase(&key, kind))
                 .await
         })
     }
@@ -58,7 +55,7 @@ impl Waitlist for SledWaitlist {
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        Box::pin(self.search(search::read_suppressions))
+        self.run(0, |committer| committer.contents.suppressions.clone())
     }
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
@@ -69,20 +66,13 @@ impl Waitlist for SledWaitlist {
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        let (old, new) = (old.clone(), new.clone());
-        Box::pin(async move {
-            let old = self.find_records(vec![old]).await?;
-            self.run_alone(move |committer| committer.correct(&old, &new))
-                .await
-        })
+        let (old, new) = (old.key(), new.clone());
+        self.run(1, move |committer| committer.correct(&old, &new))
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        Box::pin(async move {
-            let facts = self.search(move |records, end| search::find_entries(records, end, facts));
-            let facts = facts.await?;
-            self.run_for_each(facts, |committer, fact| committer.add_fact_about(&fact))
-                .await
+        self.run_for_each(facts, |committer, (email, fact)| {
+            committer.add_fact(&email.key(), fact)
         })
     }
 
@@ -113,13 +103,6 @@ impl Waitlist for SledWaitlist {
         Err(StoreError::NotCompacted(reason.into()))
     }
 
-    fn erased_count(&self) -> StoreFuture<'_, u64> {
-        Box::pin(async move {
-            self.run(0, |committer| committer.counts.erased_entries)
-                .await
-        })
-    }
-
     fn ready(&self) -> StoreFuture<'_, ()> {
         let job = |reply| Job::new(0, reply, |_| ());
         self.queue.request(READY_TIMEOUT, job)
@@ -134,18 +117,26 @@ impl Waitlist for SledWaitlist {
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        // One person is looked up, without reading the list.
+        if let AddressFilter::Address(email) = &selection.addresses {
+            let key = email.key();
+            let find = |reply| Job::new(0, reply, move |committer| committer.find(&key));
+            let found = self.queue.blocking_request(find)?;
+            let person = found.map(|(_, person)| person);
+            let person = person.filter(|person| selection.selects(person)).map(Ok);
+            return Ok(EntryStream::new(
+                person.iter().len() as u64,
+                person.into_iter(),
+            ));
+        }
         let Snapshot {
             records,
             end,
-            counts,
+            count,
         } = self.snapshot();
         let is_everything = selection.is_everything();
         let (selected, entries) = entries::entries(records, end, selection)?;
-        let count = if is_everything {
-            counts.entries
-        } else {
-            selected
-        };
+        let count = if is_everything { count } else { selected };
         Ok(EntryStream::new(count, entries))
     }
 }

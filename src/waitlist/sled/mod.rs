@@ -2,14 +2,12 @@
 //!
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
-//! - `contents`: reads the whole list at the start.
+//! - `contents`: what the committer knows of the list, which it reads at the start. `person_index`: the addresses.
 //! - `record`, `ledger_items`: the stored format. `bytes`: reads it.
-//! - `committer`: the thread that writes. `rewrite`: its erasures and corrections. `suppress`: its suppressions.
+//! - `committer`: the thread that writes. `suppress`: its suppressions.
 //!   `ledger`, `ledger_states`: its ledger. `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
-//! - `key_set`: the addresses on the list, in memory.
-//! - `search`: finds the records of the addresses to erase.
 //! - `list`: the trait of a list. That of its ledger is in `ledger`.
 //! - `entries`: reads the list. `read_ledger`: reads the ledger.
 //! - `files`: helpers for files and directories.
@@ -27,7 +25,6 @@ mod exchange;
 mod file_guard;
 mod files;
 mod high_water_mark;
-mod key_set;
 mod ledger;
 mod ledger_items;
 mod ledger_states;
@@ -35,11 +32,10 @@ mod list;
 mod lock;
 mod open;
 mod overwrite_monitor;
+mod person_index;
 mod read_ledger;
 mod record;
-mod rewrite;
 mod scratch_copy;
-mod search;
 mod snapshot;
 mod suppress;
 
@@ -56,7 +52,6 @@ use std::{
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
-    email::Email,
     error::{StoreError, StoreFuture},
     queue::Queue,
     store_panic::COMMITTER_THREAD_NAME,
@@ -69,7 +64,6 @@ use files::FileState;
 use lock::Locks;
 use overwrite_monitor::OverwriteMonitor;
 use scratch_copy::ScratchCopy;
-use search::AddressSearch;
 use snapshot::{Published, Snapshot};
 
 pub use error::SledOpenError;
@@ -157,11 +151,11 @@ impl SledWaitlist {
             locks,
             store,
         } = open::open(data, stop)?;
-        let (publish, count) = watch::channel(contents.counts.entries);
+        let (publish, count) = watch::channel(contents.people.len());
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),
             end: contents.tail.end(),
-            counts: contents.counts,
+            count: contents.people.len(),
         }));
         let syncs = Arc::default();
         let published = Published {
@@ -182,12 +176,8 @@ impl SledWaitlist {
                 log_path,
                 high_water_mark,
             },
-            keys: contents.keys,
-            suppressions: contents.suppressions,
-            ledger: contents.ledger,
-            tail: contents.tail,
-            counts: contents.counts,
-            corrections: 0,
+            contents,
+            has_erased: false,
             published,
             compacted_copy: CompactedCopySlot::clone(&compacted_copy),
         };
@@ -243,14 +233,6 @@ impl SledWaitlist {
         Box::pin(self.queue.enqueue(move |reply| Job::new(cost, reply, work)))
     }
 
-    /// Runs a job that fills a batch, because it may write more than all jobs before it.
-    fn run_alone<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
-    ) -> StoreFuture<'_, T> {
-        self.run(BATCH_MAX_ENTRIES, work)
-    }
-
     /// Runs a function for each item in the committer, each of which takes the place of an entry in a batch.
     fn run_for_each<I: Send + 'static, T: Send + 'static>(
         &self,
@@ -267,7 +249,7 @@ impl SledWaitlist {
         Box::pin(self.queue.enqueue_in_parts(items, BATCH_MAX_ENTRIES, job))
     }
 
-    /// Searches the list for addresses. That reads the whole list. In the committer it would delay every sign-up.
+    /// Reads the whole list, in which the committer would delay every sign-up.
     async fn search<T: Send + 'static>(
         &self,
         search: impl FnOnce(&::sled::Tree, u64) -> Result<T, StoreError> + Send + 'static,
@@ -275,12 +257,6 @@ impl SledWaitlist {
         let Snapshot { records, end, .. } = self.snapshot();
         let search = spawn_blocking(move || search(&records, end));
         search.await.map_err(|_| StoreError::Unreadable)?
-    }
-
-    /// Finds the records that have these addresses.
-    async fn find_records(&self, emails: Vec<Email>) -> Result<AddressSearch, StoreError> {
-        self.search(move |records, end| search::find_records(records, end, &emails))
-            .await
     }
 
     /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes.

@@ -185,24 +185,22 @@ fn check_copy(
 ) -> Result<Contents, SledOpenError> {
     let directory = copy.directory().to_owned();
     // The owner's file, not that of the copy.
-    let mark = high_water_mark::path(store);
+    let mark_path = high_water_mark::path(store);
     let read = move || {
         let (_database, records) = database::open(&directory)?;
-        let high_water_mark = HighWaterMark::open(&directory).and_then(|high_water_mark| {
-            Ok((high_water_mark.read()?, high_water_mark.is_damaged()?))
-        });
-        let (progress, is_damaged) = high_water_mark.map_err(|error| UnusableReason::Mark {
-            path: mark.clone(),
+        let mark = HighWaterMark::open(&directory).and_then(|mark| mark.read());
+        let end = mark.map_err(|error| UnusableReason::Mark {
+            path: mark_path.clone(),
             error,
         })?;
-        if is_damaged {
+        if end.is_none() {
             print_stderr(&format!(
                 "{} is damaged, so missing sign-ups or erasures cannot be detected this time; compare the count with \
                  your last backup",
-                mark.display()
+                mark_path.display()
             ));
         }
-        Ok(Contents::read(&records, progress)?)
+        Contents::read(&records, end.unwrap_or(0))
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => SledOpenError::Rejected {
@@ -222,13 +220,14 @@ fn open_in_place(
     let tail = records
         .last()?
         .map(|(key, bytes)| (key.to_vec(), bytes.to_vec()));
-    let expected = (contents.progress().end > 0)
+    let expected = (contents.tail.end() > 0)
         .then(|| (contents.tail.key().to_vec(), contents.tail.bytes().to_vec()));
     if tail != expected {
         return Err(UnusableReason::Changed.into());
     }
     let high_water_mark = HighWaterMark::open(store)?;
-    high_water_mark.write(contents.progress())?;
+    high_water_mark.write(contents.tail.end())?;
+    database::set_format(&database)?;
     database.flush()?;
     sync_tree(store)?;
     File::open(store.parent().unwrap_or(store))?.sync_all()?;

@@ -16,16 +16,11 @@ fn for_each_item(
     end: u64,
     mut handle: impl FnMut(RecordItem<'_>),
 ) -> Result<(), StoreError> {
-    let mut next = 0;
     for record in records.range(..record::key(end)) {
         let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
         let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
-        for (number, item) in (first..end).zip(items) {
-            // If a correction has just divided a record, its second part is read twice.
-            if number >= next {
-                handle(item);
-                next = number + 1;
-            }
+        for (_, item) in (first..end).zip(items) {
+            handle(item);
         }
     }
     Ok(())

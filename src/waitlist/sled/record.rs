@@ -1,10 +1,10 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, a fact about an earlier entry, a part of the suppressions, or an item of the ledger. Items are
-//! numbered in the order of arrival, from 0. A number is never used again: an erased item leaves an empty one. So the
-//! numbers reveal when items between two records are missing. A fact never changes the item of its entry. It is
-//! appended like a sign-up, and so it is as fast, and as safe after a power cut. The count is not stored, because a
-//! stored count could contradict the records.
+//! An item is an entry, something that became known about an earlier entry, a part of the suppressions, or an item of
+//! the ledger. Items are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal
+//! when items between two records are missing. No item ever changes. An erasure, a correction and a fact are appended
+//! like a sign-up, and so they are as fast, and as safe after a power cut. A compaction removes what they have made void,
+//! and leaves empty items. The count is not stored, because a stored count could contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
 //! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,
@@ -27,7 +27,9 @@ use super::{
 };
 
 /// Version of the stored format.
-pub(super) const FORMAT_VERSION: u64 = 4;
+pub(super) const FORMAT_VERSION: u64 = 5;
+/// The version before it, which it contains: it had no [`ERASED`] and no [`READDRESSED`], and rewrote records instead.
+pub(super) const CONTAINED_FORMAT_VERSION: u64 = 4;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.
@@ -38,16 +40,18 @@ const ENTRY_OVERHEAD_BYTES: usize = 2 + size_of::<u64>();
 pub(super) const FACT_BYTES: usize = 2 + 2 * size_of::<u64>();
 /// Size of a suppression, and of a lifted one, in bytes.
 pub(super) const SUPPRESSION_BYTES: usize = 2 + size_of::<AddressHash>();
+/// Size of an erasure, in bytes.
+const ERASURE_BYTES: usize = 2 + size_of::<u64>();
 /// Size of a key of suppressions, in bytes.
 const KEY_BYTES: usize = 2 + size_of::<ListKey>();
 
-/// First byte of an erased entry. The first byte of any other entry is the length of its address, 1 to 254.
-const ERASED_ENTRY: u8 = 0;
+/// First byte of a removed entry. The first byte of any other entry is the length of its address, 1 to 254.
+const REMOVED_ENTRY: u8 = 0;
 /// First byte of every item that is not an entry. The second one is its kind.
 const OTHER: u8 = 255;
 
-/// Kind of an erased fact.
-const ERASED_FACT: u8 = 0;
+/// Kind of a removed item that was no entry.
+const REMOVED: u8 = 0;
 /// Kind of a fact: the address was confirmed.
 const CONFIRMED: u8 = 1;
 /// Kind of a key of suppressions.
@@ -66,14 +70,23 @@ const STATUS: u8 = 7;
 const ASKED: u8 = 8;
 /// Kind of a departure.
 const DEPARTURE: u8 = 9;
+/// Kind of an erasure of an entry.
+const ERASED: u8 = 10;
+/// Kind of a correction: an entry has another address.
+const READDRESSED: u8 = 11;
 
 /// An item of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RecordItem<'a> {
     Entry(StoredEntry<'a>),
     Fact(StoredFact),
-    ErasedEntry,
-    ErasedFact,
+    /// The entry with this number is erased.
+    Erased(u64),
+    Readdressed(StoredAddress<'a>),
+    /// A compaction has removed an entry that was erased.
+    RemovedEntry,
+    /// A compaction has removed another item that was void.
+    Removed,
     ListKey(ListKey),
     Suppressed(AddressHash),
     /// A suppression before this item is void.
@@ -93,6 +106,15 @@ pub(super) struct StoredEntry<'a> {
     pub(super) address: &'a str,
     /// Empty if there is none.
     pub(super) source: &'a str,
+}
+
+/// The new address of an entry as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredAddress<'a> {
+    /// The number of the entry.
+    pub(super) entry: u64,
+    /// As typed.
+    pub(super) address: &'a str,
 }
 
 /// A fact as it is stored.
@@ -157,11 +179,6 @@ fn parse_source(stored: &str) -> Option<Source> {
 }
 
 impl StoredEntry<'_> {
-    /// Returns the source.
-    pub(super) fn source(&self) -> Option<Source> {
-        parse_source(self.source)
-    }
-
     /// Returns the form that all spellings of the address share.
     pub(super) fn address_key(&self) -> String {
         Email::from_stored(self.address).key()
@@ -182,8 +199,10 @@ impl<'a> RecordItem<'a> {
         match self {
             Self::Entry(entry) => ENTRY_OVERHEAD_BYTES + entry.address.len() + entry.source.len(),
             Self::Fact(_) => FACT_BYTES,
-            Self::ErasedEntry => 1,
-            Self::ErasedFact => 2,
+            Self::Erased(_) => ERASURE_BYTES,
+            Self::Readdressed(new) => ERASURE_BYTES + 1 + new.address.len(),
+            Self::RemovedEntry => 1,
+            Self::Removed => 2,
             Self::ListKey(_) => KEY_BYTES,
             Self::Suppressed(_) | Self::Lifted(_) => SUPPRESSION_BYTES,
             Self::Departure(departure) => 2 + size_of::<Uuid>() + 1 + departure.source.len(),
@@ -219,21 +238,6 @@ impl Record {
         record
     }
 
-    /// Divides items into as many records as they need.
-    pub(super) fn split<'a>(first: u64, items: impl Iterator<Item = RecordItem<'a>>) -> Vec<Self> {
-        let mut records = Vec::new();
-        let mut record = Self::starting_at(first);
-        for item in items {
-            if !record.has_room(item.len()) {
-                let next = Self::starting_at(record.end());
-                records.push(std::mem::replace(&mut record, next));
-            }
-            record.push(item);
-        }
-        records.push(record);
-        records
-    }
-
     /// Returns whether this number of bytes fits into the record.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes <= RECORD_MAX_BYTES
@@ -244,7 +248,10 @@ impl Record {
     /// - An entry: the length of the address (one byte), the length of the source (one byte), the time (big-endian),
     ///   the address and the source.
     /// - A fact: the byte 255, its kind (one byte), the number of the entry (big-endian) and the time (big-endian).
-    /// - An erased entry: the byte 0. An erased fact: the bytes 255 and 0.
+    /// - An erasure: the bytes 255 and 10, and the number of the entry (big-endian).
+    /// - A correction: the bytes 255 and 11, the number of the entry (big-endian), the length of the new address (one
+    ///   byte), and the address.
+    /// - A removed entry: the byte 0. Another removed item: the bytes 255 and 0.
     /// - A part of the suppressions: the byte 255, its kind (one byte), and the key, or the hash of the address.
     /// - A departure: the bytes 255 and 9, its id, the length of the source (one byte), and the source.
     /// - An item of the ledger: the byte 255, its kind (one byte), and its content, see `ledger_items`.
@@ -273,8 +280,15 @@ impl Record {
                 self.bytes
                     .extend_from_slice(&unix_millis(time).to_be_bytes());
             }
-            RecordItem::ErasedEntry => self.bytes.push(ERASED_ENTRY),
-            RecordItem::ErasedFact => self.bytes.extend([OTHER, ERASED_FACT]),
+            RecordItem::Erased(entry) => self.push_other(ERASED, &entry.to_be_bytes()),
+            RecordItem::Readdressed(StoredAddress { entry, address }) => {
+                self.push_other(READDRESSED, &entry.to_be_bytes());
+                // An `Email` has at most 254 bytes.
+                self.bytes.push(address.len() as u8);
+                self.bytes.extend_from_slice(address.as_bytes());
+            }
+            RecordItem::RemovedEntry => self.bytes.push(REMOVED_ENTRY),
+            RecordItem::Removed => self.bytes.extend([OTHER, REMOVED]),
             RecordItem::ListKey(key) => self.push_other(LIST_KEY, key.as_bytes()),
             RecordItem::Suppressed(hash) => self.push_other(SUPPRESSION, hash.as_bytes()),
             RecordItem::Lifted(hash) => self.push_other(LIFTED, hash.as_bytes()),
@@ -332,7 +346,7 @@ pub(super) fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Option<(u64, Vec<RecordI
     while let Some((&byte, rest)) = remaining.split_first() {
         remaining = rest;
         items.push(match byte {
-            ERASED_ENTRY => RecordItem::ErasedEntry,
+            REMOVED_ENTRY => RecordItem::RemovedEntry,
             OTHER => parse_other(&mut remaining)?,
             address_len => RecordItem::Entry(parse_entry(address_len, &mut remaining)?),
         });
@@ -357,7 +371,12 @@ fn parse_entry<'a>(address_len: u8, bytes: &mut &'a [u8]) -> Option<StoredEntry<
 /// Parses what follows the first byte of an item that is not an entry.
 fn parse_other<'a>(bytes: &mut &'a [u8]) -> Option<RecordItem<'a>> {
     Some(match parse_u8(bytes)? {
-        ERASED_FACT => RecordItem::ErasedFact,
+        REMOVED => RecordItem::Removed,
+        ERASED => RecordItem::Erased(parse_u64(bytes)?),
+        READDRESSED => RecordItem::Readdressed(StoredAddress {
+            entry: parse_u64(bytes)?,
+            address: parse_text(bytes)?,
+        }),
         ASKED => RecordItem::Fact(parse_fact(Fact::AskedAt, bytes)?),
         CONFIRMED => RecordItem::Fact(parse_fact(Fact::ConfirmedAt, bytes)?),
         LIST_KEY => {

@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
 use tokio::sync::watch;
 
-use super::contents::Counts;
-
 /// The durable state, published to readers.
 #[derive(Clone, Debug)]
 pub(super) struct Published {
@@ -20,5 +18,6 @@ pub(super) struct Snapshot {
     pub(super) records: ::sled::Tree,
     /// The number after the last durable item.
     pub(super) end: u64,
-    pub(super) counts: Counts,
+    /// The number of entries.
+    pub(super) count: u64,
 }

@@ -142,7 +142,7 @@ fn mentions_compaction_on_a_terminal() {
     let cli = super::without_server().with_three_people();
     let shown = cli.shown_on_terminal("erase ann@example.com --store data");
     assert!(
-        shown.contains("`landing compact` removes them now"),
+        shown.contains("until `landing compact` removes them"),
         "{shown}"
     );
     let shown = cli.shown_on_terminal("erase bob@example.com --dry-run --store data");

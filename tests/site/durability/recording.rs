@@ -337,25 +337,20 @@ pub(super) const DISK_FAILURES: [&str; 8] = [
 ];
 
 /// Changes of a store for which a start rejects it: another format, files of another program, and a
-/// high-water mark that is ahead of the list, by its last number or by its erasures.
-pub(super) const REJECTED_CHANGES: [fn(&Path); 4] = [
+/// high-water mark that is ahead of the list.
+pub(super) const REJECTED_CHANGES: [fn(&Path); 3] = [
     |store| {
         let database = open_database(store);
         let format = u64::MAX.to_be_bytes();
         database.insert("format", &format).expect("writable");
     },
     |store| fs::write(store.join("conf"), [b'?'; 40]).expect("writable"),
-    |store| set_mark(store, [AHEAD, 0]),
-    |store| set_mark(store, [0, AHEAD]),
+    |store| {
+        let ahead = u64::MAX / 2;
+        let mark = [ahead, !ahead].map(u64::to_be_bytes);
+        fs::write(store.join("mark"), mark.as_flattened()).expect("writable");
+    },
 ];
-
-const AHEAD: u64 = u64::MAX / 2;
-
-/// Writes a high-water mark. Each number is followed by its complement.
-fn set_mark(store: &Path, numbers: [u64; 2]) {
-    let numbers = numbers.map(|number| [number.to_be_bytes(), (!number).to_be_bytes()]);
-    fs::write(store.join("mark"), numbers.as_flattened().as_flattened()).expect("writable");
-}
 
 /// Returns an address. The addresses have many lengths, and each tenth repeats an earlier one in another
 /// spelling.

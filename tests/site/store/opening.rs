@@ -1,4 +1,4 @@
-//! Files that a list finds when it opens: older ones, unrelated ones, and backups of earlier versions.
+//! Files that a list finds when it opens: older ones, and large ones.
 
 use std::{
     fs::{self, File},
@@ -48,50 +48,11 @@ async fn rejects_a_log_from_before_an_erasure() {
     fs::rename(data.join("backup"), data.join("waitlist")).expect("writable");
     let before = directory_contents(&data.join("waitlist"));
     let message = open_error(data);
-    assert!(message.contains("1 erasures are missing"), "{message}");
+    assert!(
+        message.contains("the items 50 to 50 of its log are missing"),
+        "{message}"
+    );
     assert_eq!(directory_contents(&data.join("waitlist")), before);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn reads_the_mark_of_an_earlier_version() {
-    let directory = list_of_50().await;
-    let data = directory.path();
-    assert!(erase(&open(data), "person7@example.com").await);
-    let mark = File::options()
-        .write(true)
-        .open(data.join("waitlist/mark"))
-        .expect("writable");
-    mark.set_len(16).expect("writable");
-    assert_eq!(open(data).count(), 49);
-    assert_eq!(mark.metadata().expect("readable").len(), 32);
-}
-
-/// An earlier version was interrupted while it restored its backup.
-#[tokio::test(flavor = "multi_thread")]
-async fn error_names_the_backup_of_an_earlier_version() {
-    let directory = list_of_50().await;
-    let data = directory.path();
-    copy_beside(data, "waitlist.copy");
-    let log = File::options().write(true).open(data.join("waitlist/db"));
-    log.expect("writable").set_len(0).expect("writable");
-    let before = directory_contents(data);
-    let message = open_error(data);
-    assert!(message.contains("waitlist.copy"), "{message}");
-    assert_eq!(directory_contents(data), before);
-    // The steps that the message names.
-    fs::rename(data.join("waitlist"), data.join("damaged")).expect("writable");
-    fs::rename(data.join("waitlist.copy"), data.join("waitlist")).expect("writable");
-    assert_eq!(open(data).count(), 50);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn valid_list_leaves_an_old_backup_unchanged() {
-    let directory = list_of_50().await;
-    let data = directory.path();
-    copy_beside(data, "waitlist.copy");
-    let before = directory_contents(&data.join("waitlist.copy"));
-    assert_eq!(open(data).count(), 50);
-    assert_eq!(directory_contents(&data.join("waitlist.copy")), before);
 }
 
 /// The log is too large for the copy in memory. It ends with a hole, as sled may leave it.

@@ -1,14 +1,14 @@
 //! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::UNIX_EPOCH};
 
-use landing::waitlist::{JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
+use landing::waitlist::{Fact, JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
 use crate::{
     raw_store::open_database,
-    store::{directory_contents, join},
+    store::{addresses, directory_contents, email, erase, join},
 };
 
 fn mode(path: &Path) -> u32 {
@@ -142,14 +142,47 @@ async fn rejects_another_format_by_its_number() {
         drop(database);
         let message = open_error(directory.path());
         assert!(
-            message.contains(named) && message.contains("this program reads format 4"),
+            message.contains(named) && message.contains("this program reads format 5"),
             "{message}"
         );
         assert!(
-            message.ends_with("run the version that wrote it; nothing was changed"),
+            message.ends_with("import it into a new data directory; nothing was changed"),
             "{message}"
         );
     }
+}
+
+/// Format 4 rewrote records, and left empty items. Its mark had a second number.
+#[tokio::test]
+async fn opens_format_4() {
+    let directory = TempDir::new().expect("a directory");
+    let list = open(directory.path());
+    for name in ["ann", "bob"] {
+        join(&list, &format!("{name}@example.com")).await;
+    }
+    drop(list);
+    let old = database(directory.path());
+    old.insert("format", &4u64.to_be_bytes()).expect("writable");
+    let records = old.open_tree("entries").expect("the tree opens");
+    // An erased entry, and an erased fact about it.
+    let record = records.get([0; 8]).expect("readable").expect("a record");
+    let record = [&record[..], &[0, 255, 0]].concat();
+    records.insert([0; 8], record).expect("writable");
+    drop((records, old));
+    let mark = [4u64, !4, 2, !2].map(u64::to_be_bytes);
+    let path = directory.path().join("waitlist/mark");
+    fs::write(path, mark.as_flattened()).expect("writable");
+    let list = open(directory.path());
+    assert!(erase(&list, "ann@example.com").await);
+    assert_eq!(join(&list, "cyd@example.com").await, JoinOutcome::New);
+    let confirmed = vec![(email("bob@example.com"), Fact::ConfirmedAt(UNIX_EPOCH))];
+    assert_eq!(list.add_facts(confirmed).await, Ok(vec![true]));
+    drop(list);
+    let list = open(directory.path());
+    assert_eq!(addresses(&list), ["bob@example.com", "cyd@example.com"]);
+    drop(list);
+    let format = database(directory.path()).get("format").expect("readable");
+    assert_eq!(format.expect("a format"), &5u64.to_be_bytes());
 }
 
 /// Changes the records of a closed list, and returns the error of opening it.

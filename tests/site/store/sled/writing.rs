@@ -5,11 +5,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use landing::waitlist::{Erasure, JoinOutcome, StoreError, Waitlist};
+use landing::waitlist::{JoinOutcome, StoreError, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
-use crate::store::{entries, entry, erase, join};
+use crate::store::{entries, entry, join};
 
 /// Sends more sign-ups than the queue holds.
 #[tokio::test]
@@ -65,36 +65,6 @@ async fn abandoned_sign_up_can_be_repeated() {
 }
 
 /// An erasure searches the whole list, which takes some time.
-#[tokio::test(flavor = "multi_thread")]
-async fn sign_ups_do_not_wait_while_an_erasure_searches_the_list() {
-    let directory = TempDir::new().expect("a directory");
-    let list = open(directory.path());
-    let people = (0..30_000).map(|number| entry(&format!("{number}@example.com"), number));
-    let joined = list.join_all(people.collect()).await;
-    joined.expect("a response");
-    // If joins waited, none would finish before the erasure.
-    let mut join_was_first = false;
-    for number in 0..20 {
-        let mut context = Context::from_waker(Waker::noop());
-        let mut erasing = list.erase(
-            &[entry(&format!("{number}@example.com"), 0).email],
-            Erasure::Complete,
-        );
-        assert!(erasing.as_mut().poll(&mut context).is_pending());
-        let new = format!("new{number}@example.com");
-        assert_eq!(join(&list, &new).await, JoinOutcome::New);
-        let poll = erasing.as_mut().poll(&mut context);
-        join_was_first |= poll.is_pending();
-        if poll.is_pending() {
-            assert_eq!(erasing.await, Ok(vec![true]));
-        }
-        // The new person joined during or after the search.
-        assert!(erase(&list, &new.to_uppercase()).await);
-    }
-    assert!(join_was_first);
-    assert_eq!(list.count(), 29_980);
-}
-
 /// sled writes values above 128 KiB to separate files (blobs), and never syncs those.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_no_blob_files() {
