@@ -119,7 +119,7 @@ impl<R> Clone for Queue<R> {
     }
 }
 
-/// Removes the first requests, up to a batch that costs `max`.
+/// Removes the first requests, up to a batch that costs `max`. It takes at least one, however much that costs.
 pub(super) fn take_batch<R>(
     requests: &mut Vec<R>,
     max: usize,
@@ -130,7 +130,8 @@ pub(super) fn take_batch<R>(
         taken += cost(request);
         taken > max
     });
-    requests.drain(..batch_end.unwrap_or(requests.len()))
+    let batch_end = batch_end.map_or(requests.len(), |end| end.max(1));
+    requests.drain(..batch_end)
 }
 
 async fn await_reply<T>(

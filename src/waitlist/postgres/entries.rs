@@ -18,7 +18,7 @@ use super::{
     super::{
         email::Email,
         entry::WaitlistEntry,
-        entry_stream::{EntryStream, Selection, flatten_blocks},
+        entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks},
         error::StoreError,
         source::Source,
         store_panic::store_task,
@@ -152,12 +152,12 @@ impl Reader {
         } = &self.selection;
         let since = since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH);
         let until = until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH);
-        let filter = sql::filter_bytes(addresses);
+        let filter = filter_bytes(addresses);
         let source = source.as_ref().map(Source::as_str);
         let parameters: [&(dyn ToSql + Sync); 5] = [&since, &until, &filter, &source, confirmed];
-        let total_count = connection.qualify(sql::TOTAL_COUNT);
-        let selected_count = connection.qualify(&sql::selected_count(addresses));
-        let statement = connection.qualify(&sql::entries(addresses, *newest_first));
+        let total_count = connection.qualify(TOTAL_COUNT);
+        let selected_count = connection.qualify(&selected_count(addresses));
+        let statement = connection.qualify(&entries_statement(addresses, *newest_first));
         let begin = async {
             let client = connection.client();
             client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
@@ -215,4 +215,63 @@ fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
         asked_at: row.try_get(3)?,
         confirmed_at: row.try_get(4)?,
     })
+}
+
+/// Returns the number of entries. This statement also takes the snapshot from which the list is read.
+const TOTAL_COUNT: &str = "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
+
+/// Returns a statement that counts the selected entries, see [`entries_statement`].
+fn selected_count(filter: &AddressFilter) -> String {
+    let condition = condition(filter);
+    format!("SELECT count(*) FROM {{schema}}.waitlist_entries AS entry WHERE {condition}")
+}
+
+/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
+/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL. The last columns are the times when the person was asked to confirm, and has, or NULL.
+fn entries_statement(filter: &AddressFilter, newest_first: bool) -> String {
+    let condition = condition(filter);
+    let order = if newest_first { "DESC" } else { "ASC" };
+    let last = |kind: &str| {
+        format!(
+            "SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
+            WHERE kind = '{kind}' ORDER BY key, id DESC"
+        )
+    };
+    let (asked, confirmed) = (last(sql::ASKED), last(sql::CONFIRMED));
+    format!(
+        "SELECT entry.email, entry.joined_at, entry.source, asked.at, confirmed.at
+        FROM {{schema}}.waitlist_entries AS entry
+        LEFT JOIN ({asked}) AS asked ON asked.key = entry.key
+        LEFT JOIN ({confirmed}) AS confirmed ON confirmed.key = entry.key
+        WHERE {condition}
+        ORDER BY entry.joined_at {order}, entry.id {order}"
+    )
+}
+
+fn condition(filter: &AddressFilter) -> String {
+    let matches = match filter {
+        AddressFilter::Any => "octet_length($3::bytea) = 0",
+        AddressFilter::Address(_) => "entry.key = $3::bytea",
+        AddressFilter::Domain(_) => {
+            "substring(entry.key FROM octet_length(entry.key) - octet_length($3::bytea) + 1) = $3::bytea"
+        }
+    };
+    format!(
+        "entry.joined_at >= $1 AND entry.joined_at < $2 AND {matches}
+        AND ($4::text IS NULL OR entry.source = $4::text)
+        AND ($5::boolean IS NULL OR $5::boolean = EXISTS (
+            SELECT 1 FROM {{schema}}.waitlist_facts AS fact
+            WHERE fact.key = entry.key AND fact.kind = '{}'
+        ))",
+        sql::CONFIRMED
+    )
+}
+
+/// Returns the bytes for $3 of [`entries_statement`]: the key, or its end.
+fn filter_bytes(filter: &AddressFilter) -> Vec<u8> {
+    match filter {
+        AddressFilter::Any => Vec::new(),
+        AddressFilter::Address(email) => email.key().into_bytes(),
+        AddressFilter::Domain(domain) => format!("@{}", domain.as_str()).into_bytes(),
+    }
 }

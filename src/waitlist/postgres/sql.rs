@@ -17,6 +17,25 @@
 //! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
 //! address is listed, because the first attempt may have added the entry and an erasure may have removed it.
 //!
+//! The same holds for deliveries, whose number of attempts is what epochs are for sign-ups. So this is what makes each
+//! statement harmless late, twice and lost:
+//!
+//! | statements | what makes them harmless |
+//! |---|---|
+//! | `JOIN`, `JOIN_WITH_FACTS`, `JOIN_WITH_SUPPRESSIONS` | the id of each sign-up, and the epoch |
+//! | `ADD_FACTS` | the id of each fact, and the epoch |
+//! | `ERASE`, `erase_unconfirmed` | the ids of the sign-ups |
+//! | `ERASE_AND_SUPPRESS`, `CORRECT`, `LIFT_LISTED` | the epoch |
+//! | `ADD_DEPARTURES` | the id of each departure |
+//! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
+//! | `ADD_MESSAGE` | the id of the message |
+//! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
+//! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
+//! | `CREATE_MISSING_SLOTS`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, the migrations | they do nothing if it exists |
+//! | `READ_SLOT`, `probe` | they change nothing |
+//!
+//! All others only read, or set up a session.
+//!
 //! A list of erased ids would not be enough. It does not stop a statement that read the list before the erasure. Nor
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
 //! test module `delayed_statements` delays each statement in turn.
@@ -27,7 +46,7 @@ use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
-use super::super::{entry::unix_millis, entry_stream::AddressFilter};
+use super::super::entry::unix_millis;
 
 /// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
 /// PostgreSQL reports the reason.
@@ -334,65 +353,6 @@ pub(super) const GUARD_COUNT: &str = "
 pub(super) const CORRECT_COUNT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3
     RETURNING slot";
-
-/// Returns the number of entries. This statement also takes the snapshot from which the list is read.
-pub(super) const TOTAL_COUNT: &str =
-    "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
-
-/// Returns a statement that counts the selected entries, see [`entries`].
-pub(super) fn selected_count(filter: &AddressFilter) -> String {
-    let condition = condition(filter);
-    format!("SELECT count(*) FROM {{schema}}.waitlist_entries AS entry WHERE {condition}")
-}
-
-/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
-/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL. The last columns are the times when the person was asked to confirm, and has, or NULL.
-pub(super) fn entries(filter: &AddressFilter, newest_first: bool) -> String {
-    let condition = condition(filter);
-    let order = if newest_first { "DESC" } else { "ASC" };
-    let last = |kind: &str| {
-        format!(
-            "SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
-            WHERE kind = '{kind}' ORDER BY key, id DESC"
-        )
-    };
-    let (asked, confirmed) = (last(ASKED), last(CONFIRMED));
-    format!(
-        "SELECT entry.email, entry.joined_at, entry.source, asked.at, confirmed.at
-        FROM {{schema}}.waitlist_entries AS entry
-        LEFT JOIN ({asked}) AS asked ON asked.key = entry.key
-        LEFT JOIN ({confirmed}) AS confirmed ON confirmed.key = entry.key
-        WHERE {condition}
-        ORDER BY entry.joined_at {order}, entry.id {order}"
-    )
-}
-
-fn condition(filter: &AddressFilter) -> String {
-    let matches = match filter {
-        AddressFilter::Any => "octet_length($3::bytea) = 0",
-        AddressFilter::Address(_) => "entry.key = $3::bytea",
-        AddressFilter::Domain(_) => {
-            "substring(entry.key FROM octet_length(entry.key) - octet_length($3::bytea) + 1) = $3::bytea"
-        }
-    };
-    format!(
-        "entry.joined_at >= $1 AND entry.joined_at < $2 AND {matches}
-        AND ($4::text IS NULL OR entry.source = $4::text)
-        AND ($5::boolean IS NULL OR $5::boolean = EXISTS (
-            SELECT 1 FROM {{schema}}.waitlist_facts AS fact
-            WHERE fact.key = entry.key AND fact.kind = '{CONFIRMED}'
-        ))"
-    )
-}
-
-/// Returns the bytes for $3 of [`entries`]: the key, or its end.
-pub(super) fn filter_bytes(filter: &AddressFilter) -> Vec<u8> {
-    match filter {
-        AddressFilter::Any => Vec::new(),
-        AddressFilter::Address(email) => email.key().into_bytes(),
-        AddressFilter::Domain(domain) => format!("@{}", domain.as_str()).into_bytes(),
-    }
-}
 
 /// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of
 /// another schema.

@@ -8,19 +8,15 @@ use std::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    SupportedProtocolVersion,
     client::{
         VerifierBuilderError, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-        verify_server_name,
     },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{
         CertificateDer, PrivateKeyDer, ServerName, UnixTime,
         pem::{self, PemObject},
     },
-    server::ParsedCertificate,
-    version,
 };
 
 /// An error in the TLS options of a URL.
@@ -77,10 +73,6 @@ pub(super) struct TlsOptions {
     pub(super) certificate: Option<PathBuf>,
     /// The file with the key of the client certificate.
     pub(super) key: Option<PathBuf>,
-    /// The oldest allowed version of TLS, by its number in the protocol.
-    pub(super) min_version: Option<u16>,
-    /// The newest allowed version of TLS, by its number in the protocol.
-    pub(super) max_version: Option<u16>,
 }
 
 /// Which servers to trust.
@@ -102,21 +94,17 @@ impl TlsOptions {
     /// [`TlsError`] if a file cannot be read, or there is no authority to trust.
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let (authority_certificates, authority_verifier) = match self.trust {
-            Trust::Any => (Vec::new(), None),
-            _ => {
-                let (certificates, verifier) = self.authorities(&provider)?;
-                (certificates, Some(verifier))
-            }
+        let authority_verifier = match self.trust {
+            Trust::Any => None,
+            _ => Some(self.authorities(&provider)?),
         };
         let verifier = Verifier {
             provider: Arc::clone(&provider),
             authority_verifier,
-            authority_certificates,
             checks_host_name: self.trust == Trust::Host,
         };
         let config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&self.versions())?
+            .with_safe_default_protocol_versions()?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match (&self.certificate, &self.key) {
@@ -134,11 +122,11 @@ impl TlsOptions {
         Ok(MakeRustlsConnect::new(config))
     }
 
-    /// Returns the certificates of `sslrootcert`, or the system's, and a verifier that trusts them.
+    /// Returns a verifier that trusts the certificates of `sslrootcert`, or the system's.
     fn authorities(
         &self,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>), TlsError> {
+    ) -> Result<Arc<WebPkiServerVerifier>, TlsError> {
         let mut roots = RootCertStore::empty();
         let (origin, found) = match &self.root_certificate {
             Some(file) => (file.display().to_string(), certificates(file)?),
@@ -147,35 +135,13 @@ impl TlsOptions {
                 rustls_native_certs::load_native_certs().certs,
             ),
         };
-        roots.add_parsable_certificates(found.iter().cloned());
+        roots.add_parsable_certificates(found);
         if roots.is_empty() {
             return Err(TlsError::NoAuthority { origin });
         }
         let verifier =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
-        Ok((found, verifier?))
-    }
-
-    /// Returns the supported versions of TLS that the URL allows.
-    pub(super) fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
-        let is_allowed = |it: &&&SupportedProtocolVersion| {
-            let number = u16::from(it.version);
-            self.min_version.is_none_or(|min| number >= min)
-                && self.max_version.is_none_or(|max| number <= max)
-        };
-        let all = [&version::TLS13, &version::TLS12];
-        all.iter().filter(is_allowed).copied().collect()
-    }
-}
-
-/// Returns the number of a version of TLS in the protocol, or `None` if the name is invalid. Versions older than
-/// TLSv1.2 are not supported, but a minimum may name them. They become 0.
-pub(super) fn parse_version(name: &str) -> Option<u16> {
-    match name {
-        "TLSv1" | "TLSv1.1" => Some(0),
-        "TLSv1.2" => Some(version::TLS12.version.into()),
-        "TLSv1.3" => Some(version::TLS13.version.into()),
-        _ => None,
+        Ok(verifier?)
     }
 }
 
@@ -206,8 +172,6 @@ struct Verifier {
     provider: Arc<CryptoProvider>,
     /// Verifies certificates of the trusted authorities, or `None` if any server is trusted.
     authority_verifier: Option<Arc<WebPkiServerVerifier>>,
-    /// The certificates of the authorities, as read.
-    authority_certificates: Vec<CertificateDer<'static>>,
     checks_host_name: bool,
 }
 
@@ -235,21 +199,6 @@ impl ServerCertVerifier for Verifier {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_host_name => Ok(ServerCertVerified::assertion()),
-            // The certificate of a server made by `openssl req -x509` is marked as that of an authority. OpenSSL, and
-            // with it libpq, accepts such a certificate if it is itself trusted. Its dates were checked before the
-            // mark.
-            Err(Error::InvalidCertificate(CertificateError::Other(reason)))
-                if reason.to_string().contains("CaUsedAsEndEntity")
-                    && self
-                        .authority_certificates
-                        .iter()
-                        .any(|certificate| certificate == end_entity) =>
-            {
-                if self.checks_host_name {
-                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-                }
-                Ok(ServerCertVerified::assertion())
-            }
             verified => verified,
         }
     }

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 
 use super::{
-    tls::{TlsOptions, Trust, parse_version},
+    tls::{TlsOptions, Trust},
     url_error::InvalidDatabaseUrl,
 };
 
@@ -187,12 +187,6 @@ impl UrlOptions {
                 }
                 "sslcert" => options.tls.certificate = Some(PathBuf::from(&*value)),
                 "sslkey" => options.tls.key = Some(PathBuf::from(&*value)),
-                "ssl_min_protocol_version" => {
-                    options.tls.min_version = Some(tls_version(&key, &value)?);
-                }
-                "ssl_max_protocol_version" => {
-                    options.tls.max_version = Some(tls_version(&key, &value)?);
-                }
                 // All three select a server that can be written to.
                 "target_session_attrs" => {
                     if !["any", "primary", "read-write"].contains(&&*value) {
@@ -245,7 +239,7 @@ impl UrlOptions {
         }
         let (ssl, trust) = match mode {
             "disable" => (SslMode::Disable, Trust::Any),
-            "allow" | "prefer" => (SslMode::Prefer, Trust::Any),
+            "prefer" => (SslMode::Prefer, Trust::Any),
             "require" => (SslMode::Require, self.root_trust),
             "verify-ca" => (SslMode::Require, Trust::Authority),
             "verify-full" => (SslMode::Require, Trust::Host),
@@ -255,18 +249,8 @@ impl UrlOptions {
             trust,
             ..self.tls.clone()
         };
-        if tls.versions().is_empty() {
-            return Err(InvalidDatabaseUrl::TlsRange);
-        }
         Ok((ssl, tls))
     }
-}
-
-/// Parses the TLS version in an option.
-fn tls_version(option: &str, value: &str) -> Result<u16, InvalidDatabaseUrl> {
-    parse_version(value).ok_or_else(|| InvalidDatabaseUrl::TlsVersion {
-        option: option.to_owned(),
-    })
 }
 
 /// Splits a URL into the scheme with the credentials and their `@`, the hosts with the database, and the options.

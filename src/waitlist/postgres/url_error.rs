@@ -26,23 +26,11 @@ pub enum InvalidDatabaseUrl {
     #[error("invalid tcp_user_timeout; write a number of milliseconds")]
     TcpUserTimeout,
     /// The value of `sslmode` is invalid.
-    #[error("invalid sslmode; write disable, allow, prefer, require, verify-ca or verify-full")]
+    #[error("invalid sslmode; write disable, prefer, require, verify-ca or verify-full")]
     SslMode,
     /// The URL has `sslrootcert=system` with a weaker `sslmode`.
     #[error("sslrootcert=system requires sslmode=verify-full")]
     SystemRoots,
-    /// The value of an option is not a version of TLS.
-    #[error("invalid {option}; write TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")]
-    TlsVersion {
-        /// The name of the option.
-        option: String,
-    },
-    /// The URL allows no supported version of TLS.
-    #[error(
-        "ssl_max_protocol_version is below ssl_min_protocol_version, or below TLSv1.2, the oldest version that \
-         this program supports"
-    )]
-    TlsRange,
     /// The URL has no host.
     #[error("the URL has no host; write postgres://USER@HOST/DATABASE")]
     NoHost,

@@ -14,7 +14,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, RenameFlags, renameat_with, statvfs},
+    fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
 };
 
@@ -22,7 +22,7 @@ use super::{
     database,
     deadline::catch_panic,
     error::{OpenFailure, UnusableReason, or_exit},
-    files::{create_private_dir, remove_dir_if_exists, sync_tree},
+    files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark},
     record::{self, Record, RecordItem, StoredEntry},
     scratch_copy::LOG_FILE,
@@ -254,8 +254,7 @@ fn check_files(store: &Path) -> io::Result<()> {
 fn check_room(store: &Path) -> io::Result<()> {
     let size = size(store)?;
     let needed = size + size / 4 + RESERVE_BYTES;
-    let disk = statvfs(store)?;
-    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let room = free_bytes(store)?;
     if room >= needed {
         return Ok(());
     }

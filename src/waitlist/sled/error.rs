@@ -9,11 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::statvfs;
 use thiserror::Error;
 
 use super::{
     super::exit::{EXIT_FAILURE, print_and_exit},
+    files::free_bytes,
     record::FORMAT_VERSION,
 };
 
@@ -78,8 +78,7 @@ impl SledOpenError {
 /// # Errors
 /// The error with which opening the list would fail.
 pub(super) fn check_room(data: &Path) -> Result<(), SledOpenError> {
-    let disk = statvfs(data).map_err(|error| io_error(data)(error.into()))?;
-    if disk.f_bavail.saturating_mul(disk.f_frsize) < OPEN_MIN_FREE_BYTES {
+    if free_bytes(data).map_err(io_error(data))? < OPEN_MIN_FREE_BYTES {
         return Err(io_error(data)(io::ErrorKind::StorageFull.into()));
     }
     Ok(())
@@ -91,9 +90,8 @@ const OPEN_MIN_FREE_BYTES: u64 = 256 << 10;
 /// Describes an error, with advice. For a full disk, says how much is missing.
 fn describe_io(data: &Path, error: &io::Error) -> String {
     if is_full(error)
-        && let Ok(disk) = statvfs(data)
+        && let Ok(free) = free_bytes(data)
     {
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let remedy = match OPEN_MIN_FREE_BYTES.saturating_sub(free) {
             // The limit is a quota, or the number of files.
             0 => "free space there".to_owned(),

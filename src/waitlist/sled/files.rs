@@ -28,6 +28,12 @@ pub(super) fn remove_file_if_exists(file: &Path) -> io::Result<()> {
     }
 }
 
+/// Returns the space that is left on the disk of a file or a directory, in bytes.
+pub(super) fn free_bytes(path: &Path) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(path)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
 /// Syncs a directory and everything in it.
 pub(super) fn sync_tree(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {

@@ -11,10 +11,8 @@ use std::{
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 
-use rustix::fs::statvfs;
-
 use super::{
-    files::{create_private_dir, remove_dir_if_exists, remove_file_if_exists},
+    files::{create_private_dir, free_bytes, remove_dir_if_exists, remove_file_if_exists},
     high_water_mark,
 };
 
@@ -98,9 +96,7 @@ impl Drop for ScratchCopy {
 /// Copies the log. Returns the copy if it is in memory.
 fn copy_log(from: &Path, to: &Path) -> io::Result<Option<File>> {
     let length = fs::metadata(from)?.len();
-    let disk = statvfs(from)?;
-    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if length <= MEMORY_MAX_BYTES || room < length + DISK_RESERVE_BYTES {
+    if length <= MEMORY_MAX_BYTES || free_bytes(from)? < length + DISK_RESERVE_BYTES {
         match copy_to_memory(from, to) {
             Ok(memory) => return Ok(Some(memory)),
             // For example, the system has no files in memory or no /proc. Try the disk.

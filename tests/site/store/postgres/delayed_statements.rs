@@ -2,6 +2,8 @@
 //! before the first one arrives.
 
 use std::{
+    fs,
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -313,4 +315,32 @@ async fn begin_and_give_back(list: &PostgresWaitlist) {
     assert_eq!(finished, Ok(()));
     let second = vec![start(1, waiting, 1)];
     assert_eq!(list.begin_deliveries(&launch, second).await, Ok(vec![true]));
+}
+
+/// The table in `sql.rs` says of each statement that changes something what makes it harmless.
+#[test]
+fn every_statement_that_changes_something_is_in_the_table() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/waitlist/postgres");
+    let source = |name: &str| fs::read_to_string(directory.join(name)).expect("readable");
+    let mut changing = 0;
+    for file in [
+        "sql.rs",
+        "ledger_sql.rs",
+        "suppression_sql.rs",
+        "migrations.rs",
+    ] {
+        let text = source(file);
+        for part in text.split("\npub(super) ").skip(1) {
+            let Some(rest) = part.strip_prefix("const ").or(part.strip_prefix("fn ")) else {
+                continue;
+            };
+            let name = rest.split([':', '(']).next().expect("a name");
+            let changes = ["INSERT INTO", "UPDATE {", "DELETE FROM", "join_statement!"];
+            if changes.iter().any(|change| rest.contains(change)) {
+                changing += 1;
+                assert!(source("sql.rs").contains(&format!("`{name}`")), "{name}");
+            }
+        }
+    }
+    assert!(changing > 10, "only {changing} statements");
 }

@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use super::{can_open, open_error, open_url};
 use crate::postgres_server::PostgresServer;
 
-/// Creates keys and certificates with openssl: two authorities, a certificate for localhost signed by the first, and
-/// a self-signed one.
+/// Creates keys and certificates with openssl: two authorities, and a certificate for localhost signed by the first.
 fn create_certificates(server: &PostgresServer) {
     let folder = server.folder();
     for arguments in [
@@ -18,8 +17,6 @@ fn create_certificates(server: &PostgresServer) {
          -out server.pem",
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=another \
          -keyout another.key -out another.pem",
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
-         -addext subjectAltName=DNS:localhost -keyout self.key -out self.pem",
     ] {
         let status = Command::new("openssl")
             .args(arguments.split_whitespace())
@@ -29,7 +26,7 @@ fn create_certificates(server: &PostgresServer) {
         assert!(status.expect("openssl runs").success(), "{arguments}");
     }
     // PostgreSQL accepts only private files that it owns.
-    for name in ["server.key", "server.pem", "self.key", "self.pem"] {
+    for name in ["server.key", "server.pem"] {
         let text = std::fs::read_to_string(folder.join(name)).expect("readable");
         server.write(&format!("data/{name}"), &text);
     }
@@ -111,45 +108,4 @@ fn tls_follows_sslmode_and_sslrootcert() {
         message.contains("TLS") && message.contains("not valid for name"),
         "{message}"
     );
-}
-
-/// `openssl req -x509` creates such a certificate. libpq accepts it as its own authority.
-#[test]
-fn trusts_a_self_signed_certificate_as_its_own_root() {
-    let server = PostgresServer::start();
-    create_certificates(&server);
-    restart_with_tls(&server, "self");
-    let by_address = server.create_database();
-    let by_name = by_address.replace("127.0.0.1", "localhost");
-    let root = |name: &str| format!("sslrootcert={}", server.folder().join(name).display());
-    for (url, mode, root, opens) in [
-        (&by_name, "verify-full", root("self.pem"), true),
-        (&by_address, "verify-full", root("self.pem"), false),
-        (&by_address, "verify-ca", root("self.pem"), true),
-        (&by_address, "require", root("self.pem"), true),
-        (&by_name, "verify-full", root("authority.pem"), false),
-        (&by_name, "verify-ca", root("authority.pem"), false),
-    ] {
-        let url = format!("{url}?sslmode={mode}&{root}");
-        assert_eq!(can_open(&url), opens, "{url}");
-    }
-}
-
-#[test]
-fn respects_minimum_and_maximum_tls_versions() {
-    let server = PostgresServer::start();
-    create_certificates(&server);
-    server.append(
-        "data/postgresql.conf",
-        "ssl_max_protocol_version = 'TLSv1.2'\n",
-    );
-    restart_with_tls(&server, "server");
-    let url = server.create_database();
-    let opens = |options: &str| can_open(&format!("{url}?sslmode=require&{options}"));
-    assert!(opens("ssl_min_protocol_version=TLSv1.2"));
-    assert!(opens("ssl_min_protocol_version=TLSv1"));
-    assert!(!opens("ssl_min_protocol_version=TLSv1.3"));
-    assert!(opens("ssl_max_protocol_version=TLSv1.2"));
-    let message = open_error(&format!("{url}?ssl_max_protocol_version=TLSv1.1"));
-    assert!(message.contains("ssl_max_protocol_version"), "{message}");
 }

@@ -126,7 +126,8 @@ fn supports_or_rejects_each_libpq_option_by_name() {
         "require_auth=scram-sha-256",
         "service=prod",
         "passfile=/root/.pgpass",
-        "ssl_min_protocol_version=SSLv3",
+        "ssl_min_protocol_version=TLSv1.2",
+        "sslmode=allow",
     ] {
         let option = rejected.split('=').next().expect("an option");
         let message = open_error(&format!("{url}?{rejected}"));
