@@ -11,12 +11,11 @@ use serde_json::json;
 
 use super::{
     address::{parse_listed_address, parse_new_address, why_not_listed},
-    store_location::StoreArgs,
+    store_location::{StoreArgs, StoreLocation},
     terminal::output::OutputArgs,
-    transfer::{email_hashes::EmailHashes, error::ImportError, import_reader, input_file},
-    waitlist_handle::WaitlistHandle,
+    transfer::{error::ImportError, import_reader, input_file},
 };
-use crate::waitlist::{Email, Erasure, Selection};
+use crate::waitlist::{Email, Erasure};
 
 #[derive(clap::Args)]
 #[command(override_usage = "\
@@ -69,7 +68,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     }
     let location = args.store.announce_location()?;
     let erased = if args.dry_run {
-        find(&location.open_to_read()?, &emails)?
+        location.open_to_read()?.are_listed(&emails)?
     } else {
         let erasure = if args.suppress {
             Erasure::Suppress
@@ -106,7 +105,8 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         }
         Ok(())
     })?;
-    if !args.dry_run && erased.contains(&true) && io::stderr().is_terminal() {
+    let is_directory = matches!(location, StoreLocation::Directory(_));
+    if is_directory && !args.dry_run && erased.contains(&true) && io::stderr().is_terminal() {
         // The erasure is done, so an error does not matter.
         let _ = writeln!(
             io::stderr(),
@@ -171,16 +171,4 @@ fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
         bail!("the file has no addresses; write one address per line");
     }
     Ok(emails)
-}
-
-/// Returns, for each address, whether it is on the list.
-fn find(list: &WaitlistHandle, emails: &[Email]) -> anyhow::Result<Vec<bool>> {
-    let mut listed = EmailHashes::default();
-    for entry in list.entries(Selection::default())?.entries {
-        listed.insert(&entry?.email.key());
-    }
-    Ok(emails
-        .iter()
-        .map(|email| listed.contains(&email.key()))
-        .collect())
 }

@@ -180,7 +180,7 @@ async fn find_person(
     Ok(tokens.person(token))
 }
 
-/// Erases a person and suppresses the address. An erasure reads the whole list, so it is not repeated.
+/// Erases a person and suppresses the address, unless that was done before.
 async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
     let emails = [email];
     let is_listed = list.are_listed(&emails).await? == [true];

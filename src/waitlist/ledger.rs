@@ -16,8 +16,8 @@ use super::{
     suppression::{AddressHash, ListKey},
 };
 
-/// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer than
-/// a delivery takes with all its timeouts, which is 17 minutes: six and a half to connect and write
+/// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer
+/// than a delivery takes with all its timeouts, which is 19 minutes: eight and a half to connect again and write
 /// (`src/cli/send/sender.rs`), ten for the reply and a half for RSET (`src/mail/smtp/timeouts.rs`).
 pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
 /// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.

@@ -83,7 +83,8 @@ pub trait Waitlist: Ledger {
     /// [`Erasure::Suppress`]. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some addresses may be suppressed and still listed. Repeating the call is safe.
+    /// Like [`join`](Self::join). Some addresses may be erased, and some suppressed and still listed. Repeating the call is
+    /// safe.
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>>;
 
     /// Adds the suppressions of another list, its keys first. Once the future resolves, they are durable. Nobody is
@@ -101,13 +102,19 @@ pub trait Waitlist: Ledger {
     /// Like [`join`](Self::join). Some suppressions may be lifted. Repeating the call is safe.
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Returns the suppressed addresses, and the keys of their hashes. It may read the whole list.
+    /// Returns the entry of an address, in any spelling, with what became known about it.
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
+
+    /// Returns the suppressed addresses, and the keys of their hashes.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
     fn suppressions(&self) -> StoreFuture<'_, Suppressions>;
 
-    /// Returns whether an address is suppressed, in any spelling. It may read the whole list.
+    /// Returns whether an address is suppressed, in any spelling.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
@@ -164,7 +171,7 @@ pub trait Waitlist: Ledger {
     /// Subscribes to changes of [`count`](Self::count).
     fn watch_count(&self) -> watch::Receiver<u64>;
 
-    /// Reads the list as it is now. Entries added afterwards are not included. It blocks on the disk, so call it from a thread that may block.
+    /// Reads the list as it is now. Entries added afterwards are not included. Those erased afterwards may be. It blocks on the disk, so call it from a thread that may block.
     ///
     /// # Errors
     /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and

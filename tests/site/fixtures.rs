@@ -100,6 +100,10 @@ where
         immediate(Err(StoreError::Stopped))
     }
 
+    fn person(&self, _: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         immediate(Err(StoreError::Stopped))
     }

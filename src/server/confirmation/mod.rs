@@ -24,7 +24,6 @@ use std::{
 
 use tokio::{
     sync::{Notify, mpsc, watch},
-    task::spawn_blocking,
     time::timeout,
 };
 
@@ -36,10 +35,7 @@ use crate::{
         DkimSigner, InvalidDkimKey, PersonTokens, SmtpClient, SmtpTimeouts, TlsSetupError,
         TokenPurpose, confirmation_code,
     },
-    waitlist::{
-        AddressFilter, AddressHash, Email, Fact, ListKey, Selection, StoreError, Waitlist,
-        WaitlistEntry,
-    },
+    waitlist::{AddressHash, Email, Fact, ListKey, StoreError, Waitlist},
 };
 use book::Book;
 
@@ -93,8 +89,6 @@ pub(super) struct Confirmation {
     is_loaded: watch::Sender<bool>,
     /// Wakes those who wait for the end of an erasure.
     erasure_ended: Notify,
-    /// One entry at a time: each reading opens a connection to a database, which allows only a few.
-    entry_reading: tokio::sync::Mutex<()>,
     /// Taken by the task.
     receiver: Mutex<Option<mpsc::Receiver<Request>>>,
 }
@@ -148,7 +142,6 @@ impl Confirmation {
             requests,
             is_loaded: watch::Sender::new(false),
             erasure_ended: Notify::new(),
-            entry_reading: tokio::sync::Mutex::default(),
             receiver: Mutex::new(Some(receiver)),
         }
     }
@@ -309,7 +302,7 @@ impl Confirmation {
     }
 
     async fn record(&self, email: Email, proof: Proof) -> Result<ConfirmOutcome, StoreError> {
-        let Some(entry) = self.entry(&email).await? else {
+        let Some(entry) = self.list.person(&email).await? else {
             return Ok(ConfirmOutcome::NotListed);
         };
         if entry.confirmed_at.is_some() {
@@ -324,18 +317,6 @@ impl Confirmation {
             true => ConfirmOutcome::Confirmed,
             false => ConfirmOutcome::NotListed,
         })
-    }
-
-    /// Returns the entry of a person. It may read the whole list.
-    async fn entry(&self, email: &Email) -> Result<Option<WaitlistEntry>, StoreError> {
-        let selection = Selection {
-            addresses: AddressFilter::Address(email.clone()),
-            ..Selection::default()
-        };
-        let list = Arc::clone(&self.list);
-        let _reading = self.entry_reading.lock().await;
-        let read = spawn_blocking(move || list.entries(selection)?.next().transpose());
-        read.await.map_err(|_| StoreError::Unreadable)?
     }
 
     /// Returns the keys of the list, as they were a moment ago. An import of an export adds keys.

@@ -10,7 +10,7 @@ use std::{
 use tokio::{
     sync::mpsc,
     task::spawn_blocking,
-    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
+    time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +77,9 @@ async fn work(
             () = stopping.cancelled() => return,
         }
     }
-    let mut sweeps = interval(SWEEP_INTERVAL);
+    // The first tick of an interval may come after the first request.
+    worker.sweep().await;
+    let mut sweeps = interval_at(Instant::now() + SWEEP_INTERVAL, SWEEP_INTERVAL);
     sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut batch = Vec::new();
     loop {
@@ -175,7 +177,11 @@ impl Worker<'_> {
         }
         match dated.is_empty() {
             true => Ok(()),
-            false => self.confirmation.list.finish_deliveries(id, dated).await,
+            false => match self.confirmation.list.finish_deliveries(id, dated).await {
+                // The sender has recorded the result itself.
+                Err(StoreError::Superseded) => Ok(()),
+                finished => finished,
+            },
         }
     }
 
@@ -257,7 +263,7 @@ impl Worker<'_> {
     async fn has_confirmed_elsewhere(&self, email: &Email, is_new: bool) -> bool {
         let entry = match is_new {
             true => Ok(None),
-            false => self.confirmation.entry(email).await,
+            false => self.confirmation.list.person(email).await,
         };
         match entry {
             Ok(entry) => entry.is_some_and(|entry| entry.confirmed_at.is_some()),

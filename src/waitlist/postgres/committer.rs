@@ -50,7 +50,7 @@ const PROBE_VALIDITY: Duration = Duration::from_secs(1);
 /// PostgreSQL compresses longer ones.
 const PROBE_AFTER_OUTAGE: (usize, usize) = (5, 1_900);
 
-/// Owns every write of this process.
+/// Commits the sign-ups of this process.
 pub(super) struct PostgresCommitter {
     connector: Arc<Connector>,
     state: Arc<State>,

@@ -13,9 +13,7 @@ use tokio::{
     task::AbortHandle,
     time::{error::Elapsed, timeout},
 };
-use tokio_postgres::{
-    Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement, types::ToSql,
-};
+use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
@@ -97,18 +95,20 @@ impl Connection {
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Failure> {
-        let prepared = match self.prepared.get(statement) {
-            Some(prepared) => prepared.clone(),
-            None => {
-                let text = self.qualify(statement);
-                let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(&text)).await;
-                let fresh = self.outcome(RESPONSE_TIMEOUT, done)?;
-                self.prepared.insert(statement, fresh.clone());
-                fresh
-            }
-        };
+        let prepared = self.prepare(statement).await?;
         let done = timeout(limit, self.client.query(&prepared, params)).await;
         self.outcome(limit, done)
+    }
+
+    async fn prepare(&mut self, statement: &'static str) -> Result<Statement, Failure> {
+        if let Some(prepared) = self.prepared.get(statement) {
+            return Ok(prepared.clone());
+        }
+        let text = self.qualify(statement);
+        let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(&text)).await;
+        let prepared = self.outcome(RESPONSE_TIMEOUT, done)?;
+        self.prepared.insert(statement, prepared.clone());
+        Ok(prepared)
     }
 
     /// Returns the last row of a statement, if there is one.
@@ -132,22 +132,29 @@ impl Connection {
         self.outcome(RESPONSE_TIMEOUT, done)
     }
 
-    /// Runs a transaction of several statements in one round trip, and returns its last row.
+    /// Runs a transaction, and returns the last row of its statement. `begin` begins it. Everything is sent at once, so the
+    /// database does not wait for this process while rows are locked.
     pub(super) async fn run_transaction(
         &mut self,
-        statements: &str,
-    ) -> Result<SimpleQueryRow, Failure> {
-        let statements = self.qualify(statements);
-        let done = timeout(RESPONSE_TIMEOUT, self.client.simple_query(&statements)).await;
-        let messages = self.outcome(RESPONSE_TIMEOUT, done).inspect_err(|_| {
-            // The transaction may still be open.
-            self.has_failed = true;
-        })?;
-        let mut rows = messages.into_iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
-        rows.next_back().ok_or(Failure::StaleSlot)
+        begin: &str,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, Failure> {
+        let prepared = self.prepare(statement).await?;
+        let begin = self.qualify(begin);
+        let transaction = async {
+            // Each is sent when it is polled for the first time. After an error, COMMIT is a rollback.
+            let (begun, rows, committed) = tokio::join!(
+                self.client.batch_execute(&begin),
+                self.client.query(&prepared, params),
+                self.client.batch_execute("COMMIT"),
+            );
+            begun?;
+            let rows = rows?;
+            committed.map(|()| rows)
+        };
+        let done = timeout(RESPONSE_TIMEOUT, transaction).await;
+        Ok(self.outcome(RESPONSE_TIMEOUT, done)?.pop())
     }
 
     /// Returns the client, for statements with another time limit or none.

@@ -206,7 +206,7 @@ impl Reader {
     }
 }
 
-fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
+pub(super) fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
     let source: Option<&str> = row.try_get(2)?;
     Ok(WaitlistEntry {
         email: Email::from_stored(row.try_get(0)?),

@@ -142,7 +142,10 @@ impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Conflict => Self::Database("other clients change the same rows".into()),
-            Failure::StaleSlot => Self::Database("rows of waitlist_count are missing".into()),
+            Failure::StaleSlot => Self::Database(
+                "rows of waitlist_count are missing, or other clients keep changing the list"
+                    .into(),
+            ),
             Failure::RowRejected(reason) => Self::Database(reason.into()),
             Failure::Database(DatabaseFailure { reason, kind }) if kind.is_database_response() => {
                 Self::Database(reason.into())

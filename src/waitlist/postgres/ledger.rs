@@ -30,13 +30,13 @@ const DELIVERIES_PER_STATEMENT_MAX: usize = 4096;
 
 impl Ledger for PostgresWaitlist {
     fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        Box::pin(read_keys(&self.pool))
+        Box::pin(read_keys(&self.reads))
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
         Box::pin(async move {
-            let rows = self.pool.query(sql::FIND_LISTED, &[&keys]).await?;
+            let rows = self.reads.query(sql::FIND_LISTED, &[&keys]).await?;
             let listed: HashSet<Vec<u8>> = column(&rows, 0)?.into_iter().collect();
             Ok(keys.iter().map(|key| listed.contains(key)).collect())
         })
@@ -44,7 +44,7 @@ impl Ledger for PostgresWaitlist {
 
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
         Box::pin(async move {
-            let rows = self.pool.query(ledger_sql::READ_MESSAGES, &[]).await?;
+            let rows = self.reads.query(ledger_sql::READ_MESSAGES, &[]).await?;
             let message = |row| {
                 let id = MessageId::from_stored(get(row, 0)?);
                 Ok::<_, Failure>(Message::new(id, get(row, 1)?, get(row, 2)?))
@@ -58,7 +58,7 @@ impl Ledger for PostgresWaitlist {
             let begun_at = truncate_to_millis(message.begun_at);
             let (id, subject) = (message.id.as_str(), message.subject());
             let params: [&(dyn ToSql + Sync); 3] = [&id, &begun_at, &subject];
-            self.pool.query(ledger_sql::ADD_MESSAGE, &params).await?;
+            self.writes.query(ledger_sql::ADD_MESSAGE, &params).await?;
             Ok(())
         })
     }
@@ -73,7 +73,7 @@ impl Ledger for PostgresWaitlist {
                 let params: [&(dyn ToSql + Sync); 3] =
                     [&id, &from, &(from + DELIVERIES_PER_STATEMENT_MAX as i64)];
                 let rows = self
-                    .pool
+                    .reads
                     .query(ledger_sql::READ_DELIVERIES, &params)
                     .await?;
                 if rows.is_empty() {
@@ -128,7 +128,7 @@ impl Ledger for PostgresWaitlist {
                 let params: [&(dyn ToSql + Sync); 6] =
                     [&id, &numbers, &states, &attempts, &lease, &beginning];
                 let rows = self
-                    .pool
+                    .writes
                     .query(ledger_sql::BEGIN_DELIVERIES, &params)
                     .await?;
                 begun.extend(column::<i64>(&rows, 0)?);
@@ -159,7 +159,7 @@ impl Ledger for PostgresWaitlist {
                 let params: [&(dyn ToSql + Sync); 7] =
                     [&id, &numbers, &attempts, states, times, codes, replies];
                 let rows = self
-                    .pool
+                    .writes
                     .query(ledger_sql::FINISH_DELIVERIES, &params)
                     .await?;
                 recorded += rows.len();
@@ -200,13 +200,13 @@ impl PostgresWaitlist {
             replies,
             &addition,
         ];
-        let added = self.pool.query(ledger_sql::ADD_DELIVERIES, &params).await;
+        let added = self.writes.query(ledger_sql::ADD_DELIVERIES, &params).await;
         if matches!(&added, Ok(rows) if rows.len() == deliveries.len()) {
             return Ok(true);
         }
         // The first response may have been lost.
         let params: [&(dyn ToSql + Sync); 2] = [&id, &addition];
-        let rows = self.pool.query(ledger_sql::COUNT_ADDED, &params).await?;
+        let rows = self.writes.query(ledger_sql::COUNT_ADDED, &params).await?;
         let count = |at| rows.first().map_or(Ok(0), |row| get::<i64>(row, at));
         let (own, all) = (count(0)?, count(1)?);
         match added {

@@ -7,10 +7,11 @@
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: finds the privileges that are missing.
 //! - `committer`, `request`, `batch`, `replies`, `writer`: commit sign-ups in batches.
-//! - `owner`: erasures, corrections, facts and suppressions. `pool`: runs and repeats them, and the ledger's statements.
+//! - `owner`: erasures, corrections and facts. `moment`: the epoch in which they take effect. `pool`: runs and repeats
+//!   them, and the ledger's statements.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
-//! - `suppressions`: reads the suppressed addresses.
+//! - `suppressions`: changes and reads the suppressed addresses.
 //! - `ledger`, `ledger_sql`: the ledger, and its statements.
 //! - `recount`: corrects the count.
 //! - `error`, `open_error`, `url_error`: errors.
@@ -25,6 +26,7 @@ mod hosts;
 mod ledger;
 mod ledger_sql;
 mod migrations;
+mod moment;
 mod open;
 mod open_error;
 mod owner;
@@ -61,6 +63,7 @@ use super::{
 };
 use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
 use connector::Connector;
+use error::Failure;
 use pool::Pool;
 use request::Request;
 use state::State;
@@ -71,8 +74,8 @@ pub use tls::TlsError;
 pub use url::DatabaseUrl;
 pub use url_error::InvalidDatabaseUrl;
 
-/// Maximum number of connections to a host for writing, and for reading. One connection writes, one reads the count,
-/// and each export has one. The others are abandoned connections whose statements still run.
+/// Maximum number of connections to a host for sign-ups, for reading the count and exports, for other changes, and for
+/// other reads. Of each kind, at most two are used at a time. The others were abandoned, and their statements still run.
 const CONNECTIONS_PER_HOST_MAX: usize = 4;
 
 /// A list in a database.
@@ -83,7 +86,10 @@ pub struct PostgresWaitlist {
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
-    pool: Pool,
+    /// Runs everything that changes the list, except sign-ups.
+    writes: Pool,
+    /// Runs everything that only reads. Without a standby, changes wait for it, and keep their connections.
+    reads: Pool,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -131,7 +137,6 @@ impl PostgresWaitlist {
             error,
         })?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
-        let pool_connector = writer_connector.with_own_permits();
         let (reader_connector, writer_connector) = (
             Arc::new(writer_connector.with_own_permits()),
             Arc::new(writer_connector),
@@ -161,7 +166,8 @@ impl PostgresWaitlist {
         ));
         Ok(Self {
             queue,
-            pool: Pool::new(pool_connector),
+            writes: Pool::new(reader_connector.with_own_permits()),
+            reads: Pool::new(reader_connector.with_own_permits()),
             reader_connector,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]
@@ -238,21 +244,33 @@ impl Waitlist for PostgresWaitlist {
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
         self.unless_in_outage(async move {
-            owner::erase(&self.pool, &self.state, &emails, erasure).await
+            owner::erase(&self.writes, &self.state, &emails, erasure).await
         })
     }
 
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
         self.unless_in_outage(async move {
-            owner::add_suppressions(&self.pool, &self.state, &items).await
+            suppressions::add_suppressions(&self.writes, &self.state, &items).await
         })
     }
 
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(
-            async move { owner::lift_listed(&self.pool, &self.state, &emails).await },
-        )
+        self.unless_in_outage(async move {
+            suppressions::lift_listed(&self.writes, &self.state, &emails).await
+        })
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let key = email.key();
+        Box::pin(async move {
+            let rows = self
+                .reads
+                .query(sql::FIND_PERSON, &[&key.as_bytes()])
+                .await?;
+            let person = rows.first().map(entries::entry_from_row).transpose();
+            person.map_err(|error| Failure::from(&error).into())
+        })
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -261,18 +279,22 @@ impl Waitlist for PostgresWaitlist {
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let email = email.clone();
-        Box::pin(async move { suppressions::is_suppressed(&self.pool, &email).await })
+        Box::pin(
+            async move { suppressions::is_suppressed(&self.writes, &self.state, &email).await },
+        )
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.clone(), new.clone());
         self.unless_in_outage(
-            async move { owner::correct(&self.pool, &self.state, &old, &new).await },
+            async move { owner::correct(&self.writes, &self.state, &old, &new).await },
         )
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.unless_in_outage(async move { owner::add_facts(&self.pool, &self.state, facts).await })
+        self.unless_in_outage(
+            async move { owner::add_facts(&self.writes, &self.state, facts).await },
+        )
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {

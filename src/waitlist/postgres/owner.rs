@@ -1,14 +1,14 @@
-//! What the owner changes, and people by their links: erasures, corrections, facts and suppressions.
+//! What the owner changes, and people by their links: erasures, corrections and facts.
 //!
 //! Each attempt reads the epoch of the list first. What it reads afterwards is as new, and its changes take effect only
 //! in this epoch, or name the sign-ups that they change.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     time::SystemTime,
 };
 
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{
@@ -16,106 +16,27 @@ use super::{
         email::Email,
         entry::Fact,
         error::StoreError,
-        source::Source,
         store::{CorrectOutcome, Erasure},
-        suppression::{Departure, ListKey, SuppressionItem},
+        suppression::ListKey,
     },
     connection::Connection,
     error::Failure,
+    moment::Moment,
     pool::{Operation, Pool},
     rows::{column, get},
-    schema, sql,
+    sql,
     state::State,
-    suppression_sql,
-    writer::{hash_bytes, kind_and_time, list_keys},
+    writer::{hash_bytes, kind_and_time},
 };
 
 /// Maximum number of addresses in a statement.
-const ADDRESSES_PER_STATEMENT_MAX: usize = 512;
+pub(super) const ADDRESSES_PER_STATEMENT_MAX: usize = 512;
 
 /// Maximum number of rounds of an erasure, because a person may sign up again while they are erased.
 const ERASE_ROUNDS_MAX: usize = 3;
 
 /// How often the database may reject a correction before that is reported.
 const REJECTIONS_MAX: usize = 2;
-
-/// The list at the beginning of an attempt.
-struct Moment<'a> {
-    connection: &'a mut Connection,
-    state: &'a State,
-    /// The slot in which the attempt counts.
-    slot: i64,
-    epoch: i64,
-    /// The keys of the suppressions in this epoch.
-    list_keys: Vec<ListKey>,
-}
-
-impl<'a> Moment<'a> {
-    /// Reads the epoch, and then the keys: a key that is added in between raises the epoch.
-    async fn read(connection: &'a mut Connection, state: &'a State) -> Result<Self, Failure> {
-        let slot = schema::random_slot(None);
-        let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
-        let row = row.ok_or(Failure::StaleSlot)?;
-        let rows = connection.query(suppression_sql::READ_LIST_KEYS, &[]);
-        let list_keys = list_keys(&rows.await?)?;
-        Ok(Self {
-            connection,
-            state,
-            slot,
-            epoch: get(&row, 1)?,
-            list_keys,
-        })
-    }
-
-    /// Returns which of the addresses are listed, with the id of their sign-up.
-    async fn find_listed(&mut self, keys: &[&[u8]]) -> Result<HashMap<Vec<u8>, Uuid>, Failure> {
-        let rows = self.connection.query(sql::FIND_LISTED, &[&keys]).await?;
-        let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
-        Ok(keys.into_iter().zip(ids).collect())
-    }
-
-    /// Runs a statement that counts in the slot, and returns its row.
-    async fn change(
-        &mut self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, Failure> {
-        let row = self.connection.query_opt(statement, params).await?;
-        let row = row.ok_or(Failure::StaleSlot)?;
-        self.state.set_slot(self.slot, get(&row, 0)?);
-        Ok(row)
-    }
-
-    /// Like [`change`](Self::change), for a statement that raises the epoch. Returns the ids of the sign-ups that it
-    /// changed.
-    async fn raise_epoch(
-        &mut self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Uuid>, Failure> {
-        let row = self.change(statement, params).await?;
-        self.epoch = get(&row, 1)?;
-        get(&row, 2)
-    }
-
-    /// Runs [`suppression_sql::ERASE_AND_SUPPRESS`]. Returns the ids of the sign-ups that were erased.
-    async fn erase_and_suppress(
-        &mut self,
-        (keys, ids): (&[&[u8]], &[Uuid]),
-        new_keys: &[ListKey],
-        mut hashes: Vec<Vec<u8>>,
-    ) -> Result<Vec<Uuid>, Failure> {
-        // The order prevents deadlocks between instances.
-        hashes.sort_unstable();
-        let (slot, epoch) = (self.slot, self.epoch);
-        let added: Vec<_> = new_keys.iter().map(ListKey::as_bytes).collect();
-        let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
-        let params: [&(dyn ToSql + Sync); 7] =
-            [&keys, &ids, &slot, &epoch, &added, &hashes, &departures];
-        self.raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
-            .await
-    }
-}
 
 /// Erases addresses. Returns, for each, whether it was listed.
 pub(super) async fn erase(
@@ -209,13 +130,15 @@ impl Operation for Erase<'_> {
                     gone
                 }
                 EraseKind::Unconfirmed(before) => {
-                    let erasing = sql::erase_unconfirmed(&keys, &ids, slot, before);
-                    let row = moment.connection.run_transaction(&erasing).await?;
-                    let entries = row.get(0).and_then(|it| it.parse().ok());
-                    self.state
-                        .set_slot(slot, entries.ok_or(Failure::StaleSlot)?);
-                    let gone = row.get(1).unwrap_or_default().split(',');
-                    gone.filter_map(|id| id.parse().ok()).collect()
+                    let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
+                    let erasing = moment.connection.run_transaction(
+                        sql::LOCK_LIST,
+                        sql::ERASE_UNCONFIRMED,
+                        &params,
+                    );
+                    let row = erasing.await?.ok_or(Failure::StaleSlot)?;
+                    self.state.set_slot(slot, get(&row, 0)?);
+                    get::<Vec<Uuid>>(&row, 2)?
                 }
             };
             for id in gone {
@@ -346,96 +269,5 @@ impl Operation for AddFacts<'_> {
         }
         let is_listed = |(key, ..): &(String, _, _)| listed.contains_key(key.as_bytes());
         Ok(self.facts.iter().map(is_listed).collect())
-    }
-}
-
-/// Adds suppressions, with the keys of their hashes, and departures.
-pub(super) async fn add_suppressions(
-    pool: &Pool,
-    state: &State,
-    items: &[SuppressionItem],
-) -> Result<(), StoreError> {
-    let mut sources = BTreeMap::new();
-    for item in items {
-        if let SuppressionItem::Departure(Departure { id, source }) = item {
-            sources.insert(*id, source.as_ref().map(Source::as_str));
-        }
-    }
-    if !sources.is_empty() {
-        let (ids, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
-        pool.query(suppression_sql::ADD_DEPARTURES, &[&ids, &sources])
-            .await?;
-    }
-    for items in items.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        pool.run(AddSuppressions { state, items }).await?;
-    }
-    Ok(())
-}
-
-struct AddSuppressions<'a> {
-    state: &'a State,
-    items: &'a [SuppressionItem],
-}
-
-impl Operation for AddSuppressions<'_> {
-    type Output = ();
-
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        let mut moment = Moment::read(connection, self.state).await?;
-        let (mut keys, mut hashes) = (Vec::new(), Vec::new());
-        for item in self.items {
-            match item {
-                SuppressionItem::Key(key) => keys.push(*key),
-                SuppressionItem::Address(hash) => hashes.push(hash.as_bytes().to_owned()),
-                SuppressionItem::Departure(_) => {}
-            }
-        }
-        keys.retain(|key| !moment.list_keys.contains(key));
-        if keys.is_empty() && hashes.is_empty() {
-            return Ok(());
-        }
-        let added = moment.erase_and_suppress((&[], &[]), &keys, hashes);
-        added.await.map(drop)
-    }
-}
-
-/// Lifts the suppressions of those addresses that are listed. Returns, for each, whether it is.
-pub(super) async fn lift_listed(
-    pool: &Pool,
-    state: &State,
-    emails: &[Email],
-) -> Result<Vec<bool>, StoreError> {
-    let keys: Vec<_> = emails.iter().map(Email::key).collect();
-    let mut are_listed = Vec::new();
-    for keys in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        are_listed.extend(pool.run(LiftListed { state, keys }).await?);
-    }
-    Ok(are_listed)
-}
-
-struct LiftListed<'a> {
-    state: &'a State,
-    keys: &'a [String],
-}
-
-impl Operation for LiftListed<'_> {
-    type Output = Vec<bool>;
-
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
-        let mut moment = Moment::read(connection, self.state).await?;
-        let sought: Vec<_> = self.keys.iter().map(String::as_bytes).collect();
-        let hashes = sought.iter().flat_map(|address| {
-            let keys = moment.list_keys.iter();
-            keys.map(|key| (*address, hash_bytes(key, address)))
-        });
-        let (addresses, hashes): (Vec<_>, Vec<_>) = hashes.unzip();
-        if !addresses.is_empty() {
-            let (slot, epoch) = (moment.slot, moment.epoch);
-            let params: [&(dyn ToSql + Sync); 4] = [&addresses, &hashes, &slot, &epoch];
-            moment.change(suppression_sql::LIFT_LISTED, &params).await?;
-        }
-        let listed = moment.find_listed(&sought).await?;
-        let are_listed = sought.iter().map(|key| listed.contains_key(*key));
-        Ok(are_listed.collect())
     }
 }

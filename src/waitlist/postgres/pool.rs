@@ -21,7 +21,7 @@ use super::{
     sql,
 };
 
-/// Maximum number of operations at a time. The host allows two more connections, for statements that still run after
+/// Maximum number of operations at a time. It is less than the connections to a host, because statements still run after
 /// their operation was abandoned.
 const OPERATIONS_MAX: usize = 2;
 
@@ -70,16 +70,22 @@ impl Pool {
         mut operation: O,
     ) -> Result<O::Output, StoreError> {
         let deadline = Instant::now() + REPLY_TIMEOUT;
+        let mut last_error = StoreError::TimedOut;
         loop {
-            let turn = timeout_at(deadline, self.running.acquire()).await;
-            let turn = turn.map_err(|_| StoreError::TimedOut)?;
-            let failure = match self.attempt(&mut operation).await {
-                Ok(output) => return Ok(output),
-                Err(failure) => failure,
+            let turn = async {
+                let _turn = self.running.acquire().await;
+                self.attempt(&mut operation).await
             };
-            drop(turn);
-            if !failure.may_pass() || Instant::now() > deadline {
-                return Err(failure.into());
+            // An attempt that is dropped leaves its connection to the driver, which reads the rest of the response.
+            let failure = match timeout_at(deadline, turn).await {
+                Ok(Ok(output)) => return Ok(output),
+                Ok(Err(failure)) => failure,
+                Err(_) => return Err(last_error),
+            };
+            let may_pass = failure.may_pass();
+            last_error = failure.into();
+            if !may_pass || Instant::now() > deadline {
+                return Err(last_error);
             }
             sleep(RETRY_INTERVAL).await;
         }

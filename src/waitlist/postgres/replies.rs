@@ -39,8 +39,8 @@ impl Batch {
         })
     }
 
-    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and the owner's
-    /// commands. Visitors wait, because it may be fixed in time. Commands never share a batch with visitors.
+    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks, and imports without
+    /// visitors in the same batch. Visitors wait, because it may be fixed in time.
     pub(super) fn fail_all_but_sign_ups(&mut self, error: &StoreError) {
         let has_visitors = self
             .requests

@@ -1,4 +1,5 @@
-//! Every statement and setting that the database receives, except those of `migrations`.
+//! The statements that change the list, and the settings of a connection. Those of the ledger, the suppressions, the
+//! migrations and of reading the list are in `ledger_sql`, `suppression_sql`, `migrations` and `entries`.
 //!
 //! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or in the network.
 //! It can be repeated on another connection, and run long after another client has changed the list. Two mechanisms
@@ -24,7 +25,7 @@
 //! |---|---|
 //! | `JOIN`, `JOIN_WITH_FACTS`, `JOIN_WITH_SUPPRESSIONS` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | the id of each fact, and the epoch |
-//! | `ERASE`, `erase_unconfirmed` | the ids of the sign-ups |
+//! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
 //! | `ERASE_AND_SUPPRESS`, `CORRECT`, `LIFT_LISTED` | the epoch |
 //! | `ADD_DEPARTURES` | the id of each departure |
 //! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
@@ -42,11 +43,9 @@
 //!
 //! PostgreSQL, CockroachDB and YugabyteDB support all of this; docs/instances.md lists the features by engine.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use uuid::Uuid;
-
-use super::super::entry::unix_millis;
 
 /// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
 /// PostgreSQL reports the reason.
@@ -78,7 +77,7 @@ pub(super) fn session() -> String {
 /// Removes the statement timeout, for migrations, a recount and reading the list.
 pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
 
-/// Limits the time to wait for a lock, for statements that lock rows or tables which all instances need. While such a
+/// Limits the time to wait for a lock, for everything but sign-ups: some statements lock rows which all instances need. While such a
 /// statement waits for a lock, all instances wait for it. So it waits briefly and is repeated.
 pub(super) const BRIEF_LOCKS: &str = "SET lock_timeout = 500";
 
@@ -207,6 +206,13 @@ pub(super) const ADD_FACTS: &str = "
         ARRAY(SELECT id FROM recorded),
         1 / (SELECT count(*) FROM counted)";
 
+/// Returns the entry with key $1, with the times when the person was asked to confirm, and has, or NULL.
+pub(super) const FIND_PERSON: &str = "
+    SELECT email, joined_at, source,
+        (SELECT at FROM {schema}.waitlist_facts WHERE key = $1 AND kind = 'asked' ORDER BY id DESC LIMIT 1),
+        (SELECT at FROM {schema}.waitlist_facts WHERE key = $1 AND kind = 'confirmed' ORDER BY id DESC LIMIT 1)
+    FROM {schema}.waitlist_entries WHERE key = $1";
+
 /// The kind of the fact that a person is asked to confirm the address.
 pub(super) const ASKED: &str = "asked";
 
@@ -217,70 +223,50 @@ pub(super) const CONFIRMED: &str = "confirmed";
 pub(super) const FIND_LISTED: &str =
     "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
+/// Builds [`ERASE`] with an additional condition for the entries.
+macro_rules! erase_statement {
+    ($condition:literal) => {
+        concat!(
+            "WITH gone AS (
+                DELETE FROM {schema}.waitlist_entries AS entry
+                WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])",
+            $condition,
+            " RETURNING id
+            ), counted AS (
+                UPDATE {schema}.waitlist_count SET
+                    epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+                    entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+                RETURNING slot, entries, epoch
+            )
+            SELECT
+                (SELECT entries FROM counted WHERE slot = $3),
+                (SELECT epoch FROM counted WHERE slot = $3),
+                ARRAY(SELECT id FROM gone),
+                1 / (SELECT count(*) FROM counted WHERE slot = $3)"
+        )
+    };
+}
+
 /// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person
 /// who has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
-pub(super) const ERASE: &str = "
-    WITH gone AS (
-        DELETE FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
-        RETURNING id
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $3),
-        (SELECT epoch FROM counted WHERE slot = $3),
-        ARRAY(SELECT id FROM gone),
-        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+pub(super) const ERASE: &str = erase_statement!("");
 
-/// Returns a transaction that erases like [`ERASE`], but only those sign-ups that were added before this time, and that
-/// have neither been confirmed nor asked to since. Its last row has the entries of the slot, and the ids, with commas.
-///
-/// It first waits for all transactions that change the list, and makes others wait. Then the statement that erases sees
-/// everything that they have changed. A single statement would wait, and see the list as it was before. The database
-/// receives the whole transaction at once, so it never waits for an instance that is lost. Late: like [`ERASE`].
-pub(super) fn erase_unconfirmed(
-    keys: &[&[u8]],
-    ids: &[Uuid],
-    slot: i64,
-    before: SystemTime,
-) -> String {
-    let keys = keys.iter().map(|key| {
-        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("decode('{hex}', 'hex')")
-    });
-    let keys = keys.collect::<Vec<_>>().join(", ");
-    let ids = ids.iter().map(|id| format!("'{id}'"));
-    let ids = ids.collect::<Vec<_>>().join(", ");
-    let before = unix_millis(before);
-    format!(
-        "BEGIN ISOLATION LEVEL READ COMMITTED;
-        SELECT 1 FROM {{schema}}.waitlist_count ORDER BY slot FOR UPDATE;
-        WITH gone AS (
-            DELETE FROM {{schema}}.waitlist_entries AS entry
-            WHERE key = ANY(ARRAY[{keys}]::bytea[]) AND id = ANY(ARRAY[{ids}]::uuid[])
-                AND joined_at < to_timestamp({before} / 1000.0) AND NOT EXISTS (
-                    SELECT FROM {{schema}}.waitlist_facts AS fact
-                    WHERE fact.key = entry.key AND (
-                        fact.kind = '{CONFIRMED}' OR fact.kind = '{ASKED}' AND fact.at >= to_timestamp({before} / 1000.0)
-                    )
-                )
-            RETURNING id
-        ), counted AS (
-            UPDATE {{schema}}.waitlist_count SET
-                epoch = greatest(epoch, (SELECT max(epoch) FROM {{schema}}.waitlist_count)) + 1,
-                entries = entries - CASE WHEN slot = {slot} THEN (SELECT count(*) FROM gone) ELSE 0 END
-            RETURNING slot, entries
-        )
-        SELECT
-            (SELECT entries FROM counted WHERE slot = {slot}),
-            array_to_string(ARRAY(SELECT id::text FROM gone), ','),
-            1 / (SELECT count(*) FROM counted WHERE slot = {slot});
-        COMMIT"
-    )
-}
+/// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
+/// everything that they have changed. A single statement would wait, and see the list as it was before. If the instance
+/// is lost, the transaction ends soon.
+pub(super) const LOCK_LIST: &str = "
+    BEGIN ISOLATION LEVEL READ COMMITTED;
+    SET LOCAL idle_in_transaction_session_timeout = 3000;
+    SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
+
+/// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
+/// since. It must run after [`LOCK_LIST`].
+pub(super) const ERASE_UNCONFIRMED: &str = erase_statement!(
+    " AND joined_at < $4 AND NOT EXISTS (
+        SELECT FROM {schema}.waitlist_facts AS fact
+        WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
+    )"
+);
 
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
 pub(super) const FIND_IDS: &str =
@@ -306,7 +292,7 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Reads a slot by writing to it. It is the first statement on each connection that writes. Its commit waits until all
+/// Reads a slot by writing to it. It is the first statement on the connection of sign-ups, and of each operation that changes the list. Its commit waits until all
 /// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
 /// and be visible already. Late: it changes nothing.
 pub(super) const READ_SLOT: &str = "

@@ -1,5 +1,8 @@
-//! Reads the suppressed addresses.
+//! Changes and reads the suppressed addresses.
 
+use std::collections::BTreeMap;
+
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{
@@ -9,24 +12,140 @@ use super::{
         source::Source,
         suppression::{AddressHash, Departure, SuppressionItem, Suppressions},
     },
+    connection::Connection,
     connector::Connector,
     entries::SORT_TIMEOUT,
-    ledger::read_keys,
-    pool::Pool,
-    rows::column,
-    sql, suppression_sql,
+    error::Failure,
+    moment::Moment,
+    owner::ADDRESSES_PER_STATEMENT_MAX,
+    pool::{Operation, Pool},
+    rows::{column, get},
+    sql,
+    state::State,
+    suppression_sql,
     writer::{hash_bytes, list_keys},
 };
 
-/// Returns whether an address is suppressed.
-pub(super) async fn is_suppressed(pool: &Pool, email: &Email) -> Result<bool, StoreError> {
-    let (keys, address) = (read_keys(pool).await?, email.key());
-    let hashes = keys.iter().map(|key| hash_bytes(key, address.as_bytes()));
-    let hashes: Vec<_> = hashes.collect();
-    let rows = pool
-        .query(suppression_sql::IS_SUPPRESSED, &[&hashes])
-        .await?;
-    Ok(column(&rows, 0)?.first() == Some(&true))
+/// Adds suppressions, with the keys of their hashes, and departures.
+pub(super) async fn add_suppressions(
+    pool: &Pool,
+    state: &State,
+    items: &[SuppressionItem],
+) -> Result<(), StoreError> {
+    let mut sources = BTreeMap::new();
+    for item in items {
+        if let SuppressionItem::Departure(Departure { id, source }) = item {
+            sources.insert(*id, source.as_ref().map(Source::as_str));
+        }
+    }
+    if !sources.is_empty() {
+        let (ids, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+        pool.query(suppression_sql::ADD_DEPARTURES, &[&ids, &sources])
+            .await?;
+    }
+    for items in items.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        pool.run(AddSuppressions { state, items }).await?;
+    }
+    Ok(())
+}
+
+struct AddSuppressions<'a> {
+    state: &'a State,
+    items: &'a [SuppressionItem],
+}
+
+impl Operation for AddSuppressions<'_> {
+    type Output = ();
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let (mut keys, mut hashes) = (Vec::new(), Vec::new());
+        for item in self.items {
+            match item {
+                SuppressionItem::Key(key) => keys.push(*key),
+                SuppressionItem::Address(hash) => hashes.push(hash.as_bytes().to_owned()),
+                SuppressionItem::Departure(_) => {}
+            }
+        }
+        keys.retain(|key| !moment.list_keys.contains(key));
+        if keys.is_empty() && hashes.is_empty() {
+            return Ok(());
+        }
+        let added = moment.erase_and_suppress((&[], &[]), &keys, hashes);
+        added.await.map(drop)
+    }
+}
+
+/// Lifts the suppressions of those addresses that are listed. Returns, for each, whether it is.
+pub(super) async fn lift_listed(
+    pool: &Pool,
+    state: &State,
+    emails: &[Email],
+) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let mut are_listed = Vec::new();
+    for keys in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
+        are_listed.extend(pool.run(LiftListed { state, keys }).await?);
+    }
+    Ok(are_listed)
+}
+
+struct LiftListed<'a> {
+    state: &'a State,
+    keys: &'a [String],
+}
+
+impl Operation for LiftListed<'_> {
+    type Output = Vec<bool>;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let sought: Vec<_> = self.keys.iter().map(String::as_bytes).collect();
+        let hashes = sought.iter().flat_map(|address| {
+            let keys = moment.list_keys.iter();
+            keys.map(|key| (*address, hash_bytes(key, address)))
+        });
+        let (addresses, hashes): (Vec<_>, Vec<_>) = hashes.unzip();
+        if !addresses.is_empty() {
+            let (slot, epoch) = (moment.slot, moment.epoch);
+            let params: [&(dyn ToSql + Sync); 4] = [&addresses, &hashes, &slot, &epoch];
+            moment.change(suppression_sql::LIFT_LISTED, &params).await?;
+        }
+        let listed = moment.find_listed(&sought).await?;
+        let are_listed = sought.iter().map(|key| listed.contains_key(*key));
+        Ok(are_listed.collect())
+    }
+}
+
+/// Returns whether an address is suppressed. Like a change, this waits until all earlier commits are durable: a person is
+/// told so.
+pub(super) async fn is_suppressed(
+    pool: &Pool,
+    state: &State,
+    email: &Email,
+) -> Result<bool, StoreError> {
+    let key = &email.key();
+    pool.run(IsSuppressed { state, key }).await
+}
+
+struct IsSuppressed<'a> {
+    state: &'a State,
+    key: &'a str,
+}
+
+impl Operation for IsSuppressed<'_> {
+    type Output = bool;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        let moment = Moment::read(connection, self.state).await?;
+        let keys = moment.list_keys.iter();
+        let hashes: Vec<_> = keys
+            .map(|key| hash_bytes(key, self.key.as_bytes()))
+            .collect();
+        let statement = suppression_sql::IS_SUPPRESSED;
+        let row = moment.connection.query_opt(statement, &[&hashes]).await?;
+        get(&row.ok_or(Failure::StaleSlot)?, 0)
+    }
 }
 
 /// Reads all suppressions.

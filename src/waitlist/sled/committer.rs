@@ -16,6 +16,7 @@ use super::{
     super::{
         email::Email,
         entry::{Fact, WaitlistEntry},
+        error::StoreError,
         queue::{ReplySender, take_batch},
         store::{CorrectOutcome, JoinOutcome},
         suppression::{AddressHash, Departure, ListKey, SuppressionItem},
@@ -182,9 +183,10 @@ impl SledCommitter {
         if let EraseKind::Suppress(new_key) = kind {
             self.suppress(key, new_key);
         }
-        let Some((number, person)) = self.find(key) else {
+        let Some(number) = self.contents.people.get(key) else {
             return false;
         };
+        let person = or_exit(self.person(number));
         if let EraseKind::Unconfirmed(before) = kind {
             let is_since = |time: SystemTime| time >= before;
             let stays = person.confirmed_at.is_some()
@@ -225,11 +227,17 @@ impl SledCommitter {
         entry.is_some()
     }
 
-    /// Returns the entry of an address, with its number.
-    pub(super) fn find(&self, key: &str) -> Option<(u64, WaitlistEntry)> {
-        let number = self.contents.people.get(key)?;
-        let person = or_exit(self.contents.person(&self.records, number))?;
-        Some((number, person))
+    /// Returns the entry of an address.
+    pub(super) fn find(&self, key: &str) -> Result<Option<WaitlistEntry>, StoreError> {
+        let number = self.contents.people.get(key);
+        let person = number.map(|number| self.person(number)).transpose();
+        person.map_err(|_| StoreError::Unreadable)
+    }
+
+    /// Returns the entry with this number, which somebody has.
+    fn person(&self, number: u64) -> Result<WaitlistEntry, ::sled::Error> {
+        let person = self.contents.person(&self.records, number)?;
+        person.ok_or_else(|| ::sled::Error::ReportableBug(format!("item {number} is missing")))
     }
 
     /// Returns the suppressions of an address. A list without suppressions computes no hash.
@@ -243,8 +251,9 @@ impl SledCommitter {
     /// Appends an item, and takes it into account.
     pub(super) fn append(&mut self, item: RecordItem<'_>) {
         self.make_room(item.len());
-        // The item names only what exists.
-        let _ = or_exit(self.contents.add(&self.records, item));
+        let added = or_exit(self.contents.add(&self.records, item));
+        // Otherwise the program ends, because the list would not open any more.
+        assert!(added.is_some(), "an item contradicts the list");
     }
 
     /// Begins a new record if this number of bytes does not fit into the last one.

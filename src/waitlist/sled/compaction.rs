@@ -19,12 +19,13 @@ use rustix::{
 };
 
 use super::{
+    super::error::StoreError,
     database,
     deadline::catch_panic,
-    error::{OpenFailure, UnusableReason, or_exit},
+    error::{OpenFailure, or_exit},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark},
-    record::{self, Record, RecordItem, StoredEntry},
+    record::{Record, RecordItem, StoredEntry},
     scratch_copy::LOG_FILE,
     snapshot::Snapshot,
 };
@@ -53,12 +54,6 @@ pub(super) struct CompactedCopy {
     pub(super) records: ::sled::Tree,
     /// Receives the result of the exchange: whether the files are free of old addresses.
     pub(super) result: mpsc::Sender<Result<bool, OpenFailure>>,
-}
-
-impl CompactedCopy {
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
 }
 
 /// Returns the directory of the copy of a store.
@@ -124,7 +119,7 @@ pub(super) fn copy(
         let changes = Changes::read(snapshot)?;
         let mut tail = Record::starting_at(0);
         let mut copied = 0;
-        for_each_item(snapshot, |number, item| {
+        snapshot.for_each_item(|number, item| {
             let item = changes.apply(number, item);
             if matches!(item, RecordItem::Entry(_)) {
                 copied += 1;
@@ -137,7 +132,7 @@ pub(super) fn copy(
                 tail = Record::starting_at(number);
             }
             tail.push(item);
-            Ok(())
+            Ok::<_, OpenFailure>(())
         })?;
         // Most of the copy is written before sign-ups have to wait for the rest.
         database.flush()?;
@@ -156,21 +151,6 @@ pub(super) fn copy(
     Ok((copy, receiver))
 }
 
-/// Calls a function for each item of a snapshot, with its number.
-fn for_each_item(
-    snapshot: &Snapshot,
-    mut handle: impl FnMut(u64, RecordItem<'_>) -> Result<(), ::sled::Error>,
-) -> Result<(), OpenFailure> {
-    for found in snapshot.records.range(..record::key(snapshot.end)) {
-        let (key, bytes) = found?;
-        let (first, items) = record::parse(&key, &bytes).ok_or(UnusableReason::Changed)?;
-        for (number, item) in (first..snapshot.end).zip(items) {
-            handle(number, item)?;
-        }
-    }
-    Ok(())
-}
-
 /// What became void, by the numbers of the entries.
 #[derive(Default)]
 struct Changes {
@@ -180,9 +160,9 @@ struct Changes {
 }
 
 impl Changes {
-    fn read(snapshot: &Snapshot) -> Result<Self, OpenFailure> {
+    fn read(snapshot: &Snapshot) -> Result<Self, StoreError> {
         let mut changes = Self::default();
-        for_each_item(snapshot, |_, item| {
+        snapshot.for_each_item(|_, item| {
             match item {
                 RecordItem::Erased(entry) => drop(changes.erased.insert(entry)),
                 RecordItem::Readdressed(new) => {
@@ -190,7 +170,7 @@ impl Changes {
                 }
                 _ => {}
             }
-            Ok(())
+            Ok::<_, StoreError>(())
         })?;
         Ok(changes)
     }

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, thread::sleep, time::Instant};
 use super::{
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
-    record::{CONTAINED_FORMAT_VERSION, FORMAT_VERSION},
+    record::FORMAT_VERSION,
 };
 
 /// sled's page cache, in bytes.
@@ -13,6 +13,9 @@ const CACHE_BYTES: u64 = 16 << 20;
 
 /// Key of [`FORMAT_VERSION`] in sled's default tree.
 const FORMAT_KEY: &str = "format";
+/// The format before [`FORMAT_VERSION`], which contains it: it had no erasures and corrections, and rewrote records
+/// instead.
+const CONTAINED_FORMAT_VERSION: u64 = 4;
 /// Name of the tree with the records.
 const RECORDS_TREE: &str = "entries";
 

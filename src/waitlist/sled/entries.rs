@@ -11,6 +11,7 @@ use super::{
         source::Source,
     },
     record::{self, RecordItem, StoredEntry, StoredFact},
+    snapshot::Snapshot,
 };
 
 /// Number of entries in the first block. It is small, so that the first entries arrive at once.
@@ -21,16 +22,15 @@ const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
 /// Maximum number of entries in a block. Each block is twice as long as the one before it.
 const BLOCK_MAX_ENTRIES: usize = 1 << 17;
 
-/// Returns the selected entries with numbers below `end`, in order, and how many there are.
+/// Returns the selected entries of a snapshot, in order, and how many there are.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn entries(
-    tree: ::sled::Tree,
-    end: u64,
+    snapshot: Snapshot,
     selection: Selection,
 ) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
-    let Index { mut order, known } = Index::read(&tree, end, &selection)?;
+    let Index { mut order, known } = Index::read(&snapshot, &selection)?;
     order.sort_unstable();
     if selection.newest_first {
         order.reverse();
@@ -41,7 +41,7 @@ pub(super) fn entries(
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
         size = BLOCK_MAX_ENTRIES.min(size * 2);
-        (!block.is_empty()).then(|| read(&tree, &block, &known))
+        (!block.is_empty()).then(|| read(&snapshot.records, &block, &known))
     });
     Ok((count, flatten_blocks(blocks)))
 }
@@ -63,35 +63,23 @@ struct Known {
 }
 
 impl Index {
-    fn read(tree: &::sled::Tree, end: u64, selection: &Selection) -> Result<Self, StoreError> {
+    fn read(snapshot: &Snapshot, selection: &Selection) -> Result<Self, StoreError> {
         let filter = EntryFilter::from(selection);
         let (mut order, mut known, mut erased) = (Vec::new(), Known::default(), HashSet::new());
-        let mut next = 0;
-        for found in tree.range(..record::key(end)) {
-            let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
-            let (first, items) = parse(&key, &bytes)?;
-            // The numbers have no gaps.
-            if first != next {
-                return Err(StoreError::Unreadable);
-            }
-            next = first + items.len() as u64;
-            for (number, item) in (first..end).zip(items) {
-                match item {
-                    RecordItem::Entry(entry) if filter.selects(&entry) => {
-                        order.push((entry.joined_at_millis, number));
-                    }
-                    RecordItem::Fact(fact) => known.facts.push(fact),
-                    RecordItem::Erased(entry) => drop(erased.insert(entry)),
-                    RecordItem::Readdressed(new) => {
-                        known.addresses.insert(new.entry, new.address.into());
-                    }
-                    _ => {}
+        snapshot.for_each_item(|number, item| {
+            match item {
+                RecordItem::Entry(entry) if filter.selects(&entry) => {
+                    order.push((entry.joined_at_millis, number));
                 }
+                RecordItem::Fact(fact) => known.facts.push(fact),
+                RecordItem::Erased(entry) => drop(erased.insert(entry)),
+                RecordItem::Readdressed(new) => {
+                    known.addresses.insert(new.entry, new.address.into());
+                }
+                _ => {}
             }
-        }
-        if next < end {
-            return Err(StoreError::Unreadable);
-        }
+            Ok::<_, StoreError>(())
+        })?;
         // Facts about the same entry keep their order.
         known.facts.sort_by_key(|fact| fact.entry);
         // The filter has seen the old addresses of those that were corrected.
@@ -99,7 +87,7 @@ impl Index {
             !erased.contains(number) && !known.addresses.contains_key(number)
         });
         for (number, address) in &known.addresses {
-            let found = tree.get_lt(record::key(number + 1));
+            let found = snapshot.records.get_lt(record::key(number + 1));
             let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
             let (first, items) = parse(&key, &bytes)?;
             let item = items.get((number - first) as usize).copied();

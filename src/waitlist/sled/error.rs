@@ -12,7 +12,10 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    super::exit::{EXIT_FAILURE, print_and_exit},
+    super::{
+        error::StoreError,
+        exit::{EXIT_FAILURE, print_and_exit},
+    },
     files::free_bytes,
     record::FORMAT_VERSION,
 };
@@ -213,6 +216,13 @@ impl OpenFailure {
             },
             Self::Interrupted => SledOpenError::Interrupted,
         }
+    }
+}
+
+/// An open list was complete when it was opened.
+impl From<StoreError> for OpenFailure {
+    fn from(_: StoreError) -> Self {
+        UnusableReason::Changed.into()
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fs::File, sync::PoisonError};
 use super::{
     committer::SledCommitter,
     compaction::{CompactedCopy, exchange_directories},
-    error::OpenFailure,
+    error::{OpenFailure, UnusableReason},
     file_guard::FileGuard,
     files::{FileState, sync_tree},
     high_water_mark::HighWaterMark,
@@ -44,9 +44,13 @@ impl SledCommitter {
         let from = from.map_or((&record::key(0)).into(), |(key, _)| key);
         for found in self.records.range(from..) {
             let (key, bytes) = found?;
-            // Damaged records were rejected when the list was opened.
-            let (first, items) = record::parse(&key, &bytes).unwrap_or_default();
+            let parsed = record::parse(&key, &bytes);
+            let (first, items) = parsed.ok_or(UnusableReason::Changed)?;
             for (number, item) in (first..).zip(items).filter(|(number, _)| *number >= end) {
+                // The numbers have no gaps.
+                if number != tail.end() {
+                    return Err(UnusableReason::Changed.into());
+                }
                 is_clean &= !matches!(item, RecordItem::Erased(_) | RecordItem::Readdressed(_));
                 if !tail.has_room(item.len()) {
                     records.insert(tail.key(), tail.bytes())?;

@@ -11,7 +11,7 @@ use super::{
         suppression::ListKey,
     },
     SledWaitlist,
-    committer::SledCommitter,
+    committer::{BATCH_MAX_ENTRIES, SledCommitter},
     ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
     ledger_states::DeliveryProgress,
     read_ledger,
@@ -20,13 +20,6 @@ use super::{
 
 /// Maximum number of messages.
 const MESSAGES_MAX: usize = 1 << 16;
-
-/// Maximum number of deliveries in a job. Even if the server has replied to all of them, they are as long as the entries
-/// of a batch.
-const DELIVERIES_MAX: usize = 128;
-
-/// Number of beginnings that cost as much as an entry in a batch. A beginning has 9 bytes.
-const BEGINNINGS_PER_ENTRY: usize = 8;
 
 impl Ledger for SledWaitlist {
     fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
@@ -46,7 +39,7 @@ impl Ledger for SledWaitlist {
     }
 
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
-        Box::pin(self.search(read_ledger::read_messages))
+        Box::pin(self.read(read_ledger::read_messages))
     }
 
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
@@ -63,10 +56,9 @@ impl Ledger for SledWaitlist {
                 number.map(|number| ledger.deliveries(number))
             });
             let progress = progress.await?.unwrap_or_default();
-            let deliveries = self.search(move |records, end| {
-                read_ledger::read_deliveries(records, end, &message, &progress)
-            });
-            deliveries.await
+            let read =
+                move |snapshot: &_| read_ledger::read_deliveries(snapshot, &message, &progress);
+            self.read(read).await
         })
     }
 
@@ -78,7 +70,7 @@ impl Ledger for SledWaitlist {
     ) -> StoreFuture<'_, bool> {
         let message = message.clone();
         Box::pin(async move {
-            for some in deliveries.chunks(DELIVERIES_MAX) {
+            for some in deliveries.chunks(BATCH_MAX_ENTRIES) {
                 let (message, some) = (message.clone(), some.to_vec());
                 let count = some.len();
                 let added = self.run(count, move |it| it.add_deliveries(&message, known, &some));
@@ -97,15 +89,8 @@ impl Ledger for SledWaitlist {
         deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>> {
         let message = message.clone();
-        Box::pin(async move {
-            let mut are_begun = Vec::with_capacity(deliveries.len());
-            for some in deliveries.chunks(DELIVERIES_MAX) {
-                let (message, some) = (message.clone(), some.to_vec());
-                let cost = some.len().div_ceil(BEGINNINGS_PER_ENTRY);
-                let begun = self.run(cost, move |it| it.begin_deliveries(&message, &some));
-                are_begun.extend(begun.await?);
-            }
-            Ok(are_begun)
+        self.run_for_each(deliveries, move |committer, start| {
+            committer.begin_delivery(&message, &start)
         })
     }
 
@@ -115,17 +100,13 @@ impl Ledger for SledWaitlist {
         results: Vec<DeliveryResult>,
     ) -> StoreFuture<'_, ()> {
         let message = message.clone();
+        let recorded = self.run_for_each(results, move |committer, result| {
+            committer.finish_delivery(&message, &result)
+        });
         Box::pin(async move {
-            let mut are_recorded = true;
-            for some in results.chunks(DELIVERIES_MAX) {
-                let (message, some) = (message.clone(), some.to_vec());
-                let finished =
-                    self.run(some.len(), move |it| it.finish_deliveries(&message, &some));
-                are_recorded &= finished.await?;
-            }
-            match are_recorded {
-                true => Ok(()),
-                false => Err(StoreError::Superseded),
+            match recorded.await?.contains(&false) {
+                true => Err(StoreError::Superseded),
+                false => Ok(()),
             }
         })
     }
@@ -164,43 +145,33 @@ impl SledCommitter {
         true
     }
 
-    fn begin_deliveries(&mut self, id: &MessageId, deliveries: &[DeliveryStart]) -> Vec<bool> {
-        let mut begin = |start: &DeliveryStart| {
-            let Some((message, known)) = self.progress_of(id, start.number) else {
-                return false;
-            };
-            let may_begin = known.state != DeliveryState::Sending
-                && (known.state, known.attempts) == (start.state, start.attempts);
-            if may_begin {
-                let sending = DeliveryStatus::new(DeliveryState::Sending);
-                let status = StoredStatus::new(message, start.number, &sending);
-                self.append(RecordItem::Status(status));
-            }
-            may_begin
+    fn begin_delivery(&mut self, id: &MessageId, start: &DeliveryStart) -> bool {
+        let Some((message, known)) = self.progress_of(id, start.number) else {
+            return false;
         };
-        deliveries.iter().map(&mut begin).collect()
+        let may_begin = known.state != DeliveryState::Sending
+            && (known.state, known.attempts) == (start.state, start.attempts);
+        if may_begin {
+            let sending = DeliveryStatus::new(DeliveryState::Sending);
+            let status = StoredStatus::new(message, start.number, &sending);
+            self.append(RecordItem::Status(status));
+        }
+        may_begin
     }
 
-    /// Returns whether all results were recorded.
-    fn finish_deliveries(&mut self, id: &MessageId, results: &[DeliveryResult]) -> bool {
-        let mut finish = |result: &DeliveryResult| {
-            let Some((message, known)) = self.progress_of(id, result.number) else {
-                return false;
-            };
-            // It is unknown if the sender was believed dead. The same state again is a repetition.
-            let is_open = matches!(known.state, DeliveryState::Sending | DeliveryState::Unknown);
-            let may_finish =
-                known.attempts == result.attempt && (is_open || known.state == result.status.state);
-            if may_finish {
-                let status = StoredStatus::new(message, result.number, &result.status);
-                self.append(RecordItem::Status(status));
-            }
-            may_finish
+    fn finish_delivery(&mut self, id: &MessageId, result: &DeliveryResult) -> bool {
+        let Some((message, known)) = self.progress_of(id, result.number) else {
+            return false;
         };
-        results
-            .iter()
-            .map(&mut finish)
-            .fold(true, |all, one| all && one)
+        // It is unknown if the sender was believed dead. The same state again is a repetition.
+        let is_open = matches!(known.state, DeliveryState::Sending | DeliveryState::Unknown);
+        let may_finish =
+            known.attempts == result.attempt && (is_open || known.state == result.status.state);
+        if may_finish {
+            let status = StoredStatus::new(message, result.number, &result.status);
+            self.append(RecordItem::Status(status));
+        }
+        may_finish
     }
 
     fn progress_of(&self, id: &MessageId, number: u32) -> Option<(u16, DeliveryProgress)> {

@@ -6,7 +6,7 @@ use super::{
     super::{
         email::Email,
         entry::{Fact, WaitlistEntry},
-        entry_stream::{AddressFilter, EntryStream, Selection},
+        entry_stream::{EntryStream, Selection},
         error::{StoreError, StoreFuture},
         queue::{READY_TIMEOUT, REPLY_TIMEOUT},
         store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
@@ -15,7 +15,6 @@ use super::{
     COMPACTIONS_MAX, SledWaitlist,
     committer::{EraseKind, Job, SledCommitter},
     compaction, entries,
-    snapshot::Snapshot,
 };
 
 impl Waitlist for SledWaitlist {
@@ -52,6 +51,12 @@ impl Waitlist for SledWaitlist {
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys = emails.iter().map(Email::key).collect();
         self.run_for_each(keys, |committer, key: String| committer.lift_listed(&key))
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let key = email.key();
+        let found = self.run(0, move |committer| committer.find(&key));
+        Box::pin(async move { found.await? })
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -117,25 +122,9 @@ impl Waitlist for SledWaitlist {
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        // One person is looked up, without reading the list.
-        if let AddressFilter::Address(email) = &selection.addresses {
-            let key = email.key();
-            let find = |reply| Job::new(0, reply, move |committer| committer.find(&key));
-            let found = self.queue.blocking_request(find)?;
-            let person = found.map(|(_, person)| person);
-            let person = person.filter(|person| selection.selects(person)).map(Ok);
-            return Ok(EntryStream::new(
-                person.iter().len() as u64,
-                person.into_iter(),
-            ));
-        }
-        let Snapshot {
-            records,
-            end,
-            count,
-        } = self.snapshot();
-        let is_everything = selection.is_everything();
-        let (selected, entries) = entries::entries(records, end, selection)?;
+        let snapshot = self.snapshot();
+        let (count, is_everything) = (snapshot.count, selection.is_everything());
+        let (selected, entries) = entries::entries(snapshot, selection)?;
         let count = if is_everything { count } else { selected };
         Ok(EntryStream::new(count, entries))
     }

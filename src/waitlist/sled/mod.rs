@@ -212,7 +212,7 @@ impl SledWaitlist {
     ) -> Result<bool, OpenFailure> {
         let stopped = || io::Error::other(StoreError::Stopped);
         let (copy, result) = compaction::copy(&self.store, &self.snapshot(), report_copied)?;
-        let lock = lock::lock_store(copy.directory()).map_err(io::Error::other)?;
+        let lock = lock::lock_store(&copy.directory).map_err(io::Error::other)?;
         *locked(&self.compacted_copy) = Some(copy);
         let barrier = self
             .queue
@@ -249,21 +249,23 @@ impl SledWaitlist {
         Box::pin(self.queue.enqueue_in_parts(items, BATCH_MAX_ENTRIES, job))
     }
 
-    /// Reads the whole list, in which the committer would delay every sign-up.
-    async fn search<T: Send + 'static>(
+    /// Reads the whole list on another thread. In the committer that would delay every sign-up.
+    async fn read<T: Send + 'static>(
         &self,
-        search: impl FnOnce(&::sled::Tree, u64) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&Snapshot) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let Snapshot { records, end, .. } = self.snapshot();
-        let search = spawn_blocking(move || search(&records, end));
-        search.await.map_err(|_| StoreError::Unreadable)?
+        let snapshot = self.snapshot();
+        let read = spawn_blocking(move || read(&snapshot));
+        read.await.map_err(|_| StoreError::Unreadable)?
     }
 
     /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes.
     /// Returns `None` if the record is damaged.
     pub fn rewrite_record(bytes: &[u8]) -> Option<Vec<u8>> {
         let (first, items) = record::parse(&record::key(0), bytes)?;
-        Some(record::Record::from_items(first, &items).bytes().to_vec())
+        let mut record = record::Record::starting_at(first);
+        items.into_iter().for_each(|item| record.push(item));
+        Some(record.bytes().to_vec())
     }
 
     /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same

@@ -7,35 +7,21 @@ use super::{
         message_id::MessageId,
     },
     ledger_states::DeliveryProgress,
-    record::{self, RecordItem},
+    record::RecordItem,
+    snapshot::Snapshot,
 };
-
-/// Calls a function for each item with a number below `end`, in order.
-fn for_each_item(
-    records: &::sled::Tree,
-    end: u64,
-    mut handle: impl FnMut(RecordItem<'_>),
-) -> Result<(), StoreError> {
-    for record in records.range(..record::key(end)) {
-        let (key, bytes) = record.map_err(|_| StoreError::Unreadable)?;
-        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
-        for (_, item) in (first..end).zip(items) {
-            handle(item);
-        }
-    }
-    Ok(())
-}
 
 /// Reads the messages.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
-pub(super) fn read_messages(records: &::sled::Tree, end: u64) -> Result<Vec<Message>, StoreError> {
+pub(super) fn read_messages(snapshot: &Snapshot) -> Result<Vec<Message>, StoreError> {
     let mut messages = Vec::new();
-    for_each_item(records, end, |item| {
+    snapshot.for_each_item(|_, item| {
         if let RecordItem::Message(message) = item {
             messages.push(Message::from(message));
         }
+        Ok::<_, StoreError>(())
     })?;
     messages.sort_by(|a, b| (a.begun_at, &a.id).cmp(&(b.begun_at, &b.id)));
     Ok(messages)
@@ -47,30 +33,32 @@ pub(super) fn read_messages(records: &::sled::Tree, end: u64) -> Result<Vec<Mess
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn read_deliveries(
-    records: &::sled::Tree,
-    end: u64,
+    snapshot: &Snapshot,
     id: &MessageId,
     progress: &[DeliveryProgress],
 ) -> Result<Vec<Delivery>, StoreError> {
     let (mut number, mut sought) = (0, None);
     let mut deliveries = Vec::new();
-    for_each_item(records, end, |item| match item {
-        RecordItem::Message(message) => {
-            if message.id == id.as_str() {
-                sought = Some(number);
+    snapshot.for_each_item(|_, item| {
+        match item {
+            RecordItem::Message(message) => {
+                if message.id == id.as_str() {
+                    sought = Some(number);
+                }
+                number += 1;
             }
-            number += 1;
-        }
-        RecordItem::Recipient(it) if Some(it.message) == sought => {
-            deliveries.push(Delivery::waiting(it.recipient));
-        }
-        RecordItem::Status(status) if Some(status.message) == sought => {
-            if let Some(delivery) = deliveries.get_mut(status.delivery as usize) {
-                delivery.status = DeliveryStatus::from(status);
-                delivery.attempts += u32::from(status.state == DeliveryState::Sending);
+            RecordItem::Recipient(it) if Some(it.message) == sought => {
+                deliveries.push(Delivery::waiting(it.recipient));
             }
+            RecordItem::Status(status) if Some(status.message) == sought => {
+                if let Some(delivery) = deliveries.get_mut(status.delivery as usize) {
+                    delivery.status = DeliveryStatus::from(status);
+                    delivery.attempts += u32::from(status.state == DeliveryState::Sending);
+                }
+            }
+            _ => {}
         }
-        _ => {}
+        Ok::<_, StoreError>(())
     })?;
     for (delivery, progress) in deliveries.iter_mut().zip(progress) {
         let is_interrupted = progress.state == DeliveryState::Unknown;

@@ -28,8 +28,6 @@ use super::{
 
 /// Version of the stored format.
 pub(super) const FORMAT_VERSION: u64 = 5;
-/// The version before it, which it contains: it had no [`ERASED`] and no [`READDRESSED`], and rewrote records instead.
-pub(super) const CONTAINED_FORMAT_VERSION: u64 = 4;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.
@@ -40,8 +38,6 @@ const ENTRY_OVERHEAD_BYTES: usize = 2 + size_of::<u64>();
 pub(super) const FACT_BYTES: usize = 2 + 2 * size_of::<u64>();
 /// Size of a suppression, and of a lifted one, in bytes.
 pub(super) const SUPPRESSION_BYTES: usize = 2 + size_of::<AddressHash>();
-/// Size of an erasure, in bytes.
-const ERASURE_BYTES: usize = 2 + size_of::<u64>();
 /// Size of a key of suppressions, in bytes.
 const KEY_BYTES: usize = 2 + size_of::<ListKey>();
 
@@ -199,8 +195,8 @@ impl<'a> RecordItem<'a> {
         match self {
             Self::Entry(entry) => ENTRY_OVERHEAD_BYTES + entry.address.len() + entry.source.len(),
             Self::Fact(_) => FACT_BYTES,
-            Self::Erased(_) => ERASURE_BYTES,
-            Self::Readdressed(new) => ERASURE_BYTES + 1 + new.address.len(),
+            Self::Erased(_) => 2 + size_of::<u64>(),
+            Self::Readdressed(new) => 2 + size_of::<u64>() + 1 + new.address.len(),
             Self::RemovedEntry => 1,
             Self::Removed => 2,
             Self::ListKey(_) => KEY_BYTES,
@@ -229,13 +225,6 @@ impl Record {
             bytes: Vec::new(),
             item_count: 0,
         }
-    }
-
-    /// Continues a record that was stored.
-    pub(super) fn from_items(first: u64, items: &[RecordItem<'_>]) -> Self {
-        let mut record = Self::starting_at(first);
-        items.iter().for_each(|item| record.push(*item));
-        record
     }
 
     /// Returns whether this number of bytes fits into the record.

@@ -88,8 +88,12 @@ fn unopened_pipe_does_not_lock_the_list() {
 fn unread_check_output_does_not_lock_the_list() {
     let sandbox = Sandbox::new();
     // `check` prints more than one fault for each of these entries.
-    let record = [&[1u8, 0][..], &1u64.to_be_bytes(), b"x"].concat();
-    write_raw_records(&sandbox, (0..5_000).map(|number| (number, record.clone())));
+    let record = |number: u64| {
+        let address = format!("{number:04}");
+        let record = [&[4u8, 0][..], &1u64.to_be_bytes(), address.as_bytes()].concat();
+        (number, record)
+    };
+    write_raw_records(&sandbox, (0..5_000).map(record));
     let cli = TestCli {
         sandbox,
         server: None,

@@ -79,8 +79,7 @@ impl Recording {
         let erased: usize = operations().map(erased_count).sum();
         assert_eq!(erased, IMPORTED as usize / 20);
         let is_exchange = |operation: &&Operation| matches!(operation, Operation::Exchange(..));
-        // A migration and two compactions.
-        assert_eq!(operations().filter(is_exchange).count(), 3);
+        assert_eq!(operations().filter(is_exchange).count(), 2);
         let begun = operations().filter_map(|operation| match operation {
             Operation::Begin(numbers) => Some(numbers.len() as u64),
             _ => None,

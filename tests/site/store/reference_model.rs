@@ -278,6 +278,13 @@ impl Waitlist for ReferenceModel {
         })
     }
 
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        self.change(|state| {
+            let mut entries = state.entries.iter();
+            entries.find(|it| it.email.key() == email.key()).cloned()
+        })
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         self.change(|state| state.suppressions.clone())
     }

@@ -232,6 +232,19 @@ async fn reports_damaged_entries_by_number() {
     );
 }
 
+/// Of two entries with an address, an erasure would leave one.
+#[tokio::test]
+async fn reports_an_address_that_is_listed_twice_as_damage() {
+    let message = open_error_after(|records| {
+        let (key, record) = records.last().expect("readable").expect("a record");
+        let entry_bytes = 10 + usize::from(record[0]);
+        let record = [&record[..], &record[..entry_bytes]].concat();
+        records.insert(key, record).expect("writable");
+    })
+    .await;
+    assert!(message.contains("number 100 on are damaged"), "{message}");
+}
+
 #[tokio::test]
 async fn reports_an_unknown_key_as_damage() {
     let message = open_error_after(|records| {
