@@ -13,7 +13,7 @@ use super::{
 };
 use crate::waitlist::{DeliveryState, DeliveryStatus, Email, ServerReply};
 
-/// Sends messages over a connection, which it opens again when the server has closed it.
+/// Sends messages over a connection, which its owner opens.
 pub struct Mailer<'a> {
     client: &'a SmtpClient,
     /// The address for messages that cannot be delivered.
@@ -21,6 +21,8 @@ pub struct Mailer<'a> {
     /// Cancelled when a slow server must not delay the end of the program any longer.
     give_up: CancellationToken,
     connection: Option<SmtpConnection>,
+    /// Whether the connection has sent nothing yet.
+    is_fresh: bool,
 }
 
 /// The result of sending a message.
@@ -36,7 +38,7 @@ pub struct SendResult {
 }
 
 impl<'a> Mailer<'a> {
-    /// Creates a mailer. It connects with the first message. When `give_up` is cancelled, the message under way is not
+    /// Creates a mailer without a connection. When `give_up` is cancelled, the message under way is not
     /// sent, unless the end of it is already written.
     pub fn new(client: &'a SmtpClient, sender: &'a str, give_up: CancellationToken) -> Self {
         Self {
@@ -44,31 +46,45 @@ impl<'a> Mailer<'a> {
             sender,
             give_up,
             connection: None,
+            is_fresh: false,
         }
     }
 
-    /// Connects, unless there is a connection. [`send`](Self::send) does that too.
+    /// Connects, unless there is a connection. That takes up to a minute, in which people may leave the list.
     ///
     /// # Errors
     /// [`ConnectError`].
     pub async fn connect(&mut self) -> Result<(), ConnectError> {
         if !self.connection.as_ref().is_some_and(|it| it.is_usable()) {
-            self.connection = Some(self.client.connect().await?);
+            let connected = tokio::select! {
+                biased;
+                connected = self.client.connect() => connected?,
+                () = self.give_up.cancelled() => return Err(ConnectError::Stopped),
+            };
+            self.connection = Some(connected);
+            self.is_fresh = true;
         }
         Ok(())
     }
 
-    /// Sends a message to one person. `secrets` are words of the message, such as its link: the result never has them,
-    /// although some servers quote the message. Do not drop the future before it is done, see [`SmtpConnection::send`].
+    /// Sends a message to one person. Returns `None` if there is no connection, or the server has closed it since the last
+    /// message, which shows only now: then nothing was sent. `secrets` are words of the message, such as its link: the
+    /// result never has them, although some servers quote the message. Do not drop the future before it is done, see
+    /// [`SmtpConnection::send`].
     ///
     /// # Errors
-    /// [`ConnectError`], if there is no connection, or if `give_up` was cancelled. Nothing was sent.
+    /// [`ConnectError::Stopped`] if `give_up` was cancelled. Nothing was sent.
     pub async fn send(
         &mut self,
         to: &Email,
         message: &[u8],
         secrets: &[String],
-    ) -> Result<SendResult, ConnectError> {
+    ) -> Result<Option<SendResult>, ConnectError> {
+        let is_fresh = std::mem::take(&mut self.is_fresh);
+        let connection = self.connection.as_mut().filter(|it| it.is_usable());
+        let Some(connection) = connection else {
+            return Ok(None);
+        };
         let (stop, give_up) = (self.give_up.clone(), self.give_up.child_token());
         let limit = self.client.timeouts().write;
         let expiry = async {
@@ -76,54 +92,31 @@ impl<'a> Mailer<'a> {
             give_up.cancel();
             pending().await
         };
+        let recipient = recipient_address(to);
         let outcome = tokio::select! {
             biased;
-            outcome = self.try_send(to, message, &give_up) => outcome,
+            outcome = connection.send(self.sender, &recipient, message, &give_up) => outcome,
             outcome = expiry => outcome,
         };
+        let is_closed = match &outcome {
+            SendOutcome::NotSent(NotSent::NeedsSmtputf8 | NotSent::Stopped) => false,
+            SendOutcome::NotSent(_) => true,
+            SendOutcome::Rejected(_, reply) => reply.is_closing(),
+            SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
+        };
+        if is_closed && !is_fresh && !give_up.is_cancelled() {
+            self.connection = None;
+            return Ok(None);
+        }
         let outcome = match outcome {
-            Err(ConnectError::Stopped) if !stop.is_cancelled() => {
+            SendOutcome::NotSent(NotSent::Stopped) if !stop.is_cancelled() => {
                 SendOutcome::NotSent(NotSent::Timeout)
             }
-            Ok(SendOutcome::NotSent(NotSent::Stopped)) if !stop.is_cancelled() => {
-                SendOutcome::NotSent(NotSent::Timeout)
-            }
-            Ok(SendOutcome::NotSent(NotSent::Stopped)) => return Err(ConnectError::Stopped),
-            outcome => outcome?,
+            SendOutcome::NotSent(NotSent::Stopped) => return Err(ConnectError::Stopped),
+            outcome => outcome,
         };
         let secrets = [secrets, &self.client.login_secrets()].concat();
-        Ok(SendResult::from(outcome.without(&secrets)))
-    }
-
-    async fn try_send(
-        &mut self,
-        to: &Email,
-        message: &[u8],
-        give_up: &CancellationToken,
-    ) -> Result<SendOutcome, ConnectError> {
-        let recipient = recipient_address(to);
-        if let Some(connection) = self.connection.as_mut().filter(|it| it.is_usable()) {
-            let outcome = connection.send(self.sender, &recipient, message, give_up);
-            let outcome = outcome.await;
-            // That the server has closed an idle connection shows only now.
-            let is_closed = match &outcome {
-                SendOutcome::NotSent(NotSent::NeedsSmtputf8 | NotSent::Stopped) => false,
-                SendOutcome::NotSent(_) => true,
-                SendOutcome::Rejected(_, reply) => reply.is_closing(),
-                SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
-            };
-            if !is_closed || give_up.is_cancelled() {
-                return Ok(outcome);
-            }
-        }
-        let connected = tokio::select! {
-            biased;
-            connected = self.client.connect() => connected?,
-            () = give_up.cancelled() => return Err(ConnectError::Stopped),
-        };
-        let connection = self.connection.insert(connected);
-        let outcome = connection.send(self.sender, &recipient, message, give_up);
-        Ok(outcome.await)
+        Ok(Some(SendResult::from(outcome.without(&secrets))))
     }
 
     /// Says goodbye to the server.

@@ -217,9 +217,10 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         return preview::print(&plan, &writer, &args.output);
     }
     if plan.is_empty() {
-        return args.output.print(&plan.to_json(), |out| {
+        args.output.print(&plan.to_json(), |out| {
             writeln!(out, "nobody to send to: {}", plan.why_empty())
-        });
+        })?;
+        return check_under_way(plan.under_way(), &template);
     }
     warn_of_other_subject(&list, &template)?;
     if !args.yes {
@@ -237,6 +238,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         SystemTime::now(),
         template.subject(),
     ))?;
+    let (under_way, unknown) = (plan.under_way(), plan.unknown());
     let plan = plan.record(&list, template.id())?;
     let total = plan.len();
     let connections = args.connections.clamp(1, total.max(1));
@@ -261,7 +263,25 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     };
     sender.send_all();
     bar.finish_and_clear();
-    report(args, &outbox, &template)
+    report(args, &outbox, &template)?;
+    if unknown > 0 {
+        print_stderr(&format!(
+            "{unknown} earlier results are unknown, and were not sent again: --resend-unknown sends to them"
+        ));
+    }
+    check_under_way(under_way, &template)
+}
+
+/// Fails if some messages were begun before this send, and have no result.
+fn check_under_way(count: u64, template: &Template) -> anyhow::Result<()> {
+    let id = template.id();
+    match count {
+        0 => Ok(()),
+        count => bail!(
+            "{count} begun by another command, or by one that was killed less than 20 minutes ago; run the command again \
+             later. `landing messages {id}` lists them"
+        ),
+    }
 }
 
 /// Returns the people to leave out. People are asked to confirm their address if the option says so, or if a server has asked
@@ -331,11 +351,9 @@ fn report(args: &SendArgs, outbox: &Outbox, template: &Template) -> anyhow::Resu
     let id = template.id();
     match outbox.stop() {
         Some(stop) => bail!("{stop}"),
-        None if counts.get(DeliveryState::Sending) > 0 => bail!(
-            "{} begun by another command, or by one that was killed less than 20 minutes ago; run the command again \
-             later. `landing messages {id}` lists them",
-            counts.get(DeliveryState::Sending)
-        ),
+        None if counts.get(DeliveryState::Sending) > 0 => {
+            check_under_way(counts.get(DeliveryState::Sending), template)
+        }
         None if counts.unfinished() > 0 => bail!(
             "{} not sent yet; run the command again in a while. `landing messages {id}` lists them",
             counts.unfinished()

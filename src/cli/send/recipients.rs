@@ -115,7 +115,8 @@ impl Plan {
             state => resend.contains(&state),
         };
         for delivery in &deliveries {
-            plan.unknown += u64::from(delivery.status.state == DeliveryState::Unknown);
+            let is_unknown = delivery.status.state == DeliveryState::Unknown;
+            plan.unknown += u64::from(is_unknown && !resend.contains(&DeliveryState::Unknown));
             plan.under_way += u64::from(delivery.status.state == DeliveryState::Sending);
         }
         let numbers: HashMap<_, _> = (0..)
@@ -267,6 +268,16 @@ impl Plan {
             bail!("another command is sending {id}; wait until it is done, and run this one again");
         }
         Ok(self.recipients)
+    }
+
+    /// Returns the number of deliveries that were begun, and have no result yet.
+    pub(super) fn under_way(&self) -> u64 {
+        self.under_way
+    }
+
+    /// Returns the number of deliveries whose result is unknown and that are not sent again.
+    pub(super) fn unknown(&self) -> u64 {
+        self.unknown
     }
 
     pub(super) fn is_empty(&self) -> bool {

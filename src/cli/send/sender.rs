@@ -81,11 +81,15 @@ impl<'a> SendConnection<'a> {
         })
     }
 
+    fn connect(&mut self) -> Result<(), ConnectError> {
+        self.runtime.block_on(self.mailer.connect())
+    }
+
     fn send(
         &mut self,
         email: &Email,
         message: &WrittenMessage,
-    ) -> Result<SendResult, ConnectError> {
+    ) -> Result<Option<SendResult>, ConnectError> {
         let WrittenMessage { bytes, token } = message;
         let sent = self.mailer.send(email, bytes, slice::from_ref(token));
         self.runtime.block_on(sent)
@@ -262,10 +266,9 @@ impl Sender<'_> {
         if self.outbox.stop().is_some() {
             return Ok(None);
         }
-        // Last: the person may have left a moment ago.
-        let email = match &recipient.email {
-            Some(email) if is_listed()? => email,
-            _ => return Ok(Some(DeliveryStatus::new(DeliveryState::Left))),
+        let has_left = || Ok(Some(DeliveryStatus::new(DeliveryState::Left)));
+        let Some(email) = &recipient.email else {
+            return has_left();
         };
         let message = match self.writer.write(email, recipient.position) {
             Ok(message) => message,
@@ -281,11 +284,17 @@ impl Sender<'_> {
         let mut pauses = CONNECT_PAUSES.iter();
         let started = Instant::now();
         loop {
-            let error = match connection.send(email, &message) {
-                Ok(result) => {
+            let connected = connection.connect();
+            // Last: the person may have left a moment ago, or while it connected.
+            if connected.is_ok() && !is_listed()? {
+                return has_left();
+            }
+            let error = match connected.and_then(|()| connection.send(email, &message)) {
+                Ok(Some(result)) => {
                     self.outbox.check(&result);
                     return Ok(Some(result.status));
                 }
+                Ok(None) => continue,
                 Err(error) => error,
             };
             if is_deferred(&error) && self.outbox.leave_to_others() {
@@ -297,9 +306,6 @@ impl Sender<'_> {
             match pause {
                 Some(pause) if self.outbox.stop().is_none() => {
                     self.sleep_until(Instant::now() + *pause);
-                    if !is_listed()? {
-                        return Ok(Some(DeliveryStatus::new(DeliveryState::Left)));
-                    }
                 }
                 _ => {
                     let server = &self.writer.settings.smtp;

@@ -10,7 +10,7 @@ pub struct SmtpTimeouts {
     pub connect: Duration,
     /// For each other step.
     pub step: Duration,
-    /// For connecting and sending a message together, until its end is written.
+    /// For sending a message, until its end is written.
     pub write: Duration,
     /// For the reply to the whole message. Some servers scan it first, and a limit that is too short leaves a message unknown
     /// that was accepted: section 4.5.3.2.6 has ten minutes.
@@ -22,7 +22,7 @@ impl Default for SmtpTimeouts {
         Self {
             connect: Duration::from_secs(10),
             step: Duration::from_secs(30),
-            write: Duration::from_secs(4 * 60),
+            write: Duration::from_secs(3 * 60),
             accept: Duration::from_secs(10 * 60),
         }
     }

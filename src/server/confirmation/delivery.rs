@@ -119,8 +119,6 @@ impl<'a> Courier<'a> {
     ) -> Result<bool, Pause> {
         let list = &self.confirmation.list;
         let (id, number) = (MessageId::confirmation(person.message), person.delivery);
-        let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
-        let may_write = is_listed && !list.is_suppressed(email).await?;
         let message = match self.write(email, &id, person.message) {
             Ok(message) => Some(message),
             Err(ComposeError::Address) => None,
@@ -139,10 +137,12 @@ impl<'a> Courier<'a> {
         if list.begin_deliveries(&id, vec![start]).await? != [true] {
             return Ok(false);
         }
-        let (status, pause) = match message {
-            Some(message) if may_write => self.send(email, &message, person).await,
-            None if may_write => (now(SendResult::unwritable_address().status), None),
-            _ => (now(DeliveryStatus::new(DeliveryState::Left)), None),
+        // After everything that takes time: the person may have left a moment ago.
+        let (status, pause) = match (self.may_write(email).await, message) {
+            (Ok(true), Some(message)) => self.send(email, &message, person).await,
+            (Ok(true), None) => (now(SendResult::unwritable_address().status), None),
+            (Ok(false), _) => (now(DeliveryStatus::new(DeliveryState::Left)), None),
+            (Err(error), _) => (person.status.clone(), Some(error.into())),
         };
         let result = DeliveryResult {
             number,
@@ -158,6 +158,13 @@ impl<'a> Courier<'a> {
         }
     }
 
+    /// Returns whether a person is on the list and not suppressed.
+    async fn may_write(&self, email: &Email) -> Result<bool, StoreError> {
+        let list = &self.confirmation.list;
+        let is_listed = list.are_listed(slice::from_ref(email)).await? == [true];
+        Ok(is_listed && !list.is_suppressed(email).await?)
+    }
+
     /// Sends a message over the connection. Returns its status, which is the one before if there is no connection.
     async fn send(
         &mut self,
@@ -167,7 +174,13 @@ impl<'a> Courier<'a> {
     ) -> (DeliveryStatus, Option<Pause>) {
         let WrittenMessage { bytes, secrets } = message;
         let result = match self.mailer.send(email, bytes, secrets).await {
-            Ok(result) => result,
+            Ok(Some(result)) => result,
+            // The server has closed the connection since the last message. The person is the next one again.
+            Ok(None) => {
+                let length = Duration::ZERO;
+                let reason = "the mail server has closed the connection".into();
+                return (person.status.clone(), Some(Pause { length, reason }));
+            }
             Err(error) => {
                 let pause = self.pause_after(&error.to_string());
                 return (person.status.clone(), Some(pause));

@@ -342,7 +342,9 @@ async fn later_replies_show_no_secret_of_the_login() {
     let client = client(&server, "ann:let-me-in@");
     let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
     let recipient = Email::parse("bob@example.com").expect("an address");
+    mailer.connect().await.expect("a connection");
     let sent = mailer.send(&recipient, MESSAGE, &[]).await;
-    let reply = sent.expect("a result").status.reply.expect("a reply");
+    let sent = sent.expect("a result").expect("a connection");
+    let reply = sent.status.reply.expect("a reply");
     assert_eq!(reply.text(), "5.7.1 <hidden> with <hidden> may not send");
 }

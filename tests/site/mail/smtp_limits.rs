@@ -42,9 +42,10 @@ async fn message_that_takes_too_long_to_write_is_not_sent() {
     };
     let client = client_with_timeouts(&server, "", timeouts);
     let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
+    mailer.connect().await.expect("a connection");
     let recipient = Email::parse("ann@example.com").expect("an address");
     let sent = mailer.send(&recipient, MESSAGE, &[]).await;
-    let status = sent.expect("a result").status;
+    let status = sent.expect("a result").expect("a connection").status;
     let reply = status.reply.expect("a reason");
     assert_eq!(
         (status.state, reply.text()),
