@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { type ContrastQuery, measureContrast, tooLow } from "../support/contrast.ts";
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 
-/** WCAG 1.4.11, for controls and what is needed to understand a drawing. */
+/** WCAG 1.4.11, for controls and the parts of a drawing that are needed to understand it. */
 const EDGE = 3;
 /** WCAG 1.4.3. */
 const TEXT = 4.5;

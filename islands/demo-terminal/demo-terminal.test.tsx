@@ -37,7 +37,7 @@ describe("demo terminal", () => {
     expect(result?.textContent).toMatch(/live at/i);
   });
 
-  test("§4 is no live region: a screen reader reads the lines when the visitor does", () => {
+  test("§4 is not a live region: a screen reader reads the lines when the visitor does", () => {
     renderInSection();
     const LIVE = "[aria-live], [role=status], [role=alert], [role=log], output";
     expect(document.querySelector(LIVE)).toBeNull();

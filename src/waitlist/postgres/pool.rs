@@ -1,4 +1,4 @@
-//! Runs operations over pooled connections, and repeats one that fails. Sign-ups have a connection of their own, so no
+//! Runs operations over pooled connections, and repeats one that fails. Sign-ups have another connection, so no
 //! operation delays them.
 
 use std::{

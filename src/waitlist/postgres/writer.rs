@@ -176,7 +176,7 @@ impl Writer {
         let row = match self.connection.query_opt(statement, params).await {
             Err(Failure::StaleSlot) => {
                 if self.refresh_slot().await.is_err() {
-                    // It has the old epoch. The statement itself has no effect, whatever became of the refresh.
+                    // It has the old epoch. The statement itself has no effect, even if the refresh fails.
                     self.connection.mark_failed();
                     return Err(Failure::StaleSlot);
                 }

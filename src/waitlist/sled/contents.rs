@@ -148,7 +148,7 @@ impl Contents {
         Ok(key.filter(|key| self.people.get(key) == Some(entry)))
     }
 
-    /// Returns the entry with this number, with what became known about it. Returns `None` if the item is no entry.
+    /// Returns the entry with this number, with what became known about it. Returns `None` if the item is not an entry.
     pub(super) fn person(
         &self,
         records: &::sled::Tree,

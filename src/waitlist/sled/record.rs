@@ -46,7 +46,7 @@ const REMOVED_ENTRY: u8 = 0;
 /// First byte of every item that is not an entry. The second one is its kind.
 const OTHER: u8 = 255;
 
-/// Kind of a removed item that was no entry.
+/// Kind of a removed item that was not an entry.
 const REMOVED: u8 = 0;
 /// Kind of a fact: the address was confirmed.
 const CONFIRMED: u8 = 1;
