@@ -203,6 +203,7 @@ impl Batch {
 
     /// Inserts the sign-ups in a range of `first_positions`. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
+        writer.follow_epoch().await?;
         let epoch = writer.epoch();
         let awaited = self.awaited_positions();
         let first_positions = &self.first_positions[range.clone()];

@@ -78,6 +78,7 @@ impl<'a> Moment<'a> {
     ) -> Result<Vec<Uuid>, Failure> {
         let row = self.change(statement, params).await?;
         self.epoch = get(&row, 1)?;
+        self.state.note_epoch(self.epoch);
         get(&row, 2)
     }
 

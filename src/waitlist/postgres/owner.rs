@@ -138,6 +138,7 @@ impl Operation for Erase<'_> {
                     );
                     let row = erasing.await?.ok_or(Failure::StaleSlot)?;
                     self.state.set_slot(slot, get(&row, 0)?);
+                    self.state.note_epoch(get(&row, 1)?);
                     get::<Vec<Uuid>>(&row, 2)?
                 }
             };

@@ -32,7 +32,7 @@
 //! | `ADD_MESSAGE` | the id of the message |
 //! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
 //! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
-//! | `CREATE_MISSING_SLOTS`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, the migrations | they do nothing if it exists |
+//! | `CREATE_MISSING_SLOTS`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, `MIGRATIONS` | they do nothing if it exists |
 //! | `READ_SLOT`, `probe` | they change nothing |
 //!
 //! All others only read, or set up a session.

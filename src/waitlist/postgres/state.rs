@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -52,6 +55,8 @@ impl Outage {
 #[derive(Debug)]
 pub(super) struct State {
     slots: Mutex<Slots>,
+    /// The highest epoch that this instance has seen.
+    epoch: AtomicI64,
     pub(super) count: watch::Sender<u64>,
     pub(super) outage: watch::Sender<Option<Outage>>,
 }
@@ -76,9 +81,20 @@ impl State {
     pub(super) fn new() -> Self {
         Self {
             slots: Mutex::default(),
+            epoch: AtomicI64::new(i64::MIN),
             count: watch::Sender::new(0),
             outage: watch::Sender::new(None),
         }
+    }
+
+    /// Notes that the list has this epoch. Its sign-ups must not go out with an older one.
+    pub(super) fn note_epoch(&self, epoch: i64) {
+        self.epoch.fetch_max(epoch, Ordering::SeqCst);
+    }
+
+    /// Returns the highest epoch that this instance has seen.
+    pub(super) fn epoch(&self) -> i64 {
+        self.epoch.load(Ordering::SeqCst)
     }
 
     /// Records that this instance has changed a slot, which now counts `entries`.

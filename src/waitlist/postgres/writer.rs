@@ -194,6 +194,15 @@ impl Writer {
         Ok(row)
     }
 
+    /// Reads the slot again if this instance has seen a newer epoch, for example of its own erasure. A sign-up with an old
+    /// one has no effect, and if its response is lost, nobody knows that.
+    pub(super) async fn follow_epoch(&mut self) -> Result<(), Failure> {
+        match self.state.epoch() > self.epoch {
+            true => self.refresh_slot().await,
+            false => Ok(()),
+        }
+    }
+
     /// Switches to another slot, because another transaction may have locked the row of this one.
     pub(super) async fn change_slot(&mut self) -> Result<(), Failure> {
         self.slot = schema::random_slot(Some(self.slot));
@@ -261,6 +270,7 @@ impl Writer {
     fn update_slot(&mut self, row: &Row) -> Result<(), Failure> {
         self.state.set_slot(self.slot, get(row, 0)?);
         self.epoch = get(row, 1)?;
+        self.state.note_epoch(self.epoch);
         Ok(())
     }
 }

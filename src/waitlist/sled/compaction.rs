@@ -122,10 +122,10 @@ pub(super) fn copy(
         snapshot.for_each_item(|number, item| {
             let item = changes.apply(number, item);
             if matches!(item, RecordItem::Entry(_)) {
-                copied += 1;
                 if copied % REPORT_INTERVAL_ENTRIES == 0 {
-                    report_copied(copied);
+                    report_copied(copied + 1);
                 }
+                copied += 1;
             }
             if !tail.has_room(item.len()) {
                 records.insert(tail.key(), tail.bytes())?;

@@ -20,6 +20,7 @@ conformance_tests! {
     correction_keeps_source_and_facts,
     records_many_facts,
     compaction_keeps_source_and_facts,
+    finds_one_person_with_what_became_known,
 }
 
 fn source(text: &str) -> Source {
@@ -282,4 +283,40 @@ async fn compaction_keeps_source_and_facts(fixture: impl StoreFixture) {
     drop(list);
     let list = fixture.open();
     assert_eq!((list.count(), entries(&*list)), (199, expected));
+}
+
+/// Also after a restart and a compaction, in which the facts may be far from their entry.
+async fn finds_one_person_with_what_became_known(fixture: impl StoreFixture) {
+    let mut list = fixture.open();
+    let ann = WaitlistEntry {
+        asked_at: Some(time(2)),
+        ..from("hn", entry("Ann@example.com", 1))
+    };
+    assert_eq!(list.join(ann.clone()).await, Ok(JoinOutcome::New));
+    let others = (0..300).map(|number| entry(&format!("{number}@example.com"), number));
+    list.join_all(others.collect()).await.expect("a response");
+    let facts = vec![confirmed("ann@EXAMPLE.com", 5)];
+    assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
+    let new = email("anne@example.com");
+    let corrected = list.correct(&ann.email, &new).await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    assert!(erase(&*list, "7@example.com").await);
+    let expected = WaitlistEntry {
+        email: new,
+        confirmed_at: Some(time(5)),
+        ..ann
+    };
+    for round in 0..3 {
+        let found = list.person(&email("ANNE@example.com")).await;
+        assert_eq!(found, Ok(Some(expected.clone())), "{round}");
+        for gone in ["ann@example.com", "7@example.com", "eve@example.com"] {
+            assert_eq!(list.person(&email(gone)).await, Ok(None), "{round}: {gone}");
+        }
+        if round == 1 {
+            read_on_thread(|| super::compact(&*list));
+        } else {
+            drop(list);
+            list = fixture.open();
+        }
+    }
 }
