@@ -84,6 +84,14 @@ describe("toast store", () => {
     expect(onUnseen).toHaveBeenCalledOnce();
   });
 
+  test("a toast that was dismissed is not reported as unseen", () => {
+    const onUnseen = vi.fn();
+    store.showToast(SAVED, onUnseen);
+    store.dismissToasts();
+    vi.advanceTimersByTime(REMOVAL_DELAY_MS);
+    expect(onUnseen).not.toHaveBeenCalled();
+  });
+
   test("a toast stays if a toaster subscribes within a second", () => {
     const onUnseen = vi.fn();
     store.showToast(SAVED, onUnseen);

@@ -32,10 +32,12 @@ export function showToast(
 ): void {
   lastId += 1;
   const id = lastId;
-  update([{ ...content, id, open: true }, ...toasts].slice(0, MAX_VISIBLE));
+  const shown = { ...content, id, open: true };
+  update([shown, ...toasts].slice(0, MAX_VISIBLE));
   if (!onUnseen || listeners.size > 0) return;
   setTimeout(() => {
-    if (listeners.size > 0 || id !== lastId) return;
+    // A dismissed toast is another object.
+    if (listeners.size > 0 || !toasts.includes(shown)) return;
     update(toasts.filter((toast) => toast.id !== id));
     onUnseen();
   }, TOASTER_TIMEOUT_MS);
