@@ -4,7 +4,14 @@ import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test } from "vitest";
 import { WAITLIST_FORM_PROPS } from "./test/props";
-import { EMAIL, postCode, respondToSignUps, waitForToast } from "./test/waitlist-form-fixtures";
+import {
+  EMAIL,
+  holdResponse,
+  postCode,
+  postSignUp,
+  respondToSignUps,
+  waitForToast,
+} from "./test/waitlist-form-fixtures";
 import Toaster from "./toaster/toaster";
 import WaitlistForm from "./waitlist-form/waitlist-form";
 
@@ -19,6 +26,7 @@ const OUTCOMES: Record<string, { typed: string; status?: number; code?: number }
   "too many": { typed: EMAIL, status: 429 },
   success: { typed: EMAIL, status: 201 },
   "code asked": { typed: EMAIL, status: 201, code: 0 },
+  "code asked again": { typed: EMAIL, status: 409, code: 0 },
   "code wrong": { typed: EMAIL, status: 201, code: 400 },
   "code right": { typed: EMAIL, status: 201, code: 200 },
 };
@@ -47,6 +55,29 @@ test.each(Object.entries(OUTCOMES))("%s", async (_outcome, { typed, status = 500
   }
   await settle();
   expect(await virtual.spokenPhraseLog()).toMatchSnapshot();
+});
+
+test.each([
+  ["a sign-up", 201, "Check your inbox"],
+  ["a duplicate", 409, "If you have not confirmed"],
+])("after %s, a visitor who has moved on hears about the code", async (_what, status, lead) => {
+  const respond = holdResponse(postSignUp);
+  render(
+    <main>
+      <a href="#features">Features</a>
+      <Toaster />
+      <WaitlistForm {...WAITLIST_FORM_PROPS} confirms />
+    </main>,
+  );
+  const user = userEvent.setup();
+  await user.type(screen.getByLabelText("Email address"), `${EMAIL}{Enter}`);
+  screen.getByRole("link", { name: "Features" }).focus();
+  await virtual.start({ container: document.body });
+  respond(new Response("{}", { status }));
+  await settle();
+  expect(await virtual.spokenPhraseLog()).toContainEqual(
+    expect.stringContaining(`polite: ${lead}`),
+  );
 });
 
 test("a repeated error is heard again", async () => {

@@ -97,6 +97,15 @@ describe("the message below the field", () => {
     expect(message()).toBe(MESSAGES.listed);
   });
 
+  test("of the server's page stays until the posted text changes, also when all of it is deleted", () => {
+    renderForm({ outcome: "failed", email: EMAIL, message: MESSAGES.listed });
+    fireEvent.input(field());
+    expect(message()).toBe(MESSAGES.listed);
+    field().value = "";
+    fireEvent.input(field());
+    expect(message()).toBe(MESSAGES.promise);
+  });
+
   test("replaces text that a translator inserted", async () => {
     const user = renderForm();
     const line = document.querySelector(".waitlist-message");
@@ -229,6 +238,21 @@ describe("a screen reader", () => {
     await waitForToast("Error");
     await waitFor(() => expect(status()).toBe(""));
     unsubscribe();
+  });
+
+  test("does not hear an old error while the next sign-up is pending", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+    postSignUp.mockResolvedValueOnce(new Response("no", { status: 500 }));
+    const user = await signUp();
+    await waitForToast("Error");
+    await waitUntilEnabled();
+    const respond = holdResponse(postSignUp);
+    await user.click(button());
+    expect(status()).toBe("Adding...");
+    await act(() => vi.advanceTimersByTimeAsync(1000));
+    respond(Response.json({}));
+    await waitFor(() => expect(button().disabled).toBe(false));
+    expect(status()).toBe("");
   });
 
   test("hears the outcome from the form if there is no toaster", async () => {

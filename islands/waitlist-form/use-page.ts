@@ -32,9 +32,8 @@ export function useFocus(
     const hasMovedOn = !active?.contains(refs.form.current) && !refs.form.current?.contains(active);
     if (hasMovedOn) {
       update({ isAnnounced: false });
-      // The visitor is elsewhere, and must learn that a code is needed.
-      if (!isPending && form.step === "code" && form.outcome === "")
-        update({ announcement: form.lead });
+      // The visitor is elsewhere, and must learn that a code is needed. A field with a code is not new.
+      if (!isPending && form.code === "") update({ announcement: form.lead });
     } else if (isPending) refs.status.current?.focus({ preventScroll: true });
     else focusIn(refs.form, form.outcome === "joined" ? refs.button : refs.input);
   });

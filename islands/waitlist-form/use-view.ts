@@ -14,7 +14,7 @@ export interface View {
   readonly isPending: boolean;
   /** Read by screen readers when there is no toaster to announce the outcome. */
   readonly announcement: string;
-  /** A toast announces an error. Until the focus leaves the field, the field's description does not repeat it. */
+  /** A toast announces the error. Until the focus leaves the field, the field's description leaves it out. */
   readonly isAnnounced: boolean;
 }
 
@@ -29,7 +29,7 @@ export function useView(
     announcement: "",
     isAnnounced: false,
   });
-  const valueAtOutcome = useRef("");
+  const valueAtOutcome = useRef(fieldValue(initial));
   // The time when a form emptied the field, or 0 once the visitor has typed.
   const emptiedAt = useRef(0);
 

@@ -84,7 +84,7 @@ function Field({ controls, initial }: { controls: FormControls; initial: FormSta
   const fieldId = useId();
   const leadId = useId();
   const messageId = useId();
-  const description = isCode ? `${leadId} ${messageId}` : messageId;
+  const descriptions = [isCode && leadId, !controls.isAnnounced && messageId];
   return (
     <>
       <p id={isCode ? leadId : undefined} className="waitlist-lead" suppressHydrationWarning>
@@ -102,7 +102,7 @@ function Field({ controls, initial }: { controls: FormControls; initial: FormSta
         disabled={controls.isPending}
         aria-required
         aria-invalid={form.outcome === "invalid"}
-        aria-describedby={controls.isAnnounced ? undefined : description}
+        aria-describedby={descriptions.filter(Boolean).join(" ") || undefined}
         onBlur={controls.onBlur}
         onInvalid={controls.onInvalid}
       />
