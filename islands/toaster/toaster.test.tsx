@@ -146,6 +146,34 @@ describe("toaster", () => {
     expect(document.activeElement).toBe(before);
   });
 
+  test("closing a toast returns the focus also after the visitor was in another window", async () => {
+    render(<button type="button">before</button>);
+    const user = renderToaster();
+    const before = screen.getByRole("button", { name: "before" });
+    before.focus();
+    show(SAVED);
+    await user.keyboard("[F8]");
+    const focused = document.activeElement ?? document.body;
+    setWindowFocus(false);
+    setWindowFocus(true);
+    fireEvent.focusIn(focused, { relatedTarget: null });
+    await user.keyboard("{Escape}");
+    expect(toastElement()).toBeNull();
+    expect(document.activeElement).toBe(before);
+  });
+
+  test("a closed toast leaves no element for the next one to return the focus to", async () => {
+    render(<button type="button">before</button>);
+    const user = renderToaster();
+    screen.getByRole("button", { name: "before" }).focus();
+    show(SAVED);
+    await user.keyboard("[F8]{Escape}");
+    await user.click(document.body);
+    show(FAILED);
+    await user.keyboard("[F8]{Escape}");
+    expect(document.activeElement).toBe(document.body);
+  });
+
   test("a toast stays open while the visitor is in another window", () => {
     setWindowFocus(false);
     render(<Toaster />);

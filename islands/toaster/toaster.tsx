@@ -24,12 +24,13 @@ export default function Toaster() {
   );
   // The element that had the focus before it moved to the toasts. The listener is native because React's
   // onFocus misses two things: Radix's Tab stops around the list, and the toasts, which are in a portal.
-  const previousFocus = useRef<EventTarget | null>(null);
+  const previousFocus = useRef<HTMLElement>(null);
   const watchFocus = useCallback((list: HTMLElement | null) => {
     const region = list?.parentElement;
     region?.addEventListener("focusin", ({ relatedTarget }) => {
-      const isInside = relatedTarget instanceof Node && region.contains(relatedTarget);
-      if (!isInside) previousFocus.current = relatedTarget;
+      // There is none when the visitor comes back from another window.
+      if (!(relatedTarget instanceof HTMLElement)) return;
+      if (!region.contains(relatedTarget)) previousFocus.current = relatedTarget;
     });
   }, []);
   if (windowHasFocus === undefined) return null;
@@ -37,11 +38,11 @@ export default function Toaster() {
 
   function close(id: number) {
     const active = document.activeElement;
-    if (active?.closest(".toasts")) {
-      if (previousFocus.current instanceof HTMLElement)
-        previousFocus.current.focus({ preventScroll: true });
-      else if (active instanceof HTMLElement) active.blur();
+    if (active instanceof HTMLElement && active.closest(".toasts")) {
+      if (previousFocus.current) previousFocus.current.focus({ preventScroll: true });
+      else active.blur();
     }
+    previousFocus.current = null;
     dismissToast(id);
   }
 
