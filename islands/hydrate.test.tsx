@@ -42,6 +42,24 @@ describe("hydration", () => {
     expect(element.textContent).toBe(textContent);
   });
 
+  test("keeps wrapped elements in a browser without `:has()`", async () => {
+    const querySelectorAll = Element.prototype.querySelectorAll;
+    vi.spyOn(Element.prototype, "querySelectorAll").mockImplementation(function (
+      this: Element,
+      selector: string,
+    ) {
+      if (selector.includes(":has(")) throw new DOMException(selector, "SyntaxError");
+      return querySelectorAll.call(this, selector);
+    });
+    const element = await serve("contact-links");
+    const link = screen.getByRole("link", { name: "Email us" });
+    const wrapper = document.createElement("font");
+    link.replaceWith(wrapper);
+    wrapper.append(link);
+    await hydrateIsland(element, "contact-links");
+    expect(screen.getByRole("link", { name: "Email us" })).toBe(link);
+  });
+
   test("keeps text typed earlier, and the form sends it", async () => {
     const user = userEvent.setup();
     const element = await serve("waitlist-form");

@@ -73,11 +73,10 @@ function detachForeignNodes(root: HTMLElement): () => void {
   const isFromServer = (node: Node) => node instanceof Element && node.hasAttribute(SERVER_MARK);
   const detached: [Node, parent: Node, next: Node | null][] = [];
   for (const parent of [root, ...serverElements]) {
-    // A wrapper around elements from the server: remove the wrapper, keep the elements.
-    for (const wrapper of parent.querySelectorAll(
-      `:scope > :not([${SERVER_MARK}]):has([${SERVER_MARK}])`,
-    )) {
+    // A foreign wrapper around elements from the server: remove the wrapper, keep the elements.
+    for (const wrapper of [...parent.children]) {
       const inside = [...wrapper.querySelectorAll(`[${SERVER_MARK}]`)];
+      if (isFromServer(wrapper) || inside.length === 0) continue;
       const isChild = (node: Element) =>
         (node.parentElement?.closest(`[${SERVER_MARK}]`) ?? root) === parent;
       wrapper.replaceWith(...inside.filter(isChild));
