@@ -27,8 +27,8 @@ async function boot() {
   const { host = "", wasm = "", manifest = "" } = script?.dataset ?? {};
   // A link in the HTML would fetch the manifest before the first paint, on a separate connection.
   addLink("manifest", manifest);
-  // The host mounts the first island in view first.
-  const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
+  // The host mounts the first island in view first, unless it starts later.
+  const islands = [...document.querySelectorAll<HTMLElement>("[data-start=visible]")];
   const first = islands.find(isInView);
   if (first) preloadModules(first);
   const loaded: Promise<[HostModule, Response]> = Promise.all([import(host), fetch(wasm)]);
