@@ -21,12 +21,13 @@ use super::{
 use crate::{
     copy::{self, islands},
     mail::CODE_LEN,
-    page::{LinkPage, code_form},
+    page::{LinkPage, code_form, empty_form},
     waitlist::Email,
     wire::{FormOutcome, FormState},
 };
 
-/// `GET /confirm`, which a browser sends when somebody loads the page after a wrong code again: leads to the form.
+/// `GET /confirm`, which a browser sends when somebody opens the URL of the page after a wrong code: leads to the form
+/// for the address, because the URL has none.
 pub(super) async fn to_form() -> Redirect {
     Redirect::to("/#contact")
 }
@@ -47,45 +48,52 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
     let headers = parts.headers.clone();
     let admitted = admit(&state, Attempt::Code, &parts);
     // Read before a client over its limit is rejected: the form needs the address again.
-    let CodeForm { email, code } = match read_form(&state, parts, body).await {
-        Ok(form) => form,
-        Err(error) => {
-            error.log();
-            let page = state
-                .page_cache
-                .respond_with_failure(error.status(), &headers);
-            return with_no_store(page, error.retry_after());
+    let (error, form) = match read_form(&state, parts, body).await {
+        Ok(CodeForm { email, code }) => {
+            let confirmed = match admitted {
+                Ok(()) => confirm_by_code(&state, &email, &code).await,
+                Err(error) => Err(error),
+            };
+            let Err(error) = confirmed else {
+                let page = LinkPage::Confirmed;
+                return respond_with_link_page(&state, page, StatusCode::OK, &headers);
+            };
+            let form = form_after(&error, &email, code);
+            (error, form)
         }
-    };
-    let confirmed = match admitted {
-        Ok(()) => confirm_by_code(&state, &email, &code).await,
-        Err(error) => Err(error),
-    };
-    let Err(error) = confirmed else {
-        return respond_with_link_page(&state, LinkPage::Confirmed, StatusCode::OK, &headers);
+        // The address is unknown, so the form asks for it. Joining again leads to the code.
+        Err(error) => {
+            let form = FormState {
+                outcome: FormOutcome::Failed,
+                message: islands::CODE_FAILED.into(),
+                ..empty_form()
+            };
+            (error, form)
+        }
     };
     error.log();
-    let form = FormState {
-        lead: copy::fill_email(islands::CODE_ASKED, &email),
-        outcome: match error {
-            RequestError::MalformedCode | RequestError::WrongCode | RequestError::CodeLocked => {
-                FormOutcome::Invalid
-            }
-            _ => FormOutcome::Failed,
-        },
-        message: match error {
-            _ if code.trim().is_empty() => islands::EMPTY_CODE,
-            RequestError::MalformedCode => islands::MALFORMED_CODE,
-            RequestError::WrongCode => islands::WRONG_CODE,
-            RequestError::CodeLocked => islands::LOCKED_CODE,
-            _ => islands::CODE_FAILED,
-        }
-        .into(),
-        code,
-        ..code_form(&email)
-    };
     let page = render_with_form(state.current_page(), form).respond(error.status(), &headers);
     with_no_store(page, error.retry_after())
+}
+
+/// Returns the form after an error. The code stays in the field for correction.
+fn form_after(error: &RequestError, email: &str, code: String) -> FormState {
+    let (outcome, message) = match error {
+        RequestError::MalformedCode if code.trim().is_empty() => {
+            (FormOutcome::Invalid, islands::EMPTY_CODE)
+        }
+        RequestError::MalformedCode => (FormOutcome::Invalid, islands::MALFORMED_CODE),
+        RequestError::WrongCode => (FormOutcome::Invalid, islands::WRONG_CODE),
+        RequestError::CodeLocked => (FormOutcome::Invalid, islands::LOCKED_CODE),
+        _ => (FormOutcome::Failed, islands::CODE_FAILED),
+    };
+    FormState {
+        lead: copy::fill_email(islands::CODE_ASKED, email),
+        outcome,
+        message: message.into(),
+        code,
+        ..code_form(email)
+    }
 }
 
 async fn read_form(state: &AppState, parts: Parts, body: Body) -> Result<CodeForm, RequestError> {

@@ -237,10 +237,9 @@ async fn rejected_code_without_javascript_keeps_the_form() {
     let server = SmtpServer::start();
     let site = site_whose_store_fails(&server, "--signups-per-minute=1").await;
     // The store fails, then the limit is reached.
-    for status in [503, 429] {
-        let form = site
-            .post("/confirm")
-            .body("email=ann%40example.com&code=123456");
+    for (status, code) in [(503, "123456"), (429, "123456"), (429, "")] {
+        let body = format!("email=ann%40example.com&code={code}");
+        let form = site.post("/confirm").body(body);
         let form = form.header("content-type", "application/x-www-form-urlencoded");
         let response = form.send().await.expect("a response");
         assert_eq!(response.status(), status);
@@ -252,6 +251,14 @@ async fn rejected_code_without_javascript_keeps_the_form() {
         );
         assert!(page.contains(r#"value="ann@example.com""#), "{page}");
     }
+    // Two codes cannot be read.
+    let form = site.post("/confirm").body("code=1&code=2");
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let response = form.send().await.expect("a response");
+    assert_eq!(response.status(), 400);
+    let page = response.text().await.expect("text");
+    let problem = "<title>Error: Failed to confirm. Please try again.";
+    assert!(page.contains(problem), "{page}");
 }
 
 /// So a crowd that has just signed up can confirm.
