@@ -14,55 +14,54 @@ beforeEach(async () => {
 
 describe("toast store", () => {
   test("§4 is empty at first, and a new toast is open with its title, text and variant", () => {
-    expect(store.getSnapshot()).toEqual([]);
+    expect(store.getSnapshot()).toBeUndefined();
     store.showToast(SAVED);
-    expect(store.getSnapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    expect(store.getSnapshot()).toMatchObject({ ...SAVED, open: true });
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("§9 holds one toast: a new one replaces the current one", () => {
     store.showToast(SAVED);
-    const first = onlyId();
+    const first = store.getSnapshot()?.id;
     store.showToast(FAILED);
-    expect(store.getSnapshot()).toMatchObject([{ ...FAILED, open: true }]);
-    expect(onlyId()).not.toBe(first);
+    expect(store.getSnapshot()).toMatchObject({ ...FAILED, open: true });
+    expect(store.getSnapshot()?.id).not.toBe(first);
   });
 
   test("§9 keeps a dismissed toast closed, and removes it exactly 1,000,000 ms later", () => {
     store.showToast(SAVED);
-    store.dismissToast(onlyId());
-    expect(store.getSnapshot()).toMatchObject([{ ...SAVED, open: false }]);
+    store.dismissToast();
+    expect(store.getSnapshot()).toMatchObject({ ...SAVED, open: false });
     vi.advanceTimersByTime(REMOVAL_DELAY_MS - 1);
-    expect(store.getSnapshot()).toHaveLength(1);
+    expect(store.getSnapshot()).toBeDefined();
     vi.advanceTimersByTime(1);
-    expect(store.getSnapshot()).toEqual([]);
+    expect(store.getSnapshot()).toBeUndefined();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("§9 a second dismissal does not delay the removal", () => {
     store.showToast(SAVED);
-    const id = onlyId();
-    store.dismissToast(id);
+    store.dismissToast();
     vi.advanceTimersByTime(REMOVAL_DELAY_MS / 2);
-    store.dismissToast(id);
+    store.dismissToast();
     expect(vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(REMOVAL_DELAY_MS / 2);
-    expect(store.getSnapshot()).toEqual([]);
+    expect(store.getSnapshot()).toBeUndefined();
   });
 
   test("§9 the removal of a dismissed toast keeps a newer one", () => {
     store.showToast(SAVED);
-    store.dismissToast(onlyId());
+    store.dismissToast();
     store.showToast(FAILED);
     vi.advanceTimersByTime(REMOVAL_DELAY_MS);
-    expect(store.getSnapshot()).toMatchObject([{ ...FAILED, open: true }]);
+    expect(store.getSnapshot()).toMatchObject({ ...FAILED, open: true });
   });
 
-  test("§4 dismissing an unknown toast changes nothing", () => {
-    store.showToast(SAVED);
-    const before = store.getSnapshot();
-    store.dismissToast(onlyId() + 1);
-    expect(store.getSnapshot()).toBe(before);
+  test("§4 a dismissal without a toast changes nothing", () => {
+    const listener = vi.fn();
+    store.subscribe(listener);
+    store.dismissToast();
+    expect(listener).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -71,23 +70,23 @@ describe("toast store", () => {
     const listener = vi.fn();
     store.subscribe(listener);
     expect(listener).not.toHaveBeenCalled();
-    expect(store.getSnapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    expect(store.getSnapshot()).toMatchObject({ ...SAVED, open: true });
   });
 
   test("a toast without a toaster is removed after a second and reported as unseen", () => {
     const onUnseen = vi.fn();
     store.showToast(SAVED, onUnseen);
     vi.advanceTimersByTime(999);
-    expect(store.getSnapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    expect(store.getSnapshot()).toMatchObject({ ...SAVED, open: true });
     vi.advanceTimersByTime(1);
-    expect(store.getSnapshot()).toEqual([]);
+    expect(store.getSnapshot()).toBeUndefined();
     expect(onUnseen).toHaveBeenCalledOnce();
   });
 
   test("a toast that was dismissed is not reported as unseen", () => {
     const onUnseen = vi.fn();
     store.showToast(SAVED, onUnseen);
-    store.dismissToasts();
+    store.dismissToast();
     vi.advanceTimersByTime(REMOVAL_DELAY_MS);
     expect(onUnseen).not.toHaveBeenCalled();
   });
@@ -97,7 +96,7 @@ describe("toast store", () => {
     store.showToast(SAVED, onUnseen);
     store.subscribe(() => {});
     vi.advanceTimersByTime(1000);
-    expect(store.getSnapshot()).toMatchObject([{ ...SAVED, open: true }]);
+    expect(store.getSnapshot()).toMatchObject({ ...SAVED, open: true });
     expect(onUnseen).not.toHaveBeenCalled();
   });
 
@@ -107,24 +106,18 @@ describe("toast store", () => {
     store.subscribe(second);
     store.showToast(SAVED);
     unsubscribe();
-    store.dismissToast(onlyId());
+    store.dismissToast();
     vi.advanceTimersByTime(REMOVAL_DELAY_MS);
     expect(first).toHaveBeenCalledTimes(1);
     expect(second).toHaveBeenCalledTimes(3);
   });
 
-  test("the snapshot is the same array until something changes", () => {
+  test("the snapshot is the same object until something changes", () => {
     store.showToast(SAVED);
     const before = store.getSnapshot();
     expect(store.getSnapshot()).toBe(before);
-    store.dismissToast(onlyId());
+    store.dismissToast();
     expect(store.getSnapshot()).not.toBe(before);
-    expect(before).toMatchObject([{ open: true }]);
+    expect(before).toMatchObject({ open: true });
   });
 });
-
-function onlyId(): number {
-  const [toast, ...others] = store.getSnapshot();
-  expect(others).toEqual([]);
-  return toast?.id ?? Number.NaN;
-}

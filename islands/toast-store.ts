@@ -1,6 +1,6 @@
 /**
- * The toasts, kept outside React because every island is a separate React root. A toaster that subscribes
- * late still shows the open toast.
+ * The toast, kept outside React because every island is a separate React root. A toaster that subscribes late still
+ * shows the open toast. Spec §9 allows one toast at once.
  */
 
 export interface Toast {
@@ -11,14 +11,12 @@ export interface Toast {
   readonly open: boolean;
 }
 
-/** Maximum number of toasts visible at once (spec §9). */
-const MAX_VISIBLE = 1;
 /** Delay between the dismissal of a toast and its removal, in milliseconds (spec §9). */
 const REMOVAL_DELAY_MS = 1_000_000;
 /** Longest wait for a toaster that is still loading, in milliseconds. */
 const TOASTER_TIMEOUT_MS = 1000;
 
-let toasts: readonly Toast[] = [];
+let toast: Toast | undefined;
 let lastId = 0;
 const listeners = new Set<() => void>();
 
@@ -31,28 +29,24 @@ export function showToast(
   onUnseen?: () => void,
 ): void {
   lastId += 1;
-  const id = lastId;
-  const shown = { ...content, id, open: true };
-  update([shown, ...toasts].slice(0, MAX_VISIBLE));
+  const shown = { ...content, id: lastId, open: true };
+  update(shown);
   if (!onUnseen || listeners.size > 0) return;
   setTimeout(() => {
-    // A dismissed toast is another object.
-    if (listeners.size > 0 || !toasts.includes(shown)) return;
-    update(toasts.filter((toast) => toast.id !== id));
+    if (listeners.size > 0 || toast !== shown) return;
+    update(undefined);
     onUnseen();
   }, TOASTER_TIMEOUT_MS);
 }
 
-/** Closes a toast. It stays in the store for its exit animation, and is removed later. */
-export function dismissToast(id: number): void {
-  if (!toasts.some((toast) => toast.id === id && toast.open)) return;
-  update(toasts.map((toast) => (toast.id === id ? { ...toast, open: false } : toast)));
-  setTimeout(() => update(toasts.filter((toast) => toast.id !== id)), REMOVAL_DELAY_MS);
-}
-
-/** Closes all toasts. */
-export function dismissToasts(): void {
-  for (const { id } of toasts) dismissToast(id);
+/** Closes the toast. It stays in the store for its exit animation, and is removed later. */
+export function dismissToast(): void {
+  if (!toast?.open) return;
+  const dismissed = { ...toast, open: false };
+  update(dismissed);
+  setTimeout(() => {
+    if (toast === dismissed) update(undefined);
+  }, REMOVAL_DELAY_MS);
 }
 
 /** Calls `listener` after each change. Returns the function that unsubscribes it. */
@@ -61,12 +55,12 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Returns the toasts, newest first. The array stays the same until something changes. */
-export function getSnapshot(): readonly Toast[] {
-  return toasts;
+/** Returns the toast. The object stays the same until something changes. */
+export function getSnapshot(): Toast | undefined {
+  return toast;
 }
 
-function update(next: readonly Toast[]) {
-  toasts = next;
+function update(next: Toast | undefined) {
+  toast = next;
   for (const listener of listeners) listener();
 }

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import { queryClient } from "../api-client";
 import type { WaitlistFormProps } from "../bindings/wire";
 import { WAITLIST_FORM_PROPS } from "./props";
-import { dismissToasts } from "../toast-store";
-import { openToasts } from "./toasts";
+import { dismissToast } from "../toast-store";
+import { openToast } from "./toasts";
 import WaitlistForm from "../waitlist-form/waitlist-form";
 
 export const EMAIL = "ada@example.com";
@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => {
   getCount.mockReset();
   queryClient.clear();
-  dismissToasts();
+  dismissToast();
 });
 
 export function respondWithCount(count: number) {
@@ -119,9 +119,9 @@ export async function waitUntilEnabled() {
 
 export async function waitForToast(title: "Success!" | "Error" | RegExp) {
   const expected = { title: expect.stringMatching(title) };
-  await waitFor(() => expect(openToasts()).toMatchObject([expected]));
+  await waitFor(() => expect(openToast()).toMatchObject(expected));
 }
 
 export function expectErrorToast(text: string) {
-  expect(openToasts()).toMatchObject([{ title: "Error", text, variant: "destructive" }]);
+  expect(openToast()).toMatchObject({ title: "Error", text, variant: "destructive" });
 }

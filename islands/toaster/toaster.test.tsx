@@ -4,7 +4,7 @@ import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, setWindowFocus } from "../test/setup";
 import { FAILED, SAVED } from "../test/toasts";
-import { dismissToasts, getSnapshot, showToast } from "../toast-store";
+import { dismissToast, getSnapshot, showToast } from "../toast-store";
 import Toaster from "./toaster";
 
 const DURATION_MS = 5000;
@@ -14,7 +14,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 
-afterEach(dismissToasts);
+afterEach(dismissToast);
 
 describe("toaster", () => {
   test("§4 shows a toast's title and text", () => {
@@ -54,7 +54,7 @@ describe("toaster", () => {
     expect(toastElement()).not.toBeNull();
     advance(1);
     expect(toastElement()).toBeNull();
-    expect(getSnapshot()).toMatchObject([{ ...SAVED, open: false }]);
+    expect(getSnapshot()).toMatchObject({ ...SAVED, open: false });
   });
 
   test("§9 a replacement stays open for its own 5000 ms", () => {
@@ -73,7 +73,7 @@ describe("toaster", () => {
     show(SAVED);
     await user.click(closeButton());
     expect(toastElement()).toBeNull();
-    expect(getSnapshot()).toMatchObject([{ open: false }]);
+    expect(getSnapshot()).toMatchObject({ open: false });
   });
 
   test("§9 a toast stays open under the pointer and closes within 5000 ms of its leaving", async () => {

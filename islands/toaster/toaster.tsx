@@ -1,4 +1,4 @@
-/** The toasts (spec §4, §9): shows the toast store with Radix Toast. */
+/** The toast (spec §4, §9): shows the toast store with Radix Toast. */
 import * as Radix from "@radix-ui/react-toast";
 import { useCallback, useRef, useSyncExternalStore } from "react";
 import * as COPY from "./copy.json";
@@ -12,10 +12,8 @@ const SWIPE_THRESHOLD_PX = 50;
 const HOTKEY = ["F8"];
 const NO_HOTKEY: string[] = [];
 
-const NO_TOASTS: readonly Toast[] = [];
-
 export default function Toaster() {
-  const toasts = useSyncExternalStore(subscribe, getSnapshot, () => NO_TOASTS);
+  const toast = useSyncExternalStore(subscribe, getSnapshot, () => undefined);
   // `undefined` on the server, which renders nothing: without JavaScript there are no toasts.
   const windowHasFocus = useSyncExternalStore(
     onWindowFocusChange,
@@ -34,16 +32,15 @@ export default function Toaster() {
     });
   }, []);
   if (windowHasFocus === undefined) return null;
-  const isOpen = toasts.some(({ open }) => open);
 
-  function close(id: number) {
+  function close() {
     const active = document.activeElement;
     if (active instanceof HTMLElement && active.closest(".toasts")) {
       if (previousFocus.current) previousFocus.current.focus({ preventScroll: true });
       else active.blur();
     }
     previousFocus.current = null;
-    dismissToast(id);
+    dismissToast();
   }
 
   return (
@@ -51,18 +48,16 @@ export default function Toaster() {
       // Remounts for each toast. Radix pauses its timer while the pointer or the focus is on a toast. If the
       // toast closes then, the timer stays paused and the next toast would never close
       // (radix-ui/primitives#2233).
-      key={toasts[0]?.id}
+      key={toast?.id}
       // A toast stays open while the visitor is in another window.
       duration={windowHasFocus ? DURATION_MS : Number.POSITIVE_INFINITY}
       swipeDirection="right"
       swipeThreshold={SWIPE_THRESHOLD_PX}
     >
-      {toasts.map((toast) => (
-        <ToastItem key={toast.id} toast={toast} close={close} />
-      ))}
+      {toast && <ToastItem toast={toast} close={close} />}
       <Radix.Viewport
         className="toasts"
-        hotkey={isOpen ? HOTKEY : NO_HOTKEY}
+        hotkey={toast?.open ? HOTKEY : NO_HOTKEY}
         label={COPY.TOASTS_LABEL}
         ref={watchFocus}
       />
@@ -71,11 +66,11 @@ export default function Toaster() {
 }
 
 function ToastItem({
-  toast: { id, open, variant, title, text },
+  toast: { open, variant, title, text },
   close,
 }: {
   toast: Toast;
-  close: (id: number) => void;
+  close: () => void;
 }) {
   return (
     <Radix.Root
@@ -84,8 +79,8 @@ function ToastItem({
       // Announced politely: it responds to the visitor's own action.
       type="background"
       open={open}
-      onOpenChange={(open) => {
-        if (!open) close(id);
+      onOpenChange={(isOpen) => {
+        if (!isOpen) close();
       }}
     >
       {/* Screen readers join the texts. The space separates the title from the text. */}

@@ -1,7 +1,7 @@
 /** What a submit of the form does (spec §4, §5), and the link back to its first step. */
 import { type FormEvent, type MouseEvent, useRef } from "react";
 import type { FormState } from "../bindings/wire";
-import { dismissToasts } from "../toast-store";
+import { dismissToast } from "../toast-store";
 import * as COPY from "./copy.json";
 import {
   emailForm,
@@ -35,7 +35,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   async function send(submission: Submission) {
     const typed = typedForm();
     isSending.current = true;
-    dismissToasts();
+    dismissToast();
     update({ form: pristine(form, settings), isPending: true, announcement: "" });
     const [after, text] = await submit(submission, typed, settings);
     isSending.current = false;

@@ -1,7 +1,7 @@
 /** What the form shows: its step, and the outcome of the last submit until the visitor types. */
 import { type RefObject, useRef, useState } from "react";
 import type { FormState } from "../bindings/wire";
-import { dismissToasts, showToast } from "../toast-store";
+import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
 import { hasFailed, pristine, type Settings } from "./submission";
 import { trimInvisible } from "./typed";
@@ -45,7 +45,7 @@ export function useView(
     valueAtOutcome.current = value;
     const isError = hasFailed(form);
     update({ form, isPending: false, isAnnounced: isError && text !== undefined });
-    if (text === undefined) return dismissToasts();
+    if (text === undefined) return dismissToast();
     const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
     const variant = isError ? "destructive" : "default";
     showToast({ title, text, variant }, () => update({ announcement: text }));
