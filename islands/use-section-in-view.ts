@@ -1,5 +1,5 @@
-/** A hook that reports how much of a section is in view. */
-import { type RefObject, useEffect } from "react";
+/** A hook that reports whether a section is in view. */
+import { type RefObject, useEffect, useState } from "react";
 
 /**
  * Steps of 1 % of the section. In a section of up to five windows' height, a step is at most 5 % of the
@@ -8,13 +8,11 @@ import { type RefObject, useEffect } from "react";
 const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
 
 /**
- * Calls back whenever the visible share (0 to 1) of the section around `ref` changes. A section that fills the
+ * Returns whether at least this share (0.01 to 1) of the section around `ref` is in view. A section that fills the
  * window counts as wholly visible: it may be too tall to show a larger share.
  */
-export function useSectionInView(
-  ref: RefObject<HTMLElement | null>,
-  onChange: (share: number) => void,
-): void {
+export function useSectionInView(ref: RefObject<HTMLElement | null>, share: number): boolean {
+  const [isInView, setIsInView] = useState(false);
   useEffect(() => {
     const section = ref.current?.closest("section") ?? ref.current;
     if (!section) return;
@@ -28,11 +26,12 @@ export function useSectionInView(
           0;
         const windowHeight = (entry.rootBounds?.height ?? Number.POSITIVE_INFINITY) - bar;
         const fillsWindow = entry.intersectionRect.height >= windowHeight * 0.95;
-        onChange(fillsWindow ? 1 : entry.intersectionRatio);
+        setIsInView(fillsWindow || entry.intersectionRatio >= share);
       },
       { threshold: THRESHOLDS },
     );
     observer.observe(section);
     return () => observer.disconnect();
-  }, [ref, onChange]);
+  }, [ref, share]);
+  return isInView;
 }

@@ -147,7 +147,7 @@ describe("demo terminal", () => {
     expect(document.body.innerHTML).toBe(before);
   });
 
-  test("the button holds a run, and lets it continue", () => {
+  test("the button pauses a run, and lets it continue", () => {
     renderInSection();
     scrollTo(0.5);
     advance(START_DELAY_MS + 2 * LINE_INTERVAL_MS);
@@ -165,7 +165,7 @@ describe("demo terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a run that is held stays so when the section comes back", () => {
+  test("a paused run stays so when the section comes back", () => {
     renderInSection();
     scrollTo(0.5);
     advance(START_DELAY_MS);
@@ -179,7 +179,7 @@ describe("demo terminal", () => {
   test.each([
     ["before the section is in view", 0],
     ["during the delay", 0.5],
-  ])("the button holds the run %s", (_when, share) => {
+  ])("the button pauses the run %s", (_when, share) => {
     renderInSection();
     scrollTo(share);
     press("Pause the demo");

@@ -3,7 +3,7 @@
  * another. The server sends all lines dimmed. `style/demo-terminal.css` dims them only for visitors who have
  * scripts and do not prefer reduced motion.
  */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import * as COPY from "./copy.json";
 import { useSectionInView } from "../use-section-in-view";
 import { LINE_INTERVAL_MS, START_DELAY_MS } from "./timing";
@@ -52,56 +52,48 @@ export default function DemoTerminal() {
   );
 }
 
+/** What a run of the demo does; its button reads accordingly. */
+type Phase = "waiting" | "playing" | "paused" | "ended";
+
+/** What the button does in each phase. Before the run it pauses too: then the run does not start in view. */
+const ACTION_IN = {
+  waiting: "pause",
+  playing: "pause",
+  paused: "play",
+  ended: "replay",
+} as const;
+
 /**
  * Returns the number of revealed lines, and what the button does. One run plays at a time. When the section comes
  * into view after the end of a run, another run starts.
  */
 function useRun(ref: React.RefObject<HTMLOListElement | null>) {
   const [revealed, setRevealed] = useState<number>(0);
-  const [action, setAction] = useState<keyof typeof ACTIONS>("pause");
-  const wasInView = useRef(false);
-  /** The next line of the run in progress, and its timer unless the visitor holds the run. */
-  const run = useRef<{ next: number; timer?: ReturnType<typeof setTimeout> }>(undefined);
+  const [phase, setPhase] = useState<Phase>("waiting");
+  const isInView = useSectionInView(ref, VISIBLE_THRESHOLD);
+  const action = ACTION_IN[phase];
 
-  const play = useCallback((next: number) => {
-    const reveal = () => {
-      setRevealed(next);
-      if (next < LINES.length) return play(next + 1);
-      run.current = undefined;
-      setAction("replay");
-    };
-    const wait = next === 1 ? START_DELAY_MS : LINE_INTERVAL_MS;
-    run.current = { next, timer: setTimeout(reveal, wait) };
-    setAction("pause");
-  }, []);
-
-  const press = () => {
-    const next = run.current?.next ?? 1;
-    if (action === "pause") {
-      clearTimeout(run.current?.timer);
-      // Also before the run, which then does not start when the section comes into view.
-      run.current = { next };
-      setAction("play");
-    } else {
-      if (next === 1) setRevealed(0);
-      play(next);
-    }
-  };
-
-  const onChange = useCallback(
-    (share: number) => {
-      const cameIntoView = share >= VISIBLE_THRESHOLD && !wasInView.current;
-      wasInView.current = share >= VISIBLE_THRESHOLD;
-      if (cameIntoView && !run.current && !prefersReducedMotion()) play(1);
-    },
-    [play],
-  );
-
-  useSectionInView(ref, onChange);
   useEffect(() => {
     if (prefersReducedMotion()) setRevealed(LINES.length);
-    return () => clearTimeout(run.current?.timer);
-  }, []);
+    else if (isInView) setPhase((before) => (before === "paused" ? before : "playing"));
+  }, [isInView]);
+
+  useEffect(() => {
+    if (phase !== "playing") return;
+    // The lines of the last run stay until the first line of the next one.
+    const next = (revealed % LINES.length) + 1;
+    const reveal = () => {
+      setRevealed(next);
+      if (next === LINES.length) setPhase("ended");
+    };
+    const timer = setTimeout(reveal, next === 1 ? START_DELAY_MS : LINE_INTERVAL_MS);
+    return () => clearTimeout(timer);
+  }, [phase, revealed]);
+
+  const press = () => {
+    setPhase(action === "pause" ? "paused" : "playing");
+    if (action === "replay") setRevealed(0);
+  };
   return { revealed, action, press };
 }
 

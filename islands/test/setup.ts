@@ -67,8 +67,12 @@ export function setWindowFocus(hasFocus: boolean) {
   act(() => void window.dispatchEvent(new Event(hasFocus ? "focus" : "blur")));
 }
 
+/** The longest time without a render, in milliseconds. A timer that a render sets starts at the end of a step. */
+const STEP_MS = 100;
+
 export function advance(milliseconds: number) {
-  act(() => vi.advanceTimersByTime(milliseconds));
+  for (let rest = milliseconds; rest > 0; rest -= STEP_MS)
+    act(() => vi.advanceTimersByTime(Math.min(STEP_MS, rest)));
 }
 
 interface Heights {
