@@ -57,7 +57,7 @@ fn version() -> String {
     }
 }
 
-/// Builds the program again after a change of a file, but not of a test.
+/// Makes cargo build the program again after a change of a file, but not of a test or of the script that makes the fonts.
 fn watch_sources(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_test = name.contains(".test.") || ["test", "vitest.config.ts"].contains(&&*name);
@@ -100,7 +100,7 @@ fn build_host(out: &Path, host: &Path) {
     let bindgen = bindgen.input_path(wasm).out_name("host").typescript(false);
     let bindgen = bindgen.omit_default_module_path(true).web(true);
     let written = bindgen.and_then(|bindgen| bindgen.generate(host));
-    written.expect("both halves of wasm-bindgen have the same version");
+    written.expect("the host is a module of the same version of wasm-bindgen");
 }
 
 const WASM_TARGET: &str = "wasm32-unknown-unknown";

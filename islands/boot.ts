@@ -1,5 +1,5 @@
 /**
- * The page's only script in a file. `head.ts` loads it after the first paint. Waits until the page is idle. Then loads
+ * The first script that the page loads: `head.ts` does so after the first paint. Waits until the page is idle. Then loads
  * the wasm host and passes it the function that mounts an island. If anything fails to load, the page stays as the server
  * sent it, and the first failure is logged.
  */
@@ -32,13 +32,13 @@ async function boot() {
   const first = islands.find(isInView);
   if (first) preloadModules(first);
   const loaded: Promise<[HostModule, Response]> = Promise.all([import(host), fetch(wasm)]);
-  const [{ default: init, start }, response] = await loaded;
+  const [{ default: init, start: startHost }, response] = await loaded;
   await init({ module_or_path: response });
   const mount = async (element: HTMLElement, onSettled: (mounted: boolean) => void) => {
     const mounted = await loadAndHydrate(element);
     whenIdle(() => onSettled(mounted));
   };
-  start({ mount }, document);
+  startHost({ mount }, document);
   whenIdle(loadTypefaces);
 }
 

@@ -75,7 +75,7 @@ describe("hydration", () => {
     dismissToast();
   });
 
-  test("keeps an element that a stranger has put first, even if React rebuilds the island", async () => {
+  test("keeps a foreign element that is first, even if React rebuilds the island", async () => {
     const errors = captureErrors();
     const element = await serve("contact-links");
     element.querySelector("a")?.remove();

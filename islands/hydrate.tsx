@@ -98,8 +98,8 @@ function detachForeignNodes(root: HTMLElement): () => void {
 }
 
 /**
- * Saves the value and the focus of the island's field. Returns the function that restores them if React has
- * replaced the field.
+ * Saves the value and the focus of the island's field. Returns the function that restores the value if React has
+ * replaced the field, and the focus, which the field also loses when its wrapper is removed.
  */
 function saveField(root: HTMLElement): () => void {
   const before = root.querySelector("input");

@@ -130,8 +130,7 @@ test(
     await showShare(page, landing, 0.9);
     const message = landing.lines.nth(7).locator("span");
     const shop = page.locator(".shop");
-    await page.clock.runFor(1000 + 6 * 800);
-    await expect(landing.shownLines).toHaveCount(7);
+    await landing.revealLines(7);
     await expect(landing.lines.nth(6).locator("span")).toHaveCSS("opacity", "1");
     await expect(message).not.toHaveCSS("opacity", "1");
     await expect(message).toHaveCSS("background-color", "rgba(0, 0, 0, 0)");

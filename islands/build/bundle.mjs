@@ -78,7 +78,7 @@ export async function bundleScripts({ dev }) {
 
 const urlPath = (path) => URL_PATH + basename(path);
 
-/** Returns the smallest script that does the same. */
+/** Returns a smaller script that does the same. */
 export async function minify(code) {
   const terser = await import("terser");
   return (await terser.minify(code, TERSER)).code;

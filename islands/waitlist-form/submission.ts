@@ -38,7 +38,7 @@ export function pristine(form: FormState, settings: Settings): FormState {
   return { ...form, outcome: "", message };
 }
 
-/** Sends what the form `typed` contains. */
+/** Sends `submission`. After a failure the form stays as `typed`. */
 export async function submit(
   submission: Submission,
   typed: FormState,

@@ -1,4 +1,4 @@
-/** Reads what a visitor has typed or pasted. `Email::parse` and `read_code` on the server have the same rules. */
+/** Reads what a visitor has typed or pasted. `is_invisible` and `read_code` on the server have the same rules. */
 
 /** A character that cannot be seen. People copy them from messages and pages. */
 const INVISIBLE = String.raw`[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]`;

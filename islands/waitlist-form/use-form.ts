@@ -12,7 +12,8 @@ import {
   submit,
 } from "./submission";
 import { readCode, trimInvisible } from "./typed";
-import { focusIn, useFocus, useRefs, useUsualTitle } from "./use-page";
+import { focusIn, useFocus, useRefs } from "./use-focus";
+import { useUsualTitle } from "./use-usual-title";
 import { useView } from "./use-view";
 
 export type FormControls = ReturnType<typeof useForm>;

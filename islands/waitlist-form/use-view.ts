@@ -30,7 +30,7 @@ export function useView(
     isAnnounced: false,
   });
   const valueAtOutcome = useRef(fieldValue(initial));
-  // The time when a form emptied the field, or 0 once the visitor has typed.
+  // The time of the last change of the field by this code or of the last repeat, or 0 once the visitor has typed.
   const emptiedAt = useRef(0);
 
   const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));

@@ -32,7 +32,7 @@ impl StartCondition {
 ///
 /// # Panics
 ///
-/// If there is no island of this name, or its `variants.ts` has no variant for these properties.
+/// If there is no island of this name, it has no variant for these properties, or a placeholder in its markup names no text.
 #[component]
 pub fn ReactIsland<P: Serialize + 'static>(
     /// The folder of `islands` with its code.
@@ -65,7 +65,9 @@ fn markup<'a>(build: &'a IslandBuild, props: &Value) -> &'a str {
         texts.all(|(name, text)| props[name] == *text)
     };
     let variant = variants.find(|it| is_for(&it.when));
-    &variant.expect("`variants.ts` of the island has all").markup
+    &variant
+        .expect("an island has a variant for all properties")
+        .markup
 }
 
 /// Replaces the placeholders with the properties, escaped. Values are not searched for placeholders.

@@ -56,7 +56,7 @@ pub struct Files {
     pub inline_css: String,
     /// The script in the head, which decides what the page loads and when.
     pub head_script: String,
-    /// URL path of the boot script, the page's only script in a file.
+    /// URL path of the boot script, which the page loads after its first paint.
     pub boot_path: String,
     /// URL path of the wasm host's JavaScript, which the boot script loads.
     pub host_js_path: String,

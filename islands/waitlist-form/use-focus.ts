@@ -1,6 +1,5 @@
-/** What the form changes of the page around it: the focus, the title and the URL. */
-import { type RefObject, useEffect, useRef, useState } from "react";
-import type { FormState } from "../bindings/wire";
+/** The elements of the form, and which of them has the focus. */
+import { type RefObject, useEffect, useRef } from "react";
 import type { View } from "./use-view";
 
 /** Returns the elements that the form reads, changes behind React, or moves the focus to. */
@@ -47,21 +46,4 @@ export function focusIn(
   element?.focus({ preventScroll: true });
   const { top = 0, bottom = 0 } = form.current?.getBoundingClientRect() ?? {};
   if (bottom > 0 && top < innerHeight) element?.scrollIntoView({ block: "nearest" });
-}
-
-/**
- * After a native post the page's title says what happened, and the URL that somebody has joined. The title stays until
- * the form shows something else. The URL changes at once: a shared link would say it to others. The rest of the URL
- * stays, because it may say where the visitor comes from.
- */
-export function useUsualTitle(form: FormState) {
-  const [first] = useState(form);
-  useEffect(() => {
-    const url = new URL(location.href);
-    url.searchParams.delete("joined");
-    if (first.outcome === "joined") history.replaceState(null, "", url);
-    const isPosted = first.outcome !== "" || first.step === "code";
-    const title = document.querySelector<HTMLMetaElement>('[property="og:title"]');
-    if (isPosted && form !== first && title) document.title = title.content;
-  }, [first, form]);
 }
