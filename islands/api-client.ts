@@ -35,9 +35,10 @@ export function jsonQuery<T>({
   };
 }
 
-/** Returns whether `error` is the error of a response with this status. */
-export function hasStatus(error: unknown, status: number): boolean {
-  return error instanceof Error && error.message.startsWith(`${status}: `);
+/** Returns the status of the response that an error is about, or NaN. */
+export function statusOf(error: unknown): number {
+  const message = error instanceof Error ? error.message : "";
+  return Number(/^(\d+): /.exec(message)?.[1]);
 }
 
 async function throwUnlessOk(response: Response) {

@@ -1,6 +1,6 @@
 /** What a submit of the form sends, and what the form shows after the response (spec §7, §8). */
-import { hasStatus, request } from "../api-client";
-import type { FormOutcome, FormState, WaitlistFormProps } from "../bindings/wire";
+import { request, statusOf } from "../api-client";
+import type { FormOutcome, FormState, FormStep, WaitlistFormProps } from "../bindings/wire";
 import * as COPY from "./copy.json";
 
 const SIGN_UP_URL = "/api/waitlist";
@@ -8,11 +8,9 @@ const CONFIRM_URL = "/api/waitlist/confirm";
 /** Longest wait for a response, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-/** An address, or the code that was sent to it. `topic` is the content of the honeypot. */
-export interface Submission {
-  email: string;
-  code?: string | undefined;
-  topic?: string;
+/** What a step sends: an address, or also the code that was sent to it. `topic` is the content of the honeypot. */
+export interface Submission extends Pick<FormState, "step" | "email" | "code"> {
+  readonly topic?: string;
 }
 
 /** What the owner has configured. */
@@ -50,25 +48,24 @@ export async function submit(
     const form = formAfterFailure(error, submission, typed, settings);
     return [form, form.message];
   }
-  const { email, code } = submission;
-  const text = withProduct(code === undefined ? COPY.JOINED : COPY.CONFIRMED, settings.product);
-  const asksForCode = settings.confirms && code === undefined;
-  if (asksForCode) return [codeForm(email, COPY.CODE_SENT), text];
+  const { step, email } = submission;
+  const text = withProduct(step === "email" ? COPY.JOINED : COPY.CONFIRMED, settings.product);
+  if (settings.confirms && step === "email") return [codeForm(email, COPY.CODE_SENT), text];
   return [{ ...emailForm(settings), outcome: "joined", message: text }, text];
 }
 
 /** Throws on any other status than success. */
-async function send({ topic, ...body }: Submission): Promise<unknown> {
+async function send({ step, email, code, topic }: Submission): Promise<unknown> {
   // Safari 15 lacks `AbortSignal.timeout`.
   const signal = AbortSignal.timeout?.(TIMEOUT_MS) ?? null;
   // Posted like the form without JavaScript: that route handles bots.
   if (topic)
     return fetch("/", {
       method: "POST",
-      body: new URLSearchParams({ email: body.email, topic }),
+      body: new URLSearchParams({ email, topic }),
       signal,
     });
-  const url = body.code === undefined ? SIGN_UP_URL : CONFIRM_URL;
+  const [url, body] = step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];
   // The response body is not used, but parsing it rejects a proxy's HTML page.
   return (await request("POST", url, body, signal)).json();
 }
@@ -76,32 +73,35 @@ async function send({ topic, ...body }: Submission): Promise<unknown> {
 /** `src/server/form.rs` and `confirm_code.rs` have the same rules. */
 function formAfterFailure(
   error: unknown,
-  { email, code }: Submission,
+  { step, email }: Submission,
   typed: FormState,
   { confirms }: Settings,
 ): FormState {
-  const [rules, otherwise] =
-    code === undefined ? [SIGN_UP_FAILURES, COPY.FAILED] : [CODE_FAILURES, COPY.CODE_FAILED];
-  const rule = rules.find(([status]) => hasStatus(error, status));
-  const [, outcome, message] = rule ?? [0, "failed", otherwise];
+  const status = statusOf(error);
+  const failures = FAILURES[step];
+  const [outcome, message] = failures[status] ?? failures.other;
   // Joining again sends another code.
-  const asksForCode = confirms && code === undefined && hasStatus(error, 409);
+  const asksForCode = confirms && step === "email" && status === 409;
   return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : typed), outcome, message };
 }
 
 /** Returns whether the outcome is an error. */
 export const hasFailed = ({ outcome }: FormState) => outcome === "invalid" || outcome === "failed";
 
-type Rule = readonly [status: number, FormOutcome, text: string];
+type Failure = readonly [FormOutcome, text: string];
 
-const SIGN_UP_FAILURES: readonly Rule[] = [
-  [400, "invalid", COPY.INVALID_EMAIL],
-  [409, "failed", COPY.ALREADY_LISTED],
-];
-
-const CODE_FAILURES: readonly Rule[] = [
-  [400, "invalid", COPY.WRONG_CODE],
-  [423, "invalid", COPY.LOCKED_CODE],
-];
+/** What the form shows after a failure, by the status. */
+const FAILURES: Record<FormStep, { [status: number]: Failure; other: Failure }> = {
+  email: {
+    400: ["invalid", COPY.INVALID_EMAIL],
+    409: ["failed", COPY.ALREADY_LISTED],
+    other: ["failed", COPY.FAILED],
+  },
+  code: {
+    400: ["invalid", COPY.WRONG_CODE],
+    423: ["invalid", COPY.LOCKED_CODE],
+    other: ["failed", COPY.CODE_FAILED],
+  },
+};
 
 const withProduct = (text: string, product: string) => text.replace("{product}", () => product);

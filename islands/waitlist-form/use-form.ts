@@ -71,9 +71,9 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 function readSubmission({ step, email, code }: FormState, topic = ""): Submission | string {
   if (step === "email") {
     const address = trimInvisible(email);
-    return address === "" ? COPY.EMPTY_EMAIL : { email: address, topic };
+    return address === "" ? COPY.EMPTY_EMAIL : { step, email: address, code, topic };
   }
   if (trimInvisible(code) === "") return COPY.EMPTY_CODE;
   const digits = readCode(code);
-  return digits === undefined ? COPY.MALFORMED_CODE : { email, code: digits };
+  return digits === undefined ? COPY.MALFORMED_CODE : { step, email, code: digits };
 }
