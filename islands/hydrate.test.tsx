@@ -1,18 +1,15 @@
 import { act, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { render, type Variant } from "./build/markup";
+import { ISLAND_NAMES } from "./build/options.mjs";
 import { hydrate, type Island } from "./hydrate";
 import { CONTACT_LINKS_PROPS, WAITLIST_FORM_PROPS } from "./test/props";
 import { captureErrors, scrollTo } from "./test/setup";
 import { openToast } from "./test/toasts";
 import { dismissToast } from "./toast-store";
 import { VARIANTS as FORMS } from "./waitlist-form/variants";
-
-const ISLAND_NAMES = readdirSync(import.meta.dirname).filter((name) =>
-  existsSync(`${import.meta.dirname}/${name}/${name}.tsx`),
-);
 
 /** The properties of each island. Tests read the texts of these two. */
 const PROPS: Record<string, object> = {

@@ -88,6 +88,7 @@ export async function minify(code) {
 function withImports(path, outputs) {
   const found = new Set([path]);
   // A set includes the items that are added during its iteration.
-  for (const script of found) for (const { path } of outputs[script].imports) found.add(path);
+  for (const script of found)
+    for (const imported of outputs[script].imports) found.add(imported.path);
   return [...found].map(urlPath);
 }

@@ -65,9 +65,9 @@ export function useView(
 
   /** Returns whether an empty submit repeats the one that has emptied the field. */
   function isRepeat() {
-    const isRepeat = Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS;
-    if (isRepeat) emptiedAt.current = Date.now();
-    return isRepeat;
+    if (Date.now() - emptiedAt.current >= REPEAT_INTERVAL_MS) return false;
+    emptiedAt.current = Date.now();
+    return true;
   }
 
   return { view, update, show, onInput, isRepeat };
