@@ -30,8 +30,8 @@ export function useView(
     isAnnounced: false,
   });
   const valueAtOutcome = useRef(fieldValue(initial));
-  // The time of the last change of the field by this code or of the last repeat, or 0 once the visitor has typed.
-  const emptiedAt = useRef(0);
+  // When the form last changed its field or ignored a repeat, or 0 once the visitor has typed.
+  const changedAt = useRef(0);
 
   const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
 
@@ -40,7 +40,7 @@ export function useView(
     const value = fieldValue(form);
     if (input.current && value !== input.current.value) {
       input.current.value = value;
-      emptiedAt.current = Date.now();
+      changedAt.current = Date.now();
     }
     valueAtOutcome.current = value;
     const isError = hasFailed(form);
@@ -52,7 +52,7 @@ export function useView(
   }
 
   function onInput() {
-    emptiedAt.current = 0;
+    changedAt.current = 0;
     const value = input.current?.value ?? "";
     // The browser would reject an address with an invisible character, which nobody can find.
     const visible = trimInvisible(value);
@@ -65,8 +65,8 @@ export function useView(
 
   /** Returns whether an empty submit repeats the one that has emptied the field. */
   function isRepeat() {
-    if (Date.now() - emptiedAt.current >= REPEAT_INTERVAL_MS) return false;
-    emptiedAt.current = Date.now();
+    if (Date.now() - changedAt.current >= REPEAT_INTERVAL_MS) return false;
+    changedAt.current = Date.now();
     return true;
   }
 
