@@ -131,6 +131,7 @@ test(
     const message = landing.lines.nth(7).locator("span");
     const shop = page.locator(".shop");
     await landing.revealLines(7);
+    await expect(landing.shownLines).toHaveCount(7);
     await expect(landing.lines.nth(6).locator("span")).toHaveCSS("opacity", "1");
     await expect(message).not.toHaveCSS("opacity", "1");
     await expect(message).toHaveCSS("background-color", "rgba(0, 0, 0, 0)");
