@@ -57,7 +57,8 @@ fn version() -> String {
     }
 }
 
-/// Makes cargo build the program again after a change of a file, but not of a test or of the script that makes the fonts.
+/// Makes cargo build the program again after a change of a file, but not of a test or of the script that makes the
+/// fonts.
 fn watch_sources(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_test = name.contains(".test.") || ["test", "vitest.config.ts"].contains(&&*name);

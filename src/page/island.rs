@@ -32,7 +32,8 @@ impl StartCondition {
 ///
 /// # Panics
 ///
-/// If there is no island of this name, it has no variant for these properties, or a placeholder in its markup names no text.
+/// If there is no island of this name, it has no variant for these properties, or a placeholder in its markup names no
+/// text.
 #[component]
 pub fn ReactIsland<P: Serialize + 'static>(
     /// The folder of `islands` with its code.
