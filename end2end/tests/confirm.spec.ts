@@ -34,6 +34,20 @@ test.describe("the step for the code", { tag: "@once" }, () => {
   }
 });
 
+test.describe("the step for the code, without JavaScript", { tag: "@once" }, () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("leads to another address", async ({ landing, page }) => {
+    await page.goto("/");
+    await landing.email.fill(uniqueEmail());
+    await landing.email.press("Enter");
+    await expect(codeField(page)).toBeVisible();
+    await page.getByRole("link", { name: "Use another address" }).click();
+    await expect(landing.email).toBeVisible();
+    await expect(codeField(page)).toHaveCount(0);
+  });
+});
+
 test.describe("the link's page", { tag: "@once" }, () => {
   test("confirms only by its button, and has another way out", async ({ page, site, mail }) => {
     const email = uniqueEmail();

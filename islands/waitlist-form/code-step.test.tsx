@@ -19,7 +19,7 @@ import {
 const SENT = `Check your inbox: we sent a code to ${EMAIL}.`;
 const ASKED = `If you have not confirmed ${EMAIL} yet, enter the code that we sent.`;
 const HINT = "Enter the code to confirm your address, or open the link in the message.";
-const CONFIRMED = "Your address is confirmed. We'll email you when Steward $& Co is ready.";
+const CONFIRMED = "Your address is confirmed. We’ll email you when Steward $& Co is ready.";
 const WRONG = "That code is not right. Check the message again, or open the link in it.";
 const MALFORMED = "Please enter only the six digits of the code";
 const LOCKED =

@@ -65,7 +65,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
         {isPending ? STEPS[form.step].submitting : announcement}
       </p>
       <p className="waitlist-other" hidden={form.step === "email"}>
-        <a href="/#waitlist" onClick={controls.returnToEmail} suppressHydrationWarning>
+        <a href="/?email#waitlist" onClick={controls.returnToEmail} suppressHydrationWarning>
           {COPY.OTHER_ADDRESS}
         </a>
       </p>
