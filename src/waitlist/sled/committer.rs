@@ -34,18 +34,19 @@ use super::{
 /// Maximum number of entries that share a sync.
 ///
 /// With the longest addresses and sources, and a fact and a lifted suppression for each, this many entries are 46 KiB.
-/// Together with what sled
-/// rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may begin between two
-/// syncs: after a power cut with several unsynced segments, `open()` hung forever.
+/// Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
+/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
 /// A request to the committer.
 pub(super) struct Job {
     /// How many entries of a batch it takes the place of.
     cost: usize,
-    /// Does the work, and returns what sends the reply once the batch is durable.
-    run: Box<dyn FnOnce(&mut SledCommitter) -> Option<SendReply> + Send>,
+    run: Work,
 }
+
+/// Does the work of a job, and returns what sends the reply once the batch is durable.
+type Work = Box<dyn FnOnce(&mut SledCommitter) -> Option<SendReply> + Send>;
 
 /// Sends a reply.
 type SendReply = Box<dyn FnOnce() + Send>;
