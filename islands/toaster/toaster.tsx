@@ -26,7 +26,7 @@ export default function Toaster() {
   const watchFocus = useCallback((list: HTMLElement | null) => {
     const region = list?.parentElement;
     region?.addEventListener("focusin", ({ relatedTarget }) => {
-      // There is none when the visitor comes back from another window.
+      // `relatedTarget` is null when the visitor comes back from another window.
       if (!(relatedTarget instanceof HTMLElement)) return;
       if (!region.contains(relatedTarget)) previousFocus.current = relatedTarget;
     });
