@@ -17,7 +17,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    Email, Erasure, JoinOutcome, Selection, SledWaitlist, Waitlist, WaitlistEntry,
+    Email, Erasure, JoinOutcome, OwnerList, Selection, SledWaitlist, Waitlist, WaitlistEntry,
 };
 use server::{median, process_memory_mb};
 use tempfile::TempDir;

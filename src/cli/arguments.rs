@@ -14,7 +14,7 @@ use clap::{
 };
 
 use super::{Cli, command, hints::add_hint, terminal::log};
-use crate::waitlist::print_stderr;
+use crate::exit::print_stderr;
 
 /// Exit code after an invalid command line or environment.
 const EXIT_USAGE: i32 = 2;

@@ -12,7 +12,6 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 
 use super::{
-    control::BATCH_SIZE,
     list_extras,
     open_list_error::OpenListError,
     store_location::{StoreArgs, StoreLocation},
@@ -33,8 +32,9 @@ use super::{
     },
     waitlist_handle::WaitlistHandle,
 };
+use crate::exit::set_exit_note;
 use crate::waitlist::{
-    Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry, set_exit_note,
+    CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
 };
 
 #[derive(clap::Args)]
@@ -277,7 +277,7 @@ fn import(
     let reader = thread::spawn(move || {
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
-            let batch: io::Result<Vec<ImportRow>> = rows.by_ref().take(BATCH_SIZE).collect();
+            let batch: io::Result<Vec<ImportRow>> = rows.by_ref().take(CALL_MAX).collect();
             if sender.send(batch).is_err() {
                 break;
             }

@@ -1,35 +1,15 @@
-//! Errors of an open list, with advice for the owner.
-
-use std::io;
+//! The error of an open list, with advice for the owner.
 
 use thiserror::Error;
 
 use crate::waitlist::StoreError;
 
-/// An error of an open list: of its store, or of the connection to the server that holds it.
-#[derive(Debug, Error)]
-pub(super) enum ListError {
-    #[error("{0}; {advice}", advice = advice(.0))]
-    Store(StoreError),
-    #[error("the server does not respond: {0}; if it was stopped, run the command again")]
-    ServerNotResponding(io::Error),
-    /// The server's own message, which contains the advice.
-    #[error("{0}")]
-    RejectedByServer(String),
-}
-
 /// An error of an open list, with the location of that list.
 #[derive(Debug, Error)]
-#[error("the waitlist in {location}: {error}")]
+#[error("the waitlist in {location}: {error}; {advice}", advice = advice(error))]
 pub(super) struct LocatedListError {
     pub(super) location: String,
-    pub(super) error: ListError,
-}
-
-impl From<StoreError> for ListError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+    pub(super) error: StoreError,
 }
 
 /// Returns what the owner can do about a store error.
@@ -49,6 +29,8 @@ fn advice(error: &StoreError) -> &'static str {
         }
         StoreError::NoRandomness => "check /dev/urandom, and run the command again",
         StoreError::NotCompacted(_) => "no entry is lost",
+        StoreError::ServerNotResponding(_) => "if it was stopped, run the command again",
+        StoreError::OtherVersion => "restart the server",
         StoreError::CallerTimedOut => "run the command again, and write the output to a file",
         StoreError::Unreadable => {
             "check the disk, and back up the data directory; for a database, check its log"

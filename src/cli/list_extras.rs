@@ -130,7 +130,10 @@ fn add_message(
     let (mut new, mut further) = (Vec::new(), Vec::new());
     for delivery in deliveries {
         match numbers.get(&delivery.recipient) {
-            None => new.push(delivery),
+            None => new.push(Delivery {
+                status: as_known(&delivery.status),
+                ..delivery
+            }),
             Some(start) if progress(delivery.status.state) > progress(start.state) => {
                 further.push((*start, delivery.status));
             }
@@ -151,7 +154,7 @@ fn add_message(
         list.finish_deliveries(&message.id, &results)?;
     }
     let count = u32::try_from(known.len())?;
-    if !new.is_empty() && !list.add_deliveries(&message.id, count, new)? {
+    if !new.is_empty() && !list.add_deliveries(&message.id, count, &new)? {
         bail!(
             "{} is being sent, so the ledger of the file was not added; import the file again when it is done",
             message.id

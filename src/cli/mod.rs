@@ -39,7 +39,6 @@ mod funnel;
 mod health;
 mod hints;
 mod import;
-mod ledger_access;
 mod list;
 mod list_error;
 mod list_extras;
@@ -75,7 +74,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use rustix::{fs::Mode, process::umask};
 
-use crate::waitlist::print_stderr;
+use crate::exit::print_stderr;
 use store_location::InvalidLocation;
 use terminal::signals::handle_file_size_signal;
 

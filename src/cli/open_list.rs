@@ -214,7 +214,7 @@ impl StoreLocation {
                 let list = retry(open, may_retry, |warning| {
                     let _ = writeln!(io::stderr(), "landing: {warning}");
                 })?;
-                Ok(list.map(|list| WaitlistHandle::local(self, list, runtime)))
+                Ok(list.map(|list| WaitlistHandle::new(self, list, runtime)))
             }
         }
     }
@@ -283,7 +283,7 @@ fn try_open_directory(
     let mut has_announced = false;
     loop {
         if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
-            return Ok(Some(WaitlistHandle::remote(location, client)));
+            return Ok(Some(WaitlistHandle::new(location, client, runtime)));
         }
         if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
             return Ok(None);
@@ -308,7 +308,7 @@ fn try_open_directory(
                     );
                 }
             }
-            opened => return Ok(Some(WaitlistHandle::local(location, opened?, runtime))),
+            opened => return Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
         }
     }
 }

@@ -1,41 +1,32 @@
-//! An open list, as the commands use it: directly, or through the server that holds it.
+//! An open list, as the commands use it: in a store that this process has opened, or through the server that holds it.
 
-use std::sync::Once;
+use std::{sync::Once, thread, time::Duration};
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{
-    control::ControlClient,
-    list_error::{ListError, LocatedListError},
-    store_location::StoreLocation,
-};
+use super::{list_error::LocatedListError, store_location::StoreLocation};
 use crate::waitlist::{
-    Compaction, CorrectOutcome, Email, Erasure, JoinOutcome, Selection, SuppressionItem,
-    Suppressions, Waitlist, WaitlistEntry, exit_on_store_panic,
+    CALL_MAX, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, Erasure,
+    JoinOutcome, ListKey, Message, MessageId, OwnerList, Selection, StoreError, StoreFuture,
+    SuppressionItem, Suppressions, WaitlistEntry, exit_on_store_panic,
 };
 
-/// An open list, and where it is.
+/// How often a call is made again that must not fail because a server or a database restarts.
+const RETRIES_MAX: usize = 5;
+/// Pause before a call is made again. A server or a database restarts in a few seconds.
+const RESTART_INTERVAL: Duration = Duration::from_secs(2);
+
+/// An open list, and where it is. Its methods are those of [`OwnerList`] and of [`Ledger`](crate::waitlist::Ledger), for
+/// any number of entries.
 pub(super) struct WaitlistHandle {
     location: String,
-    pub(super) list: OpenList,
+    list: Box<dyn OwnerList>,
+    /// For the list's futures.
+    runtime: &'static Runtime,
+    /// The directory of the list, if it is a copy. It is removed after the list is closed.
+    _copy: Option<TempDir>,
 }
-
-pub(super) enum OpenList {
-    /// Opened by this process.
-    Local {
-        list: Box<dyn Waitlist>,
-        /// For the list's futures.
-        runtime: &'static Runtime,
-        /// The directory of the list, if it is a copy. It is removed after the list is closed.
-        _copy: Option<TempDir>,
-    },
-    /// Held by a running server.
-    Remote(ControlClient),
-}
-
-/// Maximum number of addresses in a request to erase. A store must reply to a request within its timeout.
-const ERASE_BATCH_MAX: usize = 4096;
 
 /// The selected entries of a list.
 pub(super) struct SelectedEntries {
@@ -45,20 +36,22 @@ pub(super) struct SelectedEntries {
     pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, LocatedListError>>>,
 }
 
+type ListResult<T> = Result<T, LocatedListError>;
+
 impl WaitlistHandle {
-    /// Wraps a list that this process has opened.
-    pub(super) fn local(
+    /// Wraps an open list.
+    pub(super) fn new(
         location: &StoreLocation,
-        list: impl Waitlist,
+        list: impl OwnerList,
         runtime: &'static Runtime,
     ) -> Self {
         Self::copy(location, list, runtime, None)
     }
 
-    /// Like [`local`](Self::local), for a list in a temporary directory.
+    /// Like [`new`](Self::new), for a list in a temporary directory.
     pub(super) fn copy(
         location: &StoreLocation,
-        list: impl Waitlist,
+        list: impl OwnerList,
         runtime: &'static Runtime,
         copy: Option<TempDir>,
     ) -> Self {
@@ -66,175 +59,183 @@ impl WaitlistHandle {
         EXIT_ON_PANIC.call_once(exit_on_store_panic);
         Self {
             location: location.to_string(),
-            list: OpenList::Local {
-                list: Box::new(list),
-                runtime,
-                _copy: copy,
-            },
-        }
-    }
-
-    /// Wraps the list of a running server.
-    pub(super) fn remote(location: &StoreLocation, client: ControlClient) -> Self {
-        Self {
-            location: location.to_string(),
-            list: OpenList::Remote(client),
+            list: Box::new(list),
+            runtime,
+            _copy: copy,
         }
     }
 
     /// Returns a function that adds the location to an error.
-    pub(super) fn locate<E: Into<ListError>>(&self) -> impl Fn(E) -> LocatedListError + use<E> {
+    fn locate(&self) -> impl Fn(StoreError) -> LocatedListError + use<> {
         let location = self.location.clone();
         move |error| LocatedListError {
             location: location.clone(),
-            error: error.into(),
+            error,
         }
     }
 
-    /// Returns the number of entries.
-    pub(super) fn count(&self) -> Result<u64, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, .. } => Ok(list.count()),
-            OpenList::Remote(client) => client.count().map_err(self.locate()),
-        }
+    fn run<T>(&self, call: StoreFuture<'_, T>) -> ListResult<T> {
+        self.runtime.block_on(call).map_err(self.locate())
     }
 
-    /// Adds the entries of an import. Returns an outcome for each, once all are durable.
-    pub(super) fn join_all(
-        &self,
-        entries: Vec<WaitlistEntry>,
-    ) -> Result<Vec<JoinOutcome>, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => runtime
-                .block_on(list.join_all(entries))
-                .map_err(self.locate()),
-            OpenList::Remote(client) => client.join_all(&entries).map_err(self.locate()),
+    /// Makes a call for each part of some items, and returns the results for all items.
+    fn run_in_parts<'a, I, T>(
+        &'a self,
+        items: &'a [I],
+        call: impl Fn(&'a [I]) -> StoreFuture<'a, Vec<T>>,
+    ) -> ListResult<Vec<T>> {
+        let mut results = Vec::with_capacity(items.len());
+        for part in items.chunks(CALL_MAX) {
+            results.extend(self.run(call(part))?);
         }
+        Ok(results)
     }
 
-    /// Erases addresses. Returns, for each, whether it was on the list.
-    pub(super) fn erase(
-        &self,
-        emails: &[Email],
-        erasure: Erasure,
-    ) -> Result<Vec<bool>, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => {
-                let mut erased = Vec::with_capacity(emails.len());
-                for emails in emails.chunks(ERASE_BATCH_MAX) {
-                    erased.extend(
-                        runtime
-                            .block_on(list.erase(emails, erasure))
-                            .map_err(self.locate())?,
-                    );
-                }
-                Ok(erased)
+    /// Makes a call again for a while if it fails because a server or a database restarts.
+    fn run_through_a_restart<'a, T>(&self, call: impl Fn() -> StoreFuture<'a, T>) -> ListResult<T> {
+        let may_pass = |error: &StoreError| {
+            use StoreError::{Busy, Database, ServerNotResponding, Stopped, TimedOut, Unreachable};
+            matches!(
+                error,
+                Busy | Database(_) | ServerNotResponding(_) | Stopped | TimedOut | Unreachable
+            )
+        };
+        let mut result = self.runtime.block_on(call());
+        for _ in 0..RETRIES_MAX {
+            if !result.as_ref().is_err_and(may_pass) {
+                break;
             }
-            OpenList::Remote(client) => client.erase(emails, erasure).map_err(self.locate()),
+            thread::sleep(RESTART_INTERVAL);
+            result = self.runtime.block_on(call());
         }
+        result.map_err(self.locate())
     }
 
-    /// Adds the suppressions of another list, see [`Waitlist::add_suppressions`].
-    pub(super) fn add_suppressions(
-        &self,
-        items: Vec<SuppressionItem>,
-    ) -> Result<(), LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => runtime
-                .block_on(list.add_suppressions(items))
-                .map_err(self.locate()),
-            OpenList::Remote(client) => client.add_suppressions(&items).map_err(self.locate()),
-        }
+    pub(super) fn count(&self) -> ListResult<u64> {
+        self.run(self.list.size())
     }
 
-    /// Lifts the suppressions of those addresses that are on the list. Returns, for each, whether it is.
-    pub(super) fn lift_listed(&self, emails: &[Email]) -> Result<Vec<bool>, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => runtime
-                .block_on(list.lift_listed(emails))
-                .map_err(self.locate()),
-            OpenList::Remote(client) => client.lift_listed(emails).map_err(self.locate()),
-        }
+    pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> ListResult<Vec<JoinOutcome>> {
+        self.run_in_parts(&entries, |part| self.list.join_all(part.to_vec()))
     }
 
-    /// Returns the suppressed addresses, and the keys of their hashes.
-    pub(super) fn suppressions(&self) -> Result<Suppressions, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => {
-                runtime.block_on(list.suppressions()).map_err(self.locate())
-            }
-            OpenList::Remote(client) => client.suppressions().map_err(self.locate()),
-        }
+    pub(super) fn erase(&self, emails: &[Email], erasure: Erasure) -> ListResult<Vec<bool>> {
+        self.run_in_parts(emails, |part| self.list.erase(part, erasure))
     }
 
-    /// Returns whether an address is suppressed.
-    pub(super) fn is_suppressed(&self, email: &Email) -> Result<bool, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => runtime
-                .block_on(list.is_suppressed(email))
-                .map_err(self.locate()),
-            OpenList::Remote(client) => client.is_suppressed(email).map_err(self.locate()),
+    /// It waits for a server or a database that restarts: a send would stop otherwise.
+    pub(super) fn are_listed(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
+        let mut are_listed = Vec::with_capacity(emails.len());
+        for part in emails.chunks(CALL_MAX) {
+            are_listed.extend(self.run_through_a_restart(|| self.list.are_listed(part))?);
         }
+        Ok(are_listed)
     }
 
-    /// Gives the entry of one address another address, see [`Waitlist::correct`].
-    pub(super) fn correct(
-        &self,
-        old: &Email,
-        new: &Email,
-    ) -> Result<CorrectOutcome, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => runtime
-                .block_on(list.correct(old, new))
-                .map_err(self.locate()),
-            OpenList::Remote(client) => client.correct(old, new).map_err(self.locate()),
-        }
+    pub(super) fn keys(&self) -> ListResult<Vec<ListKey>> {
+        self.run(self.list.keys())
     }
 
-    /// Rewrites the store, see [`Waitlist::compact`].
+    /// Returns the keys of the list. A list without a key gets one.
+    pub(super) fn create_keys(&self) -> anyhow::Result<Vec<ListKey>> {
+        let keys = self.keys()?;
+        if !keys.is_empty() {
+            return Ok(keys);
+        }
+        let key = ListKey::generate()?;
+        self.add_suppressions(vec![SuppressionItem::Key(key)])?;
+        Ok(self.keys()?)
+    }
+
+    pub(super) fn add_suppressions(&self, items: Vec<SuppressionItem>) -> ListResult<()> {
+        for part in items.chunks(CALL_MAX) {
+            self.run(self.list.add_suppressions(part.to_vec()))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn lift_listed(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
+        self.run_in_parts(emails, |part| self.list.lift_listed(part))
+    }
+
+    pub(super) fn suppressions(&self) -> ListResult<Suppressions> {
+        self.run(self.list.suppressions())
+    }
+
+    pub(super) fn is_suppressed(&self, email: &Email) -> ListResult<bool> {
+        self.run(self.list.is_suppressed(email))
+    }
+
+    pub(super) fn correct(&self, old: &Email, new: &Email) -> ListResult<CorrectOutcome> {
+        self.run(self.list.correct(old, new))
+    }
+
     pub(super) fn compact(
         &self,
         report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Compaction, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, .. } => list.compact(report_copied).map_err(self.locate()),
-            OpenList::Remote(client) => client.compact(report_copied).map_err(self.locate()),
-        }
+    ) -> ListResult<Compaction> {
+        self.list.compact(report_copied).map_err(self.locate())
     }
 
-    /// Corrects the count, see [`Waitlist::recount`]. A running server has counted the entries when it opened the
-    /// list, so there is nothing to correct.
-    pub(super) fn recount(&self) -> Result<i64, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, runtime, .. } => {
-                runtime.block_on(list.recount()).map_err(self.locate())
-            }
-            OpenList::Remote(_) => Ok(0),
-        }
+    pub(super) fn recount(&self) -> ListResult<i64> {
+        self.run(self.list.recount())
     }
 
-    /// Returns the selected entries, as of now.
-    pub(super) fn entries(
+    pub(super) fn entries(&self, selection: Selection) -> ListResult<SelectedEntries> {
+        let entries = self.list.entries(selection).map_err(self.locate())?;
+        let locate = self.locate();
+        Ok(SelectedEntries {
+            count: entries.selected_count(),
+            entries: Box::new(entries.map(move |entry| entry.map_err(&locate))),
+        })
+    }
+
+    pub(super) fn messages(&self) -> ListResult<Vec<Message>> {
+        self.run(self.list.messages())
+    }
+
+    pub(super) fn add_message(&self, message: &Message) -> ListResult<()> {
+        self.run(self.list.add_message(message.clone()))
+    }
+
+    pub(super) fn deliveries(&self, message: &MessageId) -> ListResult<Vec<Delivery>> {
+        self.run(self.list.deliveries(message))
+    }
+
+    pub(super) fn add_deliveries(
         &self,
-        selection: Selection,
-    ) -> Result<SelectedEntries, LocatedListError> {
-        match &self.list {
-            OpenList::Local { list, .. } => {
-                let entries = list.entries(selection).map_err(self.locate())?;
-                let locate = self.locate();
-                Ok(SelectedEntries {
-                    count: entries.selected_count(),
-                    entries: Box::new(entries.map(move |entry| entry.map_err(&locate))),
-                })
+        message: &MessageId,
+        mut known: u32,
+        deliveries: &[Delivery],
+    ) -> ListResult<bool> {
+        for part in deliveries.chunks(CALL_MAX) {
+            if !self.run(self.list.add_deliveries(message, known, part.to_vec()))? {
+                return Ok(false);
             }
-            OpenList::Remote(client) => {
-                let (count, entries) = client.entries(selection).map_err(self.locate())?;
-                let locate = self.locate();
-                Ok(SelectedEntries {
-                    count,
-                    entries: Box::new(entries.map(move |entry| entry.map_err(&locate))),
-                })
-            }
+            known += part.len() as u32;
         }
+        Ok(true)
+    }
+
+    pub(super) fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: &[DeliveryStart],
+    ) -> ListResult<Vec<bool>> {
+        self.run_in_parts(deliveries, |part| {
+            self.list.begin_deliveries(message, part.to_vec())
+        })
+    }
+
+    /// It waits for a server or a database that restarts: a result that is lost would be unknown.
+    pub(super) fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: &[DeliveryResult],
+    ) -> ListResult<()> {
+        for part in results.chunks(CALL_MAX) {
+            self.run_through_a_restart(|| self.list.finish_deliveries(message, part.to_vec()))?;
+        }
+        Ok(())
     }
 }

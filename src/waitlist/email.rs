@@ -6,6 +6,7 @@ use idna::{
     AsciiDenyList,
     uts46::{DnsLength, Hyphens, Uts46},
 };
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Maximum size of the part before the @, in bytes (RFC 5321, 4.5.3.1.1).
@@ -18,7 +19,7 @@ const LABEL_MAX_BYTES: usize = 63;
 /// A valid address, as typed, without the invisible characters around it.
 ///
 /// `Debug` hides the address and there is no `Display`, so an address never appears in a log.
-#[derive(Clone, Eq, PartialEq)]
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Email(String);
 
 impl Email {
@@ -95,7 +96,7 @@ impl fmt::Debug for Email {
 }
 
 /// The domain of e-mail addresses, in ASCII and lower case, as in [`Email::key`].
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct EmailDomain(String);
 
 impl EmailDomain {

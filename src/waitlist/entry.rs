@@ -2,10 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 use super::{email::Email, source::Source};
 
 /// One person on the list.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct WaitlistEntry {
     /// The address.
     pub email: Email,
@@ -34,7 +36,7 @@ impl WaitlistEntry {
 
 /// Something that became known about an entry, such as a confirmation. An import may bring it together with the entry.
 /// Of several facts of a kind, the one that was recorded last counts.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Fact {
     /// The site promised at this time to ask the person to confirm the address.
     AskedAt(SystemTime),

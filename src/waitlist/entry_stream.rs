@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     email::{Email, EmailDomain},
     entry::WaitlistEntry,
@@ -11,7 +13,7 @@ use super::{
 
 /// Selects entries of a list by time and address, and their order. Entries of the same time keep the order in which
 /// they arrived.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Selection {
     /// Only entries of this time or later.
     pub since: Option<SystemTime>,
@@ -58,7 +60,7 @@ impl Selection {
 }
 
 /// Selects entries by address.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub enum AddressFilter {
     /// Every address.
     #[default]

@@ -1,14 +1,15 @@
 //! Errors of a running store, and the future that may return them.
 
-use std::{pin::Pin, sync::Arc};
+use std::pin::Pin;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The future of a store's response.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// An error of a running store.
-#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, Error, PartialEq, Serialize)]
 pub enum StoreError {
     /// The queue of requests is full. A retry in a moment may succeed.
     #[error("the queue of sign-ups is full")]
@@ -27,16 +28,22 @@ pub enum StoreError {
     Unreachable,
     /// The database responds with an error. The text is the database's and contains no address.
     #[error("the database reports an error: {0}")]
-    Database(Arc<str>),
+    Database(Box<str>),
     /// The store could not be rewritten, for this reason. No entry is lost.
     #[error("the waitlist was not compacted: {0}")]
-    NotCompacted(Arc<str>),
+    NotCompacted(Box<str>),
     /// The result of a delivery is not recorded, because another process has begun or finished the delivery.
     #[error("another process has begun or finished the same deliveries")]
     Superseded,
     /// The system returns no random numbers for a key.
     #[error("the system returns no random numbers")]
     NoRandomness,
+    /// The server that holds the list does not respond, for this reason.
+    #[error("the server does not respond: {0}")]
+    ServerNotResponding(Box<str>),
+    /// The server that holds the list does not understand this program.
+    #[error("the running server and this command are different versions")]
+    OtherVersion,
     /// The reader of the list paused for too long.
     #[error("reading was paused for too long")]
     CallerTimedOut,

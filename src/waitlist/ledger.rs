@@ -9,12 +9,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{
-    email::Email,
-    error::StoreFuture,
-    message_id::MessageId,
-    suppression::{AddressHash, ListKey},
-};
+use serde::{Deserialize, Serialize};
+
+use super::{error::StoreFuture, message_id::MessageId, suppression::AddressHash};
 
 /// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer
 /// than a delivery takes with all its timeouts, which is 19 minutes: eight and a half to connect again and write
@@ -28,7 +25,7 @@ const SUBJECT_MAX_BYTES: usize = 200;
 const REPLY_MAX_BYTES: usize = 200;
 
 /// A message to the people on the list.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Message {
     /// The id.
     pub id: MessageId,
@@ -55,7 +52,7 @@ impl Message {
 }
 
 /// The states of a delivery.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum DeliveryState {
     /// It has not begun.
     Waiting,
@@ -120,7 +117,7 @@ impl DeliveryState {
 }
 
 /// The reply of a mail server. `Debug` hides its text.
-#[derive(Clone, Eq, PartialEq)]
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ServerReply {
     /// The code, such as 550 (RFC 5321).
     pub code: u16,
@@ -167,7 +164,7 @@ impl std::fmt::Debug for ServerReply {
 }
 
 /// A message to one person.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Delivery {
     /// The address, as a hash under one of the list's keys.
     pub recipient: AddressHash,
@@ -189,7 +186,7 @@ impl Delivery {
 }
 
 /// A delivery that a caller wants to begin, as the caller knows it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DeliveryStart {
     /// The number of the delivery.
     pub number: u32,
@@ -200,7 +197,7 @@ pub struct DeliveryStart {
 }
 
 /// The result of an attempt.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DeliveryResult {
     /// The number of the delivery.
     pub number: u32,
@@ -211,7 +208,7 @@ pub struct DeliveryResult {
 }
 
 /// The state of a delivery.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DeliveryStatus {
     /// The state.
     pub state: DeliveryState,
@@ -233,25 +230,13 @@ impl DeliveryStatus {
     }
 }
 
-/// The ledger of a list. Its deliveries are numbered from 0, in each message.
+/// The ledger of a list. Its deliveries are numbered from 0, in each message. A call has at most
+/// [`CALL_MAX`](super::CALL_MAX) deliveries.
 pub trait Ledger: Send + Sync + 'static {
-    /// Returns the keys for the hashes of addresses. New hashes use the first one. A new list has none, see
-    /// `add_suppressions` of [`Waitlist`](super::Waitlist).
-    ///
-    /// # Errors
-    /// Like [`Waitlist::entries`](super::Waitlist::entries).
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>>;
-
-    /// Returns, for each address, whether it is on the list now.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::entries`](super::Waitlist::entries).
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
-
     /// Returns the messages, the oldest first.
     ///
     /// # Errors
-    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    /// Like [`OwnerList::entries`](super::OwnerList::entries).
     fn messages(&self) -> StoreFuture<'_, Vec<Message>>;
 
     /// Adds a message, unless there is one with this id. Once the future resolves, it is durable.
@@ -264,16 +249,16 @@ pub trait Ledger: Send + Sync + 'static {
     /// deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
     ///
     /// # Errors
-    /// Like [`Waitlist::entries`](super::Waitlist::entries).
+    /// Like [`OwnerList::entries`](super::OwnerList::entries).
     fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
 
     /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
     /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or
-    /// if others have added deliveries; then some of these may have been added. One that is
-    /// [`Sending`](DeliveryState::Sending) becomes [`Unknown`](DeliveryState::Unknown).
+    /// if others have added deliveries. Nobody sends those that are [`Sending`](DeliveryState::Sending): a copy of them is
+    /// [`Unknown`](DeliveryState::Unknown).
     ///
     /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join). The first ones may have been added.
+    /// Like [`Waitlist::join`](super::Waitlist::join). They may have been added.
     fn add_deliveries(
         &self,
         message: &MessageId,

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Maximum length of an id, in bytes.
@@ -11,7 +12,7 @@ const MAX_BYTES: usize = 64;
 const CONFIRMATION_PREFIX: &str = "confirmation-";
 
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct MessageId(Box<str>);
 
 /// A text that cannot be an id of a message.

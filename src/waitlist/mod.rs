@@ -1,6 +1,6 @@
 //! The waitlist, and the stores that keep it.
 //!
-//! - `store`: [`Waitlist`], the trait that every store implements.
+//! - `store`: [`Waitlist`], the trait that every store implements, and [`OwnerList`], its part that is for the owner.
 //! - `entry`: [`WaitlistEntry`], and the conversion of its time to milliseconds.
 //! - `entry_stream`: [`Selection`] with its [`AddressFilter`], and [`EntryStream`], for reading the list.
 //! - `email`: [`Email`], a valid address, and [`EmailDomain`].
@@ -12,13 +12,11 @@
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
 //! - `queue`: the queue between the callers of a store and its committer.
 //! - `store_panic`: ends the process when a store panics.
-//! - `exit`: the last message of the process, and its exit codes.
 
 mod email;
 mod entry;
 mod entry_stream;
 mod error;
-mod exit;
 mod ledger;
 mod message_id;
 mod postgres;
@@ -33,7 +31,6 @@ pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::{StoreError, StoreFuture};
-pub use exit::{print_stderr, set_exit_note, set_line_format};
 pub use ledger::{
     CONFIRMATION_ATTEMPTS_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
     DeliveryStatus, Ledger, Message, ServerReply,
@@ -44,6 +41,6 @@ pub use postgres::{
 };
 pub use sled::{SledOpenError, SledWaitlist};
 pub use source::{InvalidSource, Source};
-pub use store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist};
+pub use store::{CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist};
 pub use store_panic::exit_on_store_panic;
 pub use suppression::{AddressHash, Departure, ListKey, SuppressionItem, Suppressions};

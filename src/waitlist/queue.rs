@@ -65,28 +65,6 @@ impl<R: Send + 'static> Queue<R> {
         await_reply(REPLY_TIMEOUT, response).await
     }
 
-    /// Sends items of the owner in requests of at most `max` items, and returns the results for all items.
-    pub(super) async fn enqueue_in_parts<I, T>(
-        &self,
-        items: Vec<I>,
-        max: usize,
-        request: impl Fn(Vec<I>, ReplySender<Vec<T>>) -> R,
-    ) -> Result<Vec<T>, StoreError> {
-        let (mut items, mut waiting) = (items.into_iter(), Vec::new());
-        while items.len() > 0 {
-            let part = items.by_ref().take(max).collect();
-            let (reply, response) = oneshot::channel();
-            let sent = self.requests.send(request(part, reply)).await;
-            sent.map_err(|_| StoreError::Stopped)?;
-            waiting.push(response);
-        }
-        let mut results = Vec::new();
-        for response in waiting {
-            results.extend(await_reply(REPLY_TIMEOUT, response).await?);
-        }
-        Ok(results)
-    }
-
     /// Sends a request, and waits for the reply, however long it takes. It blocks, so do not call it from a task.
     pub(super) fn blocking_request<T>(
         &self,

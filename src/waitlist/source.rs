@@ -2,13 +2,14 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Maximum length of a source, in bytes. A longer text is cut.
 const SOURCE_MAX_BYTES: usize = 64;
 
 /// The source of a sign-up: 1 to 64 characters of `a-z`, `0-9`, `.`, `_` and `-`.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct Source(Box<str>);
 
 /// A text that cannot be a source.

@@ -2,6 +2,7 @@
 
 use std::{future::ready, time::SystemTime};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::{
@@ -10,11 +11,11 @@ use super::{
     entry_stream::{EntryStream, Selection},
     error::{StoreError, StoreFuture},
     ledger::Ledger,
-    suppression::{SuppressionItem, Suppressions},
+    suppression::{ListKey, SuppressionItem, Suppressions},
 };
 
 /// The outcome of a sign-up.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum JoinOutcome {
     /// The sign-up added the address to the list.
     New,
@@ -25,7 +26,7 @@ pub enum JoinOutcome {
 }
 
 /// What an erasure leaves behind, besides the keyed hash in the ledger.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Erasure {
     /// Nothing. An existing suppression of the address stays.
     Complete,
@@ -40,7 +41,7 @@ pub enum Erasure {
 }
 
 /// The outcome of a correction.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum CorrectOutcome {
     /// The entry has the new address.
     Corrected,
@@ -51,7 +52,7 @@ pub enum CorrectOutcome {
 }
 
 /// The result of a compaction.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Compaction {
     /// Size of the store's files before, in bytes.
     pub bytes_before: u64,
@@ -59,23 +60,28 @@ pub struct Compaction {
     pub bytes_after: u64,
 }
 
-/// A store of the list. Every implementation passes `tests/site/store/conformance.rs`.
-pub trait Waitlist: Ledger {
-    /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
-    /// the address is on the list and survives a crash of the process and of the machine. If the address was
-    /// suppressed, it no longer is, because the person wants to be on the list.
+/// Maximum number of entries, addresses, facts or deliveries in a call of a store. In a list on this machine, this many
+/// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB.
+/// Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
+/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
+pub const CALL_MAX: usize = 128;
+
+/// What the owner's commands do with a list. Both stores implement it, and so does the client of a running server.
+///
+/// A call has at most [`CALL_MAX`] entries or addresses.
+pub trait OwnerList: Ledger {
+    /// Returns the number of entries.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
-    /// the list all the same. Repeating the call is safe and gives a definite outcome.
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
+    /// Like [`entries`](Self::entries).
+    fn size(&self) -> StoreFuture<'_, u64>;
 
-    /// Adds many entries, as [`join`](Self::join) does, and returns an outcome for each, in the same order. It is
+    /// Adds many entries, as [`Waitlist::join`] does, and returns an outcome for each, in the same order. It is
     /// for imports: it does not add suppressed addresses, waits for space in the queue and leaves room for visitors
     /// who sign up at the same time.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some entries may be on the list.
+    /// Like [`Waitlist::join`]. Some entries may be on the list.
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>>;
 
     /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether
@@ -83,30 +89,37 @@ pub trait Waitlist: Ledger {
     /// [`Erasure::Suppress`]. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some addresses may be erased, and some suppressed and still listed. Repeating the call is
+    /// Like [`Waitlist::join`]. Some addresses may be erased, and some suppressed and still listed. Repeating the call is
     /// safe.
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Returns, for each address, whether it is on the list now.
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Returns the keys for the hashes of addresses. New hashes use the first one. A new list has none, see
+    /// [`add_suppressions`](Self::add_suppressions).
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>>;
 
     /// Adds the suppressions of another list, its keys first. Once the future resolves, they are durable. Nobody is
     /// erased: people on the list are then listed and suppressed, until [`lift_listed`](Self::lift_listed) or a
     /// sign-up lifts that. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some suppressions may have been added. Repeating the call is safe.
+    /// Like [`Waitlist::join`]. Some suppressions may have been added. Repeating the call is safe.
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()>;
 
     /// Lifts the suppressions of those addresses that are on the list. Returns for each address whether it is on the
     /// list. Once the future resolves, the change is durable. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some suppressions may be lifted. Repeating the call is safe.
+    /// Like [`Waitlist::join`]. Some suppressions may be lifted. Repeating the call is safe.
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
-
-    /// Returns the entry of an address, in any spelling, with what became known about it.
-    ///
-    /// # Errors
-    /// Like [`entries`](Self::entries).
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
 
     /// Returns the suppressed addresses, and the keys of their hashes.
     ///
@@ -118,26 +131,15 @@ pub trait Waitlist: Ledger {
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
-    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
-        let email = email.clone();
-        Box::pin(async move { Ok(self.suppressions().await?.contains(&email)) })
-    }
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool>;
 
     /// Gives the entry of one address another address, and keeps everything else of the entry. Both addresses may be
     /// spellings of the same one. The new address may be suppressed: the owner corrects a typing mistake. It then stays
     /// suppressed. Once the future resolves, the correction is durable. It waits for space in the queue.
     ///
     /// # Errors
-    /// Like [`join`](Self::join).
+    /// Like [`Waitlist::join`].
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome>;
-
-    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
-    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
-    /// waits for space in the queue.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
     /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups
     /// continue. Reports the number of entries that are copied. It blocks on the disk, so call it from a thread that
@@ -150,14 +152,48 @@ pub trait Waitlist: Ledger {
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> Result<Compaction, StoreError>;
 
-    /// Sets [`count`](Self::count) to the number of entries, and returns the difference. A store that counts its
+    /// Sets [`Waitlist::count`] to the number of entries, and returns the difference. A store that counts its
     /// entries each time it is opened has nothing to correct.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Repeating the call is safe.
+    /// Like [`Waitlist::join`]. Repeating the call is safe.
     fn recount(&self) -> StoreFuture<'_, i64> {
         Box::pin(ready(Ok(0)))
     }
+
+    /// Reads the list as it is now. Entries added afterwards are not included. Those erased afterwards may be. It blocks on
+    /// the disk, so call it from a thread that may block.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and
+    /// [`StoreError::CallerTimedOut`]. Each can also occur midway, as an item of the stream.
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
+}
+
+/// A store of the list, as the site uses it. Every implementation passes `tests/site/store/conformance.rs`.
+pub trait Waitlist: OwnerList {
+    /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
+    /// the address is on the list and survives a crash of the process and of the machine. If the address was
+    /// suppressed, it no longer is, because the person wants to be on the list.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
+    /// the list all the same. Repeating the call is safe and gives a definite outcome.
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
+
+    /// Returns the entry of an address, in any spelling, with what became known about it.
+    ///
+    /// # Errors
+    /// Like [`OwnerList::entries`].
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
+
+    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
+    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
+    /// waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
     /// Resolves when the store can accept a sign-up.
     ///
@@ -170,11 +206,4 @@ pub trait Waitlist: Ledger {
 
     /// Subscribes to changes of [`count`](Self::count).
     fn watch_count(&self) -> watch::Receiver<u64>;
-
-    /// Reads the list as it is now. Entries added afterwards are not included. Those erased afterwards may be. It blocks on the disk, so call it from a thread that may block.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreadable`], [`StoreError::Unreachable`], [`StoreError::Database`] and
-    /// [`StoreError::CallerTimedOut`]. Each can also occur midway, as an item of the stream.
-    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
 }

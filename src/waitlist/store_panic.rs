@@ -4,7 +4,7 @@ use std::{panic, thread};
 
 use tokio::{task::futures::TaskLocalFuture, task_local};
 
-use super::exit::{EXIT_FAILURE, print_and_exit};
+use crate::exit::{EXIT_FAILURE, print_and_exit};
 
 /// Name of the thread of a store's committer.
 pub(super) const COMMITTER_THREAD_NAME: &str = "committer";

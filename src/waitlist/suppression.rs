@@ -12,6 +12,7 @@ use ring::{
     hmac,
     rand::{SecureRandom, SystemRandom},
 };
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{email::Email, error::StoreError, source::Source};
@@ -22,16 +23,16 @@ const KEY_BYTES: usize = 32;
 const HASH_BYTES: usize = 16;
 
 /// A secret key of a list, for the hashes of addresses. `Debug` hides it.
-#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct ListKey([u8; KEY_BYTES]);
 
 /// The keyed hash of an address: the first 16 bytes of its HMAC-SHA-256. `Debug` hides it.
-#[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct AddressHash([u8; HASH_BYTES]);
 
 /// That somebody has left the list, and from which source the sign-up came. The id is random, so exports do not link it
 /// to the person. By the id, a departure is counted once, however often an export that has it is imported.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 pub struct Departure {
     /// A UUID of version 4 (RFC 9562).
     pub id: Uuid,
@@ -52,7 +53,7 @@ pub struct Suppressions {
 }
 
 /// A part of the [`Suppressions`] of another list.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum SuppressionItem {
     /// A key of that list.
     Key(ListKey),

@@ -14,7 +14,7 @@ const LAYERS: [&[&str]; 5] = [
     &["server"],
     &["page", "mail"],
     &["waitlist"],
-    &["copy", "wire", "config"],
+    &["copy", "wire", "config", "exit"],
 ];
 
 /// The libraries that each module must not use, and modules of lower layers that it must not use either.
@@ -38,7 +38,17 @@ const FORBIDDEN: [(&str, &[&str]); 10] = [
         "page",
         &["crate::waitlist", "crate::config", "axum", "sled"],
     ),
-    ("waitlist", &["crate::", "leptos", "axum", "clap"]),
+    (
+        "waitlist",
+        &[
+            "crate::copy",
+            "crate::wire",
+            "crate::config",
+            "leptos",
+            "axum",
+            "clap",
+        ],
+    ),
     ("copy", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("wire", &["leptos", "axum", "sled", "clap", "tokio"]),
     ("config", &["leptos", "axum", "sled", "postgres", "tokio"]),

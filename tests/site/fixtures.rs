@@ -5,8 +5,8 @@ use landing::{
     config::Config,
     waitlist::{
         Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-        Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, Selection, StoreError,
-        StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+        Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection,
+        StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
     },
 };
 use tokio::sync::watch;
@@ -42,14 +42,6 @@ struct StubStore<J, R> {
 }
 
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J, R> {
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn are_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
         immediate(Err(StoreError::Stopped))
     }
@@ -75,13 +67,17 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J,
     }
 }
 
-impl<J, R> Waitlist for StubStore<J, R>
-where
-    J: Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
-    R: Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
-{
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        (self.join)(entry)
+impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore<J, R> {
+    fn size(&self) -> StoreFuture<'_, u64> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn are_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
     }
 
     fn join_all(&self, _: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
@@ -100,10 +96,6 @@ where
         immediate(Err(StoreError::Stopped))
     }
 
-    fn person(&self, _: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         immediate(Err(StoreError::Stopped))
     }
@@ -112,12 +104,34 @@ where
         immediate(Err(StoreError::Stopped))
     }
 
-    fn add_facts(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn is_suppressed(&self, _: &Email) -> StoreFuture<'_, bool> {
         immediate(Err(StoreError::Stopped))
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
         Err(StoreError::Stopped)
+    }
+
+    fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {
+        Err(StoreError::Unreadable)
+    }
+}
+
+impl<J, R> Waitlist for StubStore<J, R>
+where
+    J: Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
+    R: Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
+{
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        (self.join)(entry)
+    }
+
+    fn person(&self, _: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
+    fn add_facts(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
@@ -130,10 +144,6 @@ where
 
     fn watch_count(&self) -> watch::Receiver<u64> {
         watch::channel(7).1
-    }
-
-    fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {
-        Err(StoreError::Unreadable)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use landing::waitlist::{JoinOutcome, Selection, SledWaitlist, Source, Waitlist};
+use landing::waitlist::{JoinOutcome, OwnerList, Selection, SledWaitlist, Source};
 use reqwest::{RequestBuilder, header::HeaderValue};
 
 use crate::{

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use serde::Serialize;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
@@ -18,20 +19,12 @@ use tokio::{
 };
 
 use super::{
-    ledger_handler::{self, LedgerResponse},
-    protocol::{
-        BATCH_SIZE, Command, CompactionStep, ErrorMessage, PROTOCOL_VERSION, Reply, Request,
-        SUPPRESSIONS_BATCH_SIZE, WireCorrectOutcome, WireEntry, WireJoinOutcome, WireSuppression,
-    },
-    reply_line::{error_message, to_line},
+    protocol::{Call, CompactionStep, PROTOCOL_VERSION, Reply, Request},
     socket::{self, SocketFile},
 };
-use crate::waitlist::{
-    Compaction, Email, Erasure, InvalidEmail, Selection, Source, Suppressions, Waitlist,
-    from_unix_millis,
-};
+use crate::waitlist::{CALL_MAX, Compaction, StoreError, Waitlist};
 
-/// Maximum size of a request, in bytes: several times the size of [`BATCH_SIZE`] of the longest entries.
+/// Maximum size of a request, in bytes: several times the size of [`CALL_MAX`] of the longest entries.
 const REQUEST_MAX_BYTES: u64 = 1 << 20;
 
 /// Maximum number of concurrent connections. Further ones wait in the kernel. Each needs a file descriptor and memory
@@ -103,62 +96,75 @@ async fn handle(
     let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX_BYTES);
     timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
     let reply = match parse(&line) {
-        Ok(Command::Count) => to_line(&Reply::Ok(list.count())),
-        Ok(Command::Join(batch)) => to_line(&join_all(&*list, batch).await),
-        Ok(Command::Erase { addresses, erasure }) => {
-            to_line(&erase(&*list, &addresses, erasure).await)
+        Err(error) => to_line(&Reply::<()>::Err(error)),
+        Ok(Call::Size) => to_line(&list.size().await),
+        Ok(Call::JoinAll(entries)) => to_line(&list.join_all(entries).await),
+        Ok(Call::Erase(emails, erasure)) => to_line(&list.erase(&emails, erasure).await),
+        Ok(Call::AreListed(emails)) => to_line(&list.are_listed(&emails).await),
+        Ok(Call::Keys) => to_line(&list.keys().await),
+        Ok(Call::AddSuppressions(items)) => to_line(&list.add_suppressions(items).await),
+        Ok(Call::LiftListed(emails)) => to_line(&list.lift_listed(&emails).await),
+        Ok(Call::IsSuppressed(email)) => to_line(&list.is_suppressed(&email).await),
+        Ok(Call::Correct(old, new)) => to_line(&list.correct(&old, &new).await),
+        Ok(Call::Recount) => to_line(&list.recount().await),
+        Ok(Call::Messages) => to_line(&list.messages().await),
+        Ok(Call::AddMessage(message)) => to_line(&list.add_message(message).await),
+        Ok(Call::AddDeliveries(message, known, deliveries)) => {
+            to_line(&list.add_deliveries(&message, known, deliveries).await)
         }
-        Ok(Command::LiftListed(addresses)) => to_line(&lift_listed(&*list, &addresses).await),
-        Ok(Command::AddSuppressions(items)) => to_line(&add_suppressions(&*list, items).await),
-        Ok(Command::IsSuppressed(address)) => {
-            let is_suppressed = list.is_suppressed(&Email::from_stored(&address)).await;
-            to_line(&is_suppressed.map_err(error_message))
+        Ok(Call::BeginDeliveries(message, deliveries)) => {
+            to_line(&list.begin_deliveries(&message, deliveries).await)
         }
-        Ok(Command::Suppressions) => match list.suppressions().await {
-            Ok(suppressions) => {
+        Ok(Call::FinishDeliveries(message, results)) => {
+            to_line(&list.finish_deliveries(&message, results).await)
+        }
+        Ok(Call::Deliveries(message)) => {
+            let deliveries = list.deliveries(&message).await;
+            drop(list);
+            return respond_on_thread(stream, permit, |stream| {
+                let deliveries = deliveries.map(|them| (them.len() as u64, them.into_iter()));
+                send_many(
+                    stream,
+                    deliveries.map(|(count, them)| (count, them.map(Ok))),
+                )
+            });
+        }
+        Ok(Call::Suppressions) => {
+            let suppressions = list.suppressions().await;
+            drop(list);
+            return respond_on_thread(stream, permit, move |stream| {
+                let suppressions = suppressions.as_ref().map_err(StoreError::clone);
+                send_many(
+                    stream,
+                    suppressions.map(|it| (it.len() as u64, it.items().map(Ok))),
+                )
+            });
+        }
+        Ok(Call::Entries(selection)) => {
+            return respond_on_thread(stream, permit, |stream| {
+                let entries = list.entries(selection);
+                // A slow client must not prevent the list from being closed.
                 drop(list);
-                let respond = move |stream| send_suppressions(stream, &suppressions);
-                return respond_on_thread(stream, permit, respond);
-            }
-            Err(error) => to_line(&Reply::<()>::Err(error_message(error))),
-        },
-        Ok(Command::Ledger(command)) => match ledger_handler::handle(&*list, command).await {
-            LedgerResponse::Line(line) => line,
-            LedgerResponse::Deliveries(deliveries) => {
-                drop(list);
-                let respond = move |stream| ledger_handler::send_deliveries(stream, &deliveries);
-                return respond_on_thread(stream, permit, respond);
-            }
-        },
-        Ok(Command::Correct { old, new }) => to_line(&correct(&*list, &old, &new).await),
-        Ok(Command::Compact) => {
+                send_many(stream, entries.map(|it| (it.selected_count(), it)))
+            });
+        }
+        Ok(Call::Compact) => {
             return respond_on_thread(stream, permit, move |stream| compact(stream, &*list));
         }
-        Ok(Command::Entries {
-            since,
-            until,
-            addresses,
-            source,
-            confirmed,
-            newest_first,
-        }) => match addresses.parse() {
-            Ok(addresses) => {
-                let selection = Selection {
-                    since: since.map(from_unix_millis),
-                    until: until.map(from_unix_millis),
-                    addresses,
-                    source: source.as_deref().map(Source::from_stored),
-                    confirmed,
-                    newest_first,
-                };
-                let respond = move |stream| send_entries(stream, list, selection);
-                return respond_on_thread(stream, permit, respond);
-            }
-            Err(invalid) => to_line(&Reply::<()>::Err(invalid.into())),
-        },
-        Err(message) => to_line(&Reply::<()>::Err(message)),
     };
     timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
+}
+
+fn parse(line: &[u8]) -> Reply<Call> {
+    let request = serde_json::from_slice::<Request>(line).ok();
+    let request = request.filter(|request| request.protocol == PROTOCOL_VERSION);
+    Ok(request.ok_or(StoreError::OtherVersion)?.call)
+}
+
+fn to_line(reply: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(reply).unwrap_or_default();
+    line.push(b'\n');
+    line
 }
 
 /// Responds on a thread, because the response reads the disk and waits for the client.
@@ -177,53 +183,25 @@ fn respond_on_thread(
     Ok(())
 }
 
-fn parse(line: &[u8]) -> Reply<Command> {
-    let request = serde_json::from_slice::<Request>(line).ok();
-    match request.filter(|request| request.protocol == PROTOCOL_VERSION) {
-        Some(request) => Ok(request.command),
-        None => Err(
-            "the running server and this command are different versions; restart the server".into(),
-        ),
+/// Sends the number of items, and the items in lines. A failed item is the last one.
+fn send_many<T: Serialize>(
+    stream: BlockingStream,
+    items: Reply<(u64, impl Iterator<Item = Reply<T>>)>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, stream);
+    let (count, mut items) = match items {
+        Ok(items) => items,
+        Err(error) => return out.write_all(&to_line(&Reply::<u64>::Err(error))),
+    };
+    out.write_all(&to_line(&Reply::Ok(count)))?;
+    loop {
+        let batch: Reply<Vec<_>> = items.by_ref().take(CALL_MAX).collect();
+        out.write_all(&to_line(&batch))?;
+        if batch.is_ok_and(|batch| !batch.is_empty()) {
+            continue;
+        }
+        return out.flush();
     }
-}
-
-async fn join_all(list: &dyn Waitlist, batch: Vec<WireEntry>) -> Reply<Vec<WireJoinOutcome>> {
-    let entries = batch.into_iter().map(WireEntry::parse);
-    let entries = entries.collect::<Result<_, InvalidEmail>>()?;
-    let joined = list.join_all(entries).await.map_err(error_message)?;
-    Ok(joined.into_iter().map(WireJoinOutcome).collect())
-}
-
-async fn erase(list: &dyn Waitlist, addresses: &[String], erasure: Erasure) -> Reply<Vec<bool>> {
-    let erased = list.erase(&listed_emails(addresses), erasure).await;
-    erased.map_err(error_message)
-}
-
-async fn lift_listed(list: &dyn Waitlist, addresses: &[String]) -> Reply<Vec<bool>> {
-    let lifted = list.lift_listed(&listed_emails(addresses)).await;
-    lifted.map_err(error_message)
-}
-
-/// Returns addresses of a request. They are not validated, so that invalid addresses on the list can be erased too.
-fn listed_emails(addresses: &[String]) -> Vec<Email> {
-    let emails = addresses.iter().map(|address| Email::from_stored(address));
-    emails.collect()
-}
-
-async fn add_suppressions(list: &dyn Waitlist, items: Vec<WireSuppression>) -> Reply<()> {
-    let items = items.into_iter().map(WireSuppression::parse);
-    let items: Option<_> = items.collect();
-    let items = items.ok_or(ErrorMessage(
-        "the request has an invalid suppression".into(),
-    ))?;
-    list.add_suppressions(items).await.map_err(error_message)
-}
-
-async fn correct(list: &dyn Waitlist, old: &str, new: &str) -> Reply<WireCorrectOutcome> {
-    // The old address may be invalid, like an address to erase.
-    let (old, new) = (Email::from_stored(old), Email::parse(new)?);
-    let outcome = list.correct(&old, &new).await.map_err(error_message)?;
-    Ok(WireCorrectOutcome(outcome))
 }
 
 /// Compacts the store, and sends each step.
@@ -242,48 +220,5 @@ fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
         }
         Err(error) => tracing::warn!("{error}"),
     }
-    let last = compacted.map(CompactionStep::from).map_err(error_message);
-    stream.write_all(&to_line(&last))
-}
-
-fn send_suppressions(stream: BlockingStream, suppressions: &Suppressions) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let mut items = suppressions.items().map(WireSuppression::from);
-    loop {
-        let batch: Vec<_> = items.by_ref().take(SUPPRESSIONS_BATCH_SIZE).collect();
-        let is_last = batch.is_empty();
-        out.write_all(&to_line(&Reply::Ok(batch)))?;
-        if is_last {
-            return out.flush();
-        }
-    }
-}
-
-fn send_entries(
-    stream: BlockingStream,
-    list: Arc<dyn Waitlist>,
-    selection: Selection,
-) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let entries = list.entries(selection).map_err(error_message);
-    // A slow client must not prevent the list from being closed.
-    drop(list);
-    let mut entries = match entries {
-        Ok(entries) => entries,
-        Err(message) => return out.write_all(&to_line(&Reply::<u64>::Err(message))),
-    };
-    out.write_all(&to_line(&Reply::Ok(entries.selected_count())))?;
-    loop {
-        let batch = entries.by_ref().take(BATCH_SIZE);
-        let batch = batch.map(|entry| match entry {
-            Ok(entry) => Ok(WireEntry::from(&entry)),
-            Err(error) => Err(error_message(error)),
-        });
-        let batch: Reply<Vec<_>> = batch.collect();
-        out.write_all(&to_line(&batch))?;
-        if batch.is_ok_and(|batch| !batch.is_empty()) {
-            continue;
-        }
-        return out.flush();
-    }
+    stream.write_all(&to_line(&compacted.map(CompactionStep::Done)))
 }

@@ -37,10 +37,11 @@ use super::{
 };
 use crate::{
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
+    exit::print_stderr,
     mail::{
         DkimSigner, PersonTokens, SmtpClient, SmtpTimeouts, Template, TemplateError, TokenPurpose,
     },
-    waitlist::{DeliveryState, Email, Message, print_stderr},
+    waitlist::{DeliveryState, Email, Message},
 };
 use message_writer::MessageWriter;
 use outbox::{Outbox, Stop};

@@ -264,7 +264,7 @@ impl Plan {
         id: &MessageId,
     ) -> anyhow::Result<Vec<Recipient>> {
         let new: Vec<_> = self.new.into_iter().map(Delivery::waiting).collect();
-        if !new.is_empty() && !list.add_deliveries(id, self.known, new)? {
+        if !new.is_empty() && !list.add_deliveries(id, self.known, &new)? {
             bail!("another command is sending {id}; wait until it is done, and run this one again");
         }
         Ok(self.recipients)

@@ -8,7 +8,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::waitlist::print_stderr;
+use crate::exit::print_stderr;
 
 /// The signals that stop the program: SIGTERM and SIGINT (Ctrl-C).
 pub(crate) struct Signals {

@@ -3,10 +3,7 @@
 use std::time::SystemTime;
 
 use super::{Confirmation, hashes, locked};
-use crate::waitlist::{Email, Erasure, Selection, StoreError};
-
-/// Maximum number of people who are erased together. A store must reply within its timeout.
-const ERASE_BATCH_MAX: usize = 4096;
+use crate::waitlist::{CALL_MAX, Email, Erasure, Selection, StoreError};
 
 /// What a sweep has found.
 #[derive(Default)]
@@ -61,7 +58,7 @@ pub(super) async fn erase(
     before: SystemTime,
 ) -> Result<usize, StoreError> {
     let mut count = 0;
-    for people in people.chunks(ERASE_BATCH_MAX) {
+    for people in people.chunks(CALL_MAX) {
         let is_still_due = |email: &&Email| {
             let state = &mut *locked(&confirmation.state);
             state.book.begin_erasure(&hashes(&state.keys, email))

@@ -23,8 +23,8 @@ use super::{
 use crate::{
     copy,
     waitlist::{
-        AddressHash, Delivery, DeliveryResult, DeliveryState, Email, ListKey, Message, MessageId,
-        StoreError, SuppressionItem,
+        AddressHash, CALL_MAX, Delivery, DeliveryResult, DeliveryState, Email, ListKey, Message,
+        MessageId, StoreError, SuppressionItem,
     },
 };
 
@@ -249,12 +249,16 @@ impl Worker<'_> {
                 people.entry(message).or_default().push((*hash, email));
             }
         }
-        for (message, people) in people {
-            if let Err(error) = self.add_deliveries(message, people).await {
-                // The next sweep finds those who are new.
-                tracing::warn!(
-                    "cannot queue messages that ask people to confirm their address: {error}"
-                );
+        for (message, mut people) in people {
+            while !people.is_empty() {
+                let rest = people.split_off(people.len().min(CALL_MAX));
+                let part = std::mem::replace(&mut people, rest);
+                if let Err(error) = self.add_deliveries(message, part).await {
+                    // The next sweep finds those who are new.
+                    tracing::warn!(
+                        "cannot queue messages that ask people to confirm their address: {error}"
+                    );
+                }
             }
         }
     }

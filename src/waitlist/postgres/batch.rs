@@ -6,7 +6,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Range,
-    sync::Arc,
     time::SystemTime,
 };
 
@@ -169,7 +168,7 @@ impl Batch {
         &self,
         failure: &Failure,
         writer: &mut Writer,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Box<str>> {
         match failure {
             Failure::RowRejected(reason) => Some(reason.as_str().into()),
             failure => {
@@ -184,7 +183,7 @@ impl Batch {
     }
 
     /// Halves a chunk that failed, so that its other rows do not wait for the one that the database rejects.
-    fn isolate(&mut self, chunk: Range<usize>, reason: &Arc<str>) {
+    fn isolate(&mut self, chunk: Range<usize>, reason: &str) {
         if chunk.len() > 1 {
             let middle = usize::midpoint(chunk.start, chunk.end);
             self.remaining.push(middle..chunk.end);
@@ -197,7 +196,7 @@ impl Batch {
         if sign_up.failures < ROW_REJECTIONS_MAX {
             self.remaining.push(chunk);
         } else {
-            self.outcomes[at] = Err(StoreError::Database(Arc::clone(reason)));
+            self.outcomes[at] = Err(StoreError::Database(reason.into()));
         }
     }
 

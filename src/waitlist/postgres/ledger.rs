@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        email::Email,
         error::{StoreError, StoreFuture},
         ledger::{
             DELIVERY_LEASE, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus,
@@ -21,27 +20,14 @@ use super::{
     ledger_sql,
     pool::Pool,
     rows::{column, get},
-    sql, suppression_sql,
+    suppression_sql,
     writer::{list_keys, truncate_to_millis},
 };
 
-/// Maximum number of deliveries in a statement, and in a page.
-const DELIVERIES_PER_STATEMENT_MAX: usize = 4096;
+/// Number of deliveries in a page.
+const DELIVERIES_PER_PAGE: usize = 4096;
 
 impl Ledger for PostgresWaitlist {
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        Box::pin(read_keys(&self.reads))
-    }
-
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
-        Box::pin(async move {
-            let rows = self.reads.query(sql::FIND_LISTED, &[&keys]).await?;
-            let listed: HashSet<Vec<u8>> = column(&rows, 0)?.into_iter().collect();
-            Ok(keys.iter().map(|key| listed.contains(key)).collect())
-        })
-    }
-
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
         Box::pin(async move {
             let rows = self.reads.query(ledger_sql::READ_MESSAGES, &[]).await?;
@@ -71,7 +57,7 @@ impl Ledger for PostgresWaitlist {
             loop {
                 let (id, from) = (message.as_str(), deliveries.len() as i64);
                 let params: [&(dyn ToSql + Sync); 3] =
-                    [&id, &from, &(from + DELIVERIES_PER_STATEMENT_MAX as i64)];
+                    [&id, &from, &(from + DELIVERIES_PER_PAGE as i64)];
                 let rows = self
                     .reads
                     .query(ledger_sql::READ_DELIVERIES, &params)
@@ -90,23 +76,45 @@ impl Ledger for PostgresWaitlist {
         &self,
         message: &MessageId,
         known: u32,
-        mut deliveries: Vec<Delivery>,
+        deliveries: Vec<Delivery>,
     ) -> StoreFuture<'_, bool> {
-        for delivery in &mut deliveries {
-            if delivery.status.state == DeliveryState::Sending {
-                delivery.status.state = DeliveryState::Unknown;
-            }
-        }
         let message = message.clone();
         Box::pin(async move {
-            let mut known = i64::from(known);
-            for some in deliveries.chunks(DELIVERIES_PER_STATEMENT_MAX) {
-                if !self.add_some_deliveries(&message, known, some).await? {
-                    return Ok(false);
-                }
-                known += some.len() as i64;
+            let (id, known) = (message.as_str(), i64::from(known));
+            let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
+            let recipients: Vec<_> = recipients.collect();
+            let StatusColumns {
+                states,
+                times,
+                codes,
+                replies,
+            } = &StatusColumns::new(deliveries.iter().map(|it| &it.status));
+            let addition = Uuid::now_v7();
+            let params: [&(dyn ToSql + Sync); 8] = [
+                &id,
+                &known,
+                &recipients,
+                states,
+                times,
+                codes,
+                replies,
+                &addition,
+            ];
+            let added = self.writes.query(ledger_sql::ADD_DELIVERIES, &params).await;
+            if matches!(&added, Ok(rows) if rows.len() == deliveries.len()) {
+                return Ok(true);
             }
-            Ok(true)
+            // The first response may have been lost.
+            let params: [&(dyn ToSql + Sync); 2] = [&id, &addition];
+            let rows = self.writes.query(ledger_sql::COUNT_ADDED, &params).await?;
+            let count = |at| rows.first().map_or(Ok(0), |row| get::<i64>(row, at));
+            let (own, all) = (count(0)?, count(1)?);
+            match added {
+                _ if own > 0 => Ok(true),
+                // Nobody was faster: this is another error.
+                Err(error) if all == known => Err(error),
+                _ => Ok(false),
+            }
         })
     }
 
@@ -119,20 +127,17 @@ impl Ledger for PostgresWaitlist {
         Box::pin(async move {
             let id = message.as_str();
             let lease = DELIVERY_LEASE.as_millis() as i64;
-            let mut begun = HashSet::new();
-            for some in deliveries.chunks(DELIVERIES_PER_STATEMENT_MAX) {
-                let numbers: Vec<_> = some.iter().map(|it| i64::from(it.number)).collect();
-                let states: Vec<_> = some.iter().map(|it| it.state.as_str()).collect();
-                let attempts: Vec<_> = some.iter().map(|it| i64::from(it.attempts)).collect();
-                let beginning = Uuid::now_v7();
-                let params: [&(dyn ToSql + Sync); 6] =
-                    [&id, &numbers, &states, &attempts, &lease, &beginning];
-                let rows = self
-                    .writes
-                    .query(ledger_sql::BEGIN_DELIVERIES, &params)
-                    .await?;
-                begun.extend(column::<i64>(&rows, 0)?);
-            }
+            let numbers: Vec<_> = deliveries.iter().map(|it| i64::from(it.number)).collect();
+            let states: Vec<_> = deliveries.iter().map(|it| it.state.as_str()).collect();
+            let attempts: Vec<_> = deliveries.iter().map(|it| i64::from(it.attempts)).collect();
+            let beginning = Uuid::now_v7();
+            let params: [&(dyn ToSql + Sync); 6] =
+                [&id, &numbers, &states, &attempts, &lease, &beginning];
+            let rows = self
+                .writes
+                .query(ledger_sql::BEGIN_DELIVERIES, &params)
+                .await?;
+            let begun: HashSet<i64> = column(&rows, 0)?.into_iter().collect();
             let is_begun = |start: &DeliveryStart| begun.contains(&i64::from(start.number));
             Ok(deliveries.iter().map(is_begun).collect())
         })
@@ -146,75 +151,25 @@ impl Ledger for PostgresWaitlist {
         let message = message.clone();
         Box::pin(async move {
             let id = message.as_str();
-            let mut recorded = 0;
-            for some in results.chunks(DELIVERIES_PER_STATEMENT_MAX) {
-                let numbers: Vec<_> = some.iter().map(|it| i64::from(it.number)).collect();
-                let attempts: Vec<_> = some.iter().map(|it| i64::from(it.attempt)).collect();
-                let StatusColumns {
-                    states,
-                    times,
-                    codes,
-                    replies,
-                } = &StatusColumns::new(some.iter().map(|it| &it.status));
-                let params: [&(dyn ToSql + Sync); 7] =
-                    [&id, &numbers, &attempts, states, times, codes, replies];
-                let rows = self
-                    .writes
-                    .query(ledger_sql::FINISH_DELIVERIES, &params)
-                    .await?;
-                recorded += rows.len();
-            }
-            match recorded == results.len() {
+            let numbers: Vec<_> = results.iter().map(|it| i64::from(it.number)).collect();
+            let attempts: Vec<_> = results.iter().map(|it| i64::from(it.attempt)).collect();
+            let StatusColumns {
+                states,
+                times,
+                codes,
+                replies,
+            } = &StatusColumns::new(results.iter().map(|it| &it.status));
+            let params: [&(dyn ToSql + Sync); 7] =
+                [&id, &numbers, &attempts, states, times, codes, replies];
+            let rows = self
+                .writes
+                .query(ledger_sql::FINISH_DELIVERIES, &params)
+                .await?;
+            match rows.len() == results.len() {
                 true => Ok(()),
                 false => Err(StoreError::Superseded),
             }
         })
-    }
-}
-
-impl PostgresWaitlist {
-    /// Adds deliveries in one statement. Returns whether they were added.
-    async fn add_some_deliveries(
-        &self,
-        message: &MessageId,
-        known: i64,
-        deliveries: &[Delivery],
-    ) -> Result<bool, StoreError> {
-        let id = message.as_str();
-        let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
-        let recipients: Vec<_> = recipients.collect();
-        let StatusColumns {
-            states,
-            times,
-            codes,
-            replies,
-        } = &StatusColumns::new(deliveries.iter().map(|it| &it.status));
-        let addition = Uuid::now_v7();
-        let params: [&(dyn ToSql + Sync); 8] = [
-            &id,
-            &known,
-            &recipients,
-            states,
-            times,
-            codes,
-            replies,
-            &addition,
-        ];
-        let added = self.writes.query(ledger_sql::ADD_DELIVERIES, &params).await;
-        if matches!(&added, Ok(rows) if rows.len() == deliveries.len()) {
-            return Ok(true);
-        }
-        // The first response may have been lost.
-        let params: [&(dyn ToSql + Sync); 2] = [&id, &addition];
-        let rows = self.writes.query(ledger_sql::COUNT_ADDED, &params).await?;
-        let count = |at| rows.first().map_or(Ok(0), |row| get::<i64>(row, at));
-        let (own, all) = (count(0)?, count(1)?);
-        match added {
-            _ if own > 0 => Ok(true),
-            // Nobody was faster: this is another error.
-            Err(error) if all == known => Err(error),
-            _ => Ok(false),
-        }
     }
 }
 

@@ -46,7 +46,11 @@ mod url;
 mod url_error;
 mod writer;
 
-use std::sync::{Arc, OnceLock, mpsc};
+use std::{
+    collections::HashSet,
+    future::ready,
+    sync::{Arc, OnceLock, mpsc},
+};
 
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -57,15 +61,16 @@ use super::{
     entry_stream::{EntryStream, Selection},
     error::{StoreError, StoreFuture},
     queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
-    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist},
     store_panic::store_task,
-    suppression::{SuppressionItem, Suppressions},
+    suppression::{ListKey, SuppressionItem, Suppressions},
 };
-use committer::{BATCH_MAX_ENTRIES, PostgresCommitter};
+use committer::PostgresCommitter;
 use connector::Connector;
 use error::Failure;
 use pool::Pool;
 use request::Request;
+use rows::column;
 use state::State;
 
 pub use open_error::PostgresOpenError;
@@ -228,16 +233,14 @@ impl PostgresWaitlist {
     }
 }
 
-impl Waitlist for PostgresWaitlist {
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.fail_fast_in_outage(|queue| {
-            queue.request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
-        })
+impl OwnerList for PostgresWaitlist {
+    fn size(&self) -> StoreFuture<'_, u64> {
+        Box::pin(ready(Ok(self.count())))
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         self.fail_fast_in_outage(|queue| {
-            Box::pin(queue.enqueue_in_parts(entries, BATCH_MAX_ENTRIES, Request::JoinAll))
+            Box::pin(queue.enqueue(|reply| Request::JoinAll(entries, reply)))
         })
     }
 
@@ -246,6 +249,19 @@ impl Waitlist for PostgresWaitlist {
         self.unless_in_outage(async move {
             owner::erase(&self.writes, &self.state, &emails, erasure).await
         })
+    }
+
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
+        Box::pin(async move {
+            let rows = self.reads.query(sql::FIND_LISTED, &[&keys]).await?;
+            let listed: HashSet<Vec<u8>> = column(&rows, 0)?.into_iter().collect();
+            Ok(keys.iter().map(|key| listed.contains(key)).collect())
+        })
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        Box::pin(ledger::read_keys(&self.reads))
     }
 
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
@@ -258,18 +274,6 @@ impl Waitlist for PostgresWaitlist {
         let emails = emails.to_vec();
         self.unless_in_outage(async move {
             suppressions::lift_listed(&self.writes, &self.state, &emails).await
-        })
-    }
-
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        let key = email.key();
-        Box::pin(async move {
-            let rows = self
-                .reads
-                .query(sql::FIND_PERSON, &[&key.as_bytes()])
-                .await?;
-            let person = rows.first().map(entries::entry_from_row).transpose();
-            person.map_err(|error| Failure::from(&error).into())
         })
     }
 
@@ -291,16 +295,44 @@ impl Waitlist for PostgresWaitlist {
         )
     }
 
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.unless_in_outage(
-            async move { owner::add_facts(&self.writes, &self.state, facts).await },
-        )
-    }
-
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
         let reason = "a list in a database is compacted by its database: as the owner of the tables, run VACUUM (FULL) \
                       waitlist_entries, waitlist_facts, waitlist_suppressed; sign-ups wait meanwhile";
         Err(StoreError::NotCompacted(reason.into()))
+    }
+
+    fn recount(&self) -> StoreFuture<'_, i64> {
+        Box::pin(recount::recount(&self.reader_connector))
+    }
+
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        entries::entries(&self.runtime, Arc::clone(&self.reader_connector), selection)
+    }
+}
+
+impl Waitlist for PostgresWaitlist {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        self.fail_fast_in_outage(|queue| {
+            queue.request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
+        })
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let key = email.key();
+        Box::pin(async move {
+            let rows = self
+                .reads
+                .query(sql::FIND_PERSON, &[&key.as_bytes()])
+                .await?;
+            let person = rows.first().map(entries::entry_from_row).transpose();
+            person.map_err(|error| Failure::from(&error).into())
+        })
+    }
+
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        self.unless_in_outage(
+            async move { owner::add_facts(&self.writes, &self.state, facts).await },
+        )
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
@@ -317,13 +349,5 @@ impl Waitlist for PostgresWaitlist {
 
     fn watch_count(&self) -> watch::Receiver<u64> {
         self.state.count.subscribe()
-    }
-
-    fn recount(&self) -> StoreFuture<'_, i64> {
-        Box::pin(recount::recount(&self.reader_connector))
-    }
-
-    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        entries::entries(&self.runtime, Arc::clone(&self.reader_connector), selection)
     }
 }

@@ -7,7 +7,6 @@ use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
-    super::exit::print_stderr,
     connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
     error::{Failure, FailureKind, describe},
@@ -17,6 +16,7 @@ use super::{
     state::State,
     url::DatabaseUrl,
 };
+use crate::exit::print_stderr;
 
 /// Maximum time to create or change the tables.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);

@@ -29,9 +29,6 @@ use super::{
     writer::{hash_bytes, kind_and_time},
 };
 
-/// Maximum number of addresses in a statement.
-pub(super) const ADDRESSES_PER_STATEMENT_MAX: usize = 512;
-
 /// Maximum number of rounds of an erasure, because a person may sign up again while they are erased.
 const ERASE_ROUNDS_MAX: usize = 3;
 
@@ -51,18 +48,15 @@ pub(super) async fn erase(
         Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
     };
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
-    let mut erased = HashSet::new();
-    for some in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        let erasing = Erase {
-            state,
-            // The order prevents deadlocks between instances.
-            keys: some.iter().map(String::as_bytes).collect(),
-            kind,
-            named: HashMap::new(),
-            erased: HashSet::new(),
-        };
-        erased.extend(pool.run(erasing).await?);
-    }
+    let erasing = Erase {
+        state,
+        // The order prevents deadlocks between instances.
+        keys: keys.iter().map(String::as_bytes).collect(),
+        kind,
+        named: HashMap::new(),
+        erased: HashSet::new(),
+    };
+    let mut erased = pool.run(erasing).await?;
     Ok(keys
         .iter()
         .map(|key| erased.remove(key.as_bytes()))
@@ -232,11 +226,8 @@ pub(super) async fn add_facts(
     let facts: Vec<_> = facts
         .map(|(email, fact)| (email.key(), Uuid::now_v7(), fact))
         .collect();
-    let mut are_listed = Vec::new();
-    for facts in facts.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        are_listed.extend(pool.run(AddFacts { state, facts }).await?);
-    }
-    Ok(are_listed)
+    let facts = &facts;
+    pool.run(AddFacts { state, facts }).await
 }
 
 struct AddFacts<'a> {

@@ -17,7 +17,6 @@ use super::{
     entries::SORT_TIMEOUT,
     error::Failure,
     moment::Moment,
-    owner::ADDRESSES_PER_STATEMENT_MAX,
     pool::{Operation, Pool},
     rows::{column, get},
     sql,
@@ -43,10 +42,7 @@ pub(super) async fn add_suppressions(
         pool.query(suppression_sql::ADD_DEPARTURES, &[&ids, &sources])
             .await?;
     }
-    for items in items.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        pool.run(AddSuppressions { state, items }).await?;
-    }
-    Ok(())
+    pool.run(AddSuppressions { state, items }).await
 }
 
 struct AddSuppressions<'a> {
@@ -83,11 +79,8 @@ pub(super) async fn lift_listed(
     emails: &[Email],
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
-    let mut are_listed = Vec::new();
-    for keys in keys.chunks(ADDRESSES_PER_STATEMENT_MAX) {
-        are_listed.extend(pool.run(LiftListed { state, keys }).await?);
-    }
-    Ok(are_listed)
+    let keys = &keys;
+    pool.run(LiftListed { state, keys }).await
 }
 
 struct LiftListed<'a> {

@@ -18,7 +18,7 @@ use super::{
         entry::{Fact, WaitlistEntry},
         error::StoreError,
         queue::{ReplySender, take_batch},
-        store::{CorrectOutcome, JoinOutcome},
+        store::{CALL_MAX, CorrectOutcome, JoinOutcome},
         suppression::{AddressHash, Departure, ListKey, SuppressionItem},
     },
     compaction::CompactedCopySlot,
@@ -30,13 +30,6 @@ use super::{
     },
     snapshot::Published,
 };
-
-/// Maximum number of entries that share a sync.
-///
-/// With the longest addresses and sources, and a fact and a lifted suppression for each, this many entries are 46 KiB.
-/// Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
-/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
-pub(super) const BATCH_MAX_ENTRIES: usize = 128;
 
 /// A request to the committer.
 pub(super) struct Job {
@@ -86,8 +79,8 @@ pub(super) struct SledCommitter {
 impl SledCommitter {
     /// Runs jobs until the queue is closed and empty.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
-        let mut jobs = Vec::with_capacity(BATCH_MAX_ENTRIES);
-        while queue.blocking_recv_many(&mut jobs, BATCH_MAX_ENTRIES) > 0 {
+        let mut jobs = Vec::with_capacity(CALL_MAX);
+        while queue.blocking_recv_many(&mut jobs, CALL_MAX) > 0 {
             while !jobs.is_empty() {
                 self.commit(&mut jobs);
             }
@@ -102,7 +95,7 @@ impl SledCommitter {
         let end_before = self.contents.tail.end();
         self.has_erased = false;
         let mut replies = Vec::new();
-        for job in take_batch(jobs, BATCH_MAX_ENTRIES, |job| job.cost) {
+        for job in take_batch(jobs, CALL_MAX, |job| job.cost) {
             replies.extend((job.run)(self));
         }
         let end = self.contents.tail.end();

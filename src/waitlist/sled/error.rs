@@ -11,14 +11,8 @@ use std::{
 
 use thiserror::Error;
 
-use super::{
-    super::{
-        error::StoreError,
-        exit::{EXIT_FAILURE, print_and_exit},
-    },
-    files::free_bytes,
-    record::FORMAT_VERSION,
-};
+use super::{super::error::StoreError, files::free_bytes, record::FORMAT_VERSION};
+use crate::exit::{EXIT_FAILURE, print_and_exit};
 
 /// An error while opening a list. Its text is written for the owner.
 #[derive(Debug, Error)]

@@ -3,11 +3,11 @@
 use std::{fs::File, path::PathBuf};
 
 use super::{
-    super::exit::{EXIT_FILES_MISSING, print_and_exit},
     files::{FileState, is_not_found},
     high_water_mark::{self, HighWaterMark},
     overwrite_monitor::OverwriteMonitor,
 };
+use crate::exit::{EXIT_FILES_MISSING, print_and_exit};
 
 /// Length of a segment of sled's log, in bytes: its default.
 const SEGMENT_BYTES: u64 = 512 << 10;

@@ -2,16 +2,14 @@
 
 use super::{
     super::{
-        email::Email,
         error::{StoreError, StoreFuture},
         ledger::{
             Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger, Message,
         },
         message_id::MessageId,
-        suppression::ListKey,
     },
     SledWaitlist,
-    committer::{BATCH_MAX_ENTRIES, SledCommitter},
+    committer::SledCommitter,
     ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
     ledger_states::DeliveryProgress,
     read_ledger,
@@ -22,22 +20,6 @@ use super::{
 const MESSAGES_MAX: usize = 1 << 16;
 
 impl Ledger for SledWaitlist {
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.run(0, |committer| {
-            committer.contents.suppressions.keys().to_vec()
-        })
-    }
-
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys: Vec<_> = emails.iter().map(Email::key).collect();
-        self.run(0, move |committer| {
-            let are_listed = keys
-                .iter()
-                .map(|key| committer.contents.people.contains(key));
-            are_listed.collect()
-        })
-    }
-
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
         Box::pin(self.read(read_ledger::read_messages))
     }
@@ -65,21 +47,12 @@ impl Ledger for SledWaitlist {
     fn add_deliveries(
         &self,
         message: &MessageId,
-        mut known: u32,
+        known: u32,
         deliveries: Vec<Delivery>,
     ) -> StoreFuture<'_, bool> {
         let message = message.clone();
-        Box::pin(async move {
-            for some in deliveries.chunks(BATCH_MAX_ENTRIES) {
-                let (message, some) = (message.clone(), some.to_vec());
-                let count = some.len();
-                let added = self.run(count, move |it| it.add_deliveries(&message, known, &some));
-                if !added.await? {
-                    return Ok(false);
-                }
-                known += count as u32;
-            }
-            Ok(true)
+        self.run(deliveries.len(), move |committer| {
+            committer.add_deliveries(&message, known, &deliveries)
         })
     }
 
@@ -133,12 +106,8 @@ impl SledCommitter {
                 message,
                 recipient,
             }));
-            let mut status = delivery.status.clone();
-            if status.state == DeliveryState::Sending {
-                status.state = DeliveryState::Unknown;
-            }
-            if status.state != DeliveryState::Waiting {
-                let status = StoredStatus::new(message, number, &status);
+            if delivery.status.state != DeliveryState::Waiting {
+                let status = StoredStatus::new(message, number, &delivery.status);
                 self.append(RecordItem::Status(status));
             }
         }

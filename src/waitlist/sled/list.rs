@@ -1,5 +1,7 @@
 //! The list in a data directory, as the trait has it.
 
+use std::future::ready;
+
 use tokio::sync::watch;
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
         entry_stream::{EntryStream, Selection},
         error::{StoreError, StoreFuture},
         queue::{READY_TIMEOUT, REPLY_TIMEOUT},
-        store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, Waitlist},
+        store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist},
         suppression::{ListKey, SuppressionItem, Suppressions},
     },
     COMPACTIONS_MAX, SledWaitlist,
@@ -17,10 +19,9 @@ use super::{
     compaction, entries,
 };
 
-impl Waitlist for SledWaitlist {
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        let job = |reply| Job::new(1, reply, move |committer| committer.join(&entry));
-        self.queue.request(REPLY_TIMEOUT, job)
+impl OwnerList for SledWaitlist {
+    fn size(&self) -> StoreFuture<'_, u64> {
+        Box::pin(ready(Ok(self.count())))
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
@@ -40,6 +41,22 @@ impl Waitlist for SledWaitlist {
         })
     }
 
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys: Vec<_> = emails.iter().map(Email::key).collect();
+        self.run(0, move |committer| {
+            let are_listed = keys
+                .iter()
+                .map(|key| committer.contents.people.contains(key));
+            are_listed.collect()
+        })
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        self.run(0, |committer| {
+            committer.contents.suppressions.keys().to_vec()
+        })
+    }
+
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.run_for_each(items, SledCommitter::add_suppression)
@@ -51,12 +68,6 @@ impl Waitlist for SledWaitlist {
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys = emails.iter().map(Email::key).collect();
         self.run_for_each(keys, |committer, key: String| committer.lift_listed(&key))
-    }
-
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        let key = email.key();
-        let found = self.run(0, move |committer| committer.find(&key));
-        Box::pin(async move { found.await? })
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -73,12 +84,6 @@ impl Waitlist for SledWaitlist {
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.key(), new.clone());
         self.run(1, move |committer| committer.correct(&old, &new))
-    }
-
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.run_for_each(facts, |committer, (email, fact)| {
-            committer.add_fact(&email.key(), fact)
-        })
     }
 
     fn compact(
@@ -108,6 +113,33 @@ impl Waitlist for SledWaitlist {
         Err(StoreError::NotCompacted(reason.into()))
     }
 
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        let snapshot = self.snapshot();
+        let (count, is_everything) = (snapshot.count, selection.is_everything());
+        let (selected, entries) = entries::entries(snapshot, selection)?;
+        let count = if is_everything { count } else { selected };
+        Ok(EntryStream::new(count, entries))
+    }
+}
+
+impl Waitlist for SledWaitlist {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        let job = |reply| Job::new(1, reply, move |committer| committer.join(&entry));
+        self.queue.request(REPLY_TIMEOUT, job)
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let key = email.key();
+        let found = self.run(0, move |committer| committer.find(&key));
+        Box::pin(async move { found.await? })
+    }
+
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        self.run_for_each(facts, |committer, (email, fact)| {
+            committer.add_fact(&email.key(), fact)
+        })
+    }
+
     fn ready(&self) -> StoreFuture<'_, ()> {
         let job = |reply| Job::new(0, reply, |_| ());
         self.queue.request(READY_TIMEOUT, job)
@@ -119,13 +151,5 @@ impl Waitlist for SledWaitlist {
 
     fn watch_count(&self) -> watch::Receiver<u64> {
         self.count.clone()
-    }
-
-    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let snapshot = self.snapshot();
-        let (count, is_everything) = (snapshot.count, selection.is_everything());
-        let (selected, entries) = entries::entries(snapshot, selection)?;
-        let count = if is_everything { count } else { selected };
-        Ok(EntryStream::new(count, entries))
     }
 }

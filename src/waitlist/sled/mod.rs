@@ -56,7 +56,7 @@ use super::{
     queue::Queue,
     store_panic::COMMITTER_THREAD_NAME,
 };
-use committer::{BATCH_MAX_ENTRIES, Job, SledCommitter};
+use committer::{Job, SledCommitter};
 use compaction::CompactedCopySlot;
 use error::{OpenFailure, io_error};
 use file_guard::FileGuard;
@@ -237,16 +237,12 @@ impl SledWaitlist {
     fn run_for_each<I: Send + 'static, T: Send + 'static>(
         &self,
         items: Vec<I>,
-        work: impl Fn(&mut SledCommitter, I) -> T + Clone + Send + 'static,
+        work: impl Fn(&mut SledCommitter, I) -> T + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        let job = move |items: Vec<I>, reply| {
-            let work = work.clone();
-            Job::new(items.len(), reply, move |committer| {
-                let done = items.into_iter().map(|item| work(committer, item));
-                done.collect()
-            })
-        };
-        Box::pin(self.queue.enqueue_in_parts(items, BATCH_MAX_ENTRIES, job))
+        self.run(items.len(), move |committer| {
+            let done = items.into_iter().map(|item| work(committer, item));
+            done.collect()
+        })
     }
 
     /// Reads the whole list on another thread. In the committer that would delay every sign-up.

@@ -15,7 +15,6 @@ use std::{
 };
 
 use super::{
-    super::exit::print_stderr,
     compaction,
     contents::Contents,
     database,
@@ -29,6 +28,7 @@ use super::{
     lock::{self, Locks, lock_log},
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
+use crate::exit::print_stderr;
 
 /// The directory of the store in the data directory.
 const STORE_DIR: &str = "waitlist";

@@ -2,10 +2,10 @@
 
 use std::{
     fs::{self, File, Permissions},
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     os::unix::{
         fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink},
-        net::UnixStream,
+        net::{UnixListener, UnixStream},
         process::CommandExt,
     },
     path::Path,
@@ -230,12 +230,12 @@ fn creates_no_list_in_another_users_directory() {
 }
 
 #[test]
-fn version_mismatch_asks_to_restart_the_server() {
+fn rejects_requests_of_another_version() {
     let cli = with_server();
     for request in [
-        "{\"protocol\":1,\"ask\":\"Count\"}\n",
-        "{\"protocol\":6,\"ask\":\"Count\"}\n",
-        "{\"protocol\":5,\"ask\":\"Fly\"}\n",
+        "{\"protocol\":1,\"call\":\"Size\"}\n",
+        "{\"protocol\":7,\"call\":\"Size\"}\n",
+        "{\"protocol\":6,\"call\":\"Fly\"}\n",
         "\n",
         "",
     ] {
@@ -248,26 +248,45 @@ fn version_mismatch_asks_to_restart_the_server() {
             .expect("an open connection");
         let mut reply = String::new();
         stream.read_to_string(&mut reply).expect("a reply");
-        assert!(
-            reply.contains("different versions; restart the server"),
-            "{reply}"
-        );
+        assert_eq!(reply, "{\"Err\":\"OtherVersion\"}\n");
     }
     assert_eq!(cli.stdout(&["count"]), "0\n");
 }
 
+/// A server of another version responds with something that this one does not know.
 #[test]
-fn rejects_invalid_addresses_on_the_socket() {
-    let cli = with_server();
-    let mut stream = UnixStream::connect(cli.file("data/control")).expect("the server listens");
-    let request = "{\"protocol\":5,\"ask\":{\"Join\":[[0,\"ann@example.com\",null,null,null],[0,\"no\\nmail\",null,null,null]]}}\n";
-    stream
-        .write_all(request.as_bytes())
-        .expect("the server reads");
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply).expect("a reply");
-    assert_eq!(reply, "{\"Err\":\"an address needs an @\"}\n");
-    assert_eq!(cli.stdout(&["count"]), "0\n");
+fn reply_of_another_version_asks_to_restart_the_server() {
+    let cli = without_server();
+    fs::create_dir(cli.file("data")).expect("writable");
+    for (reply, advice) in [
+        (
+            "{\"Err\":\"OtherVersion\"}\n",
+            "different versions; restart the server",
+        ),
+        (
+            "{\"Err\":\"some other text\"}\n",
+            "different versions; restart the server",
+        ),
+        ("{\"Ok\":7", "does not respond"),
+    ] {
+        let _ = fs::remove_file(cli.file("data/control"));
+        let listener = UnixListener::bind(cli.file("data/control")).expect("a socket");
+        let server = thread::spawn(move || {
+            // The first connection only finds out whether there is a server.
+            listener.accept().expect("a connection");
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut request = String::new();
+            BufReader::new(&stream)
+                .read_line(&mut request)
+                .expect("a request");
+            stream
+                .write_all(reply.as_bytes())
+                .expect("the command reads");
+        });
+        let error = stderr(&cli.run(&["count"]).code(1));
+        assert!(error.contains(advice), "{error}");
+        server.join().expect("no panic");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    Email, Ledger, ListKey, Message, MessageId, SledWaitlist, SuppressionItem, Waitlist,
+    Email, Ledger, ListKey, Message, MessageId, OwnerList, SledWaitlist, SuppressionItem,
 };
 
 use super::{

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{Email, SledWaitlist, Waitlist};
+use landing::waitlist::{Email, OwnerList, SledWaitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 

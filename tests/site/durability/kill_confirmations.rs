@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use landing::waitlist::{DeliveryState, Ledger, MessageId, Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{DeliveryState, Ledger, MessageId, OwnerList, Selection, SledWaitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 

@@ -32,7 +32,7 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{OwnerList, Selection, SledWaitlist, Waitlist};
 use reqwest::Client;
 use tokio::task::JoinSet;
 

@@ -11,8 +11,8 @@
 use std::{collections::BTreeSet, path::Path, thread, time::UNIX_EPOCH};
 
 use landing::waitlist::{
-    DeliveryState, Email, JoinOutcome, Ledger, Selection, SledWaitlist, Source, StoreError,
-    Waitlist, WaitlistEntry,
+    DeliveryState, Email, JoinOutcome, Ledger, OwnerList, Selection, SledWaitlist, Source,
+    StoreError, Waitlist, WaitlistEntry,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 
 use landing::{
     mail::{PersonTokens, TokenPurpose},
-    waitlist::{Email, ListKey, SledWaitlist, StoreError, SuppressionItem, Waitlist},
+    waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError, SuppressionItem},
 };
 use tempfile::TempDir;
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use landing::waitlist::{Selection, SledWaitlist, Waitlist};
+use landing::waitlist::{OwnerList, Selection, SledWaitlist};
 
 use super::connection_limit::sign_up;
 use crate::durability::strace::with_fault;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use landing::waitlist::{SledWaitlist, Waitlist};
+use landing::waitlist::{OwnerList, SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 

@@ -128,20 +128,17 @@ async fn deliveries_are_added_only_by_a_caller_who_knows_the_others(fixture: imp
         let added = list.add_deliveries(&launch, known, waiting).await;
         assert_eq!(added, Ok(false), "{known}");
     }
-    let sending = Delivery {
-        status: status(DeliveryState::Sending, None),
-        ..Delivery::waiting(hash(4))
-    };
     let refused = Delivery {
         status: status(DeliveryState::Refused, Some((550, "5.1.1 no such user"))),
         ..Delivery::waiting(hash(5))
     };
-    let more = vec![Delivery::waiting(hash(3)), sending, refused.clone()];
+    let more = [3, 4].map(|it| Delivery::waiting(hash(it))).to_vec();
+    let more = [more, vec![refused.clone()]].concat();
     assert_eq!(list.add_deliveries(&launch, 3, more).await, Ok(true));
     let deliveries = list.deliveries(&launch).await.expect("readable");
     let recipients: Vec<_> = deliveries.iter().map(|it| it.recipient).collect();
     assert_eq!(recipients, (0..6).map(hash).collect::<Vec<_>>());
-    assert_eq!(deliveries[4].status.state, DeliveryState::Unknown);
+    assert_eq!(deliveries[4].status.state, DeliveryState::Waiting);
     assert_eq!(deliveries[5], refused);
     assert_eq!(states(&*list, &other).await, [DeliveryState::Waiting]);
 }

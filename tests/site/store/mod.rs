@@ -38,6 +38,7 @@ mod opening;
 mod postgres;
 mod random_histories;
 mod reference_model;
+mod repeated_calls;
 mod sled;
 mod suppression;
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Email, Erasure, Fact, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{Email, Erasure, Fact, OwnerList, Source, Waitlist, WaitlistEntry};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use tokio::{runtime::Runtime, task::JoinSet};

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use landing::waitlist::{
     Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
     DeliveryStatus, Departure, Email, EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey,
-    Message, MessageId, Selection, StoreError, StoreFuture, SuppressionItem, Suppressions,
-    Waitlist, WaitlistEntry,
+    Message, MessageId, OwnerList, Selection, StoreError, StoreFuture, SuppressionItem,
+    Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -109,14 +109,6 @@ impl ReferenceModel {
 }
 
 impl Ledger for ReferenceModel {
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.change(|state| state.suppressions.keys().to_vec())
-    }
-
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
-    }
-
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
         self.change(|state| {
             let messages = state.messages.iter().map(|(message, _)| message.clone());
@@ -146,9 +138,6 @@ impl Ledger for ReferenceModel {
     ) -> StoreFuture<'_, bool> {
         for delivery in &mut deliveries {
             delivery.attempts = 0;
-            if delivery.status.state == DeliveryState::Sending {
-                delivery.status.state = DeliveryState::Unknown;
-            }
         }
         self.change(|state| {
             let existing = state.deliveries(message);
@@ -214,9 +203,10 @@ impl Ledger for ReferenceModel {
     }
 }
 
-impl Waitlist for ReferenceModel {
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.change(|state| state.join(entry, false))
+impl OwnerList for ReferenceModel {
+    fn size(&self) -> StoreFuture<'_, u64> {
+        let count = self.count();
+        self.change(|_| count)
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
@@ -257,6 +247,14 @@ impl Waitlist for ReferenceModel {
         })
     }
 
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+        self.change(|state| state.suppressions.keys().to_vec())
+    }
+
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
         self.change(|state| {
             for item in items {
@@ -278,15 +276,12 @@ impl Waitlist for ReferenceModel {
         })
     }
 
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        self.change(|state| {
-            let mut entries = state.entries.iter();
-            entries.find(|it| it.email.key() == email.key()).cloned()
-        })
-    }
-
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         self.change(|state| state.suppressions.clone())
+    }
+
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
+        self.change(|state| state.suppressions.contains(email))
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
@@ -303,6 +298,37 @@ impl Waitlist for ReferenceModel {
         })
     }
 
+    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
+        Ok(Compaction {
+            bytes_before: 0,
+            bytes_after: 0,
+        })
+    }
+
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        let mut entries = self.state.lock().expect("no panic").entries.clone();
+        entries.retain(|entry| selection.selects(entry));
+        entries.sort_by_key(|entry| entry.joined_at);
+        if selection.newest_first {
+            entries.reverse();
+        }
+        let count = entries.len() as u64;
+        Ok(EntryStream::new(count, entries.into_iter().map(Ok)))
+    }
+}
+
+impl Waitlist for ReferenceModel {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        self.change(|state| state.join(entry, false))
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        self.change(|state| {
+            let mut entries = state.entries.iter();
+            entries.find(|it| it.email.key() == email.key()).cloned()
+        })
+    }
+
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         self.change(|ModelState { entries, .. }| {
             let mut record = |(email, fact): (Email, Fact)| {
@@ -312,13 +338,6 @@ impl Waitlist for ReferenceModel {
                 entry.map(|entry| entry.apply(fact)).is_some()
             };
             facts.into_iter().map(&mut record).collect()
-        })
-    }
-
-    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
-        Ok(Compaction {
-            bytes_before: 0,
-            bytes_after: 0,
         })
     }
 
@@ -332,16 +351,5 @@ impl Waitlist for ReferenceModel {
 
     fn watch_count(&self) -> watch::Receiver<u64> {
         self.count.subscribe()
-    }
-
-    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let mut entries = self.state.lock().expect("no panic").entries.clone();
-        entries.retain(|entry| selection.selects(entry));
-        entries.sort_by_key(|entry| entry.joined_at);
-        if selection.newest_first {
-            entries.reverse();
-        }
-        let count = entries.len() as u64;
-        Ok(EntryStream::new(count, entries.into_iter().map(Ok)))
     }
 }

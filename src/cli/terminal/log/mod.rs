@@ -23,7 +23,7 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::Subscriber
 
 use crate::{
     config::{LogFormat, LogLevel},
-    waitlist::{print_stderr, set_line_format},
+    exit::{print_stderr, set_line_format},
 };
 use queue::LineQueue;
 

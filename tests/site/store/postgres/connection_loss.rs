@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    Erasure, JoinOutcome, PostgresWaitlist, StoreError, Waitlist, WaitlistEntry,
+    Erasure, JoinOutcome, OwnerList, PostgresWaitlist, StoreError, Waitlist, WaitlistEntry,
 };
 use tokio::{task::JoinSet, time::timeout};
 

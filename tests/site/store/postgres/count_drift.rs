@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use landing::waitlist::{JoinOutcome, Waitlist};
+use landing::waitlist::{JoinOutcome, OwnerList};
 use tokio::task::JoinSet;
 
 use super::{SharedDatabase, open_url};

@@ -1,17 +1,9 @@
 //! Statements that the database executes late: the store retries them on another connection, and the list changes
 //! before the first one arrives.
 
-use std::{
-    fs,
-    path::Path,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use landing::waitlist::{
-    CorrectOutcome, Delivery, DeliveryState, DeliveryStatus, Erasure, Fact, JoinOutcome, Ledger,
-    Message, PostgresWaitlist, Waitlist,
-};
+use landing::waitlist::{JoinOutcome, OwnerList, PostgresWaitlist, Waitlist};
 use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
@@ -22,8 +14,8 @@ use crate::{
     fault_proxy::Fault,
     process::{TEST_TIMEOUT, wait_until},
     store::{
-        addresses, email, entries, entry, erase, join,
-        ledger::{hash, id, result, start},
+        addresses, entry, erase, join,
+        repeated_calls::{expected, history, known},
     },
 };
 
@@ -204,117 +196,26 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
     let proxy = ProxiedDatabase::create("").await;
     let list = proxy.open();
     proxy.fail_after(fault, number);
+    let context = format!("{fault:?} of message {number}");
     let changes = timeout(TEST_TIMEOUT, async {
-        sign_up_and_leave(&list).await;
-        leave_for_good_and_come_back(&list).await;
-        correct_there_and_back(&list).await;
-        begin_and_give_back(&list).await;
+        for step in history() {
+            step.run(&list).await;
+        }
     });
-    changes
-        .await
-        .unwrap_or_else(|_| panic!("{fault:?} of message {number}: timeout"));
+    let in_time = changes.await.is_ok();
+    assert!(in_time, "{context}: timeout");
     let has_failed = proxy.faults() > 0;
     if has_failed && fault == Fault::DeliverLate {
         proxy.release().await;
     }
     // A new instance reads the list from the database.
     drop(list);
-    let list = proxy.database.open();
-    let mut listed = addresses(&list);
-    listed.sort();
-    let context = format!("{fault:?} of message {number}");
     assert_eq!(
-        listed,
-        ["bob@example.com", "carl@example.com", "dan@example.com"],
+        known(&proxy.database.open()).await,
+        expected().await,
         "{context}"
     );
-    assert_eq!(list.count(), 3, "{context}");
-    for (typed, expected) in [("carl@example.com", false), ("eve@example.com", true)] {
-        let is_suppressed = list.is_suppressed(&email(typed)).await;
-        assert_eq!(is_suppressed, Ok(expected), "{context}");
-    }
-    let confirmed = entries(&list)
-        .into_iter()
-        .filter(|it| it.confirmed_at.is_some());
-    let confirmed: Vec<_> = confirmed.map(|it| it.email.key()).collect();
-    assert_eq!(confirmed, ["dan@example.com"], "{context}");
-    let deliveries = list.deliveries(&id("launch")).await.expect("readable");
-    let attempts: Vec<_> = deliveries
-        .iter()
-        .map(|it| (it.status.state, it.attempts))
-        .collect();
-    let expected = [(DeliveryState::Waiting, 1), (DeliveryState::Sending, 2)];
-    assert_eq!(attempts, expected, "{context}");
     has_failed
-}
-
-async fn sign_up_and_leave(list: &PostgresWaitlist) {
-    join(list, "ann@example.com").await;
-    join(list, "bob@example.com").await;
-    assert_eq!(
-        join(list, "ann@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
-    list.ready().await.expect("the list is ready");
-    let confirmed = Fact::ConfirmedAt(UNIX_EPOCH);
-    let facts = ["ann@example.com", "bob@example.com", "eve@example.com"];
-    let facts = facts.map(|typed| (email(typed), confirmed));
-    assert_eq!(
-        list.add_facts(facts.to_vec()).await,
-        Ok(vec![true, true, false])
-    );
-    assert!(erase(list, "ann@example.com").await);
-    assert!(!erase(list, "eve@example.com").await);
-    assert_eq!(join(list, "carl@example.com").await, JoinOutcome::New);
-    assert!(erase(list, "bob@example.com").await);
-    // He has not confirmed since then.
-    assert_eq!(join(list, "bob@example.com").await, JoinOutcome::New);
-    let before = SystemTime::now() + Duration::from_secs(60);
-    assert_eq!(join(list, "fay@example.com").await, JoinOutcome::New);
-    let unconfirmed = Erasure::Unconfirmed { before };
-    let erased = list.erase(&[email("fay@example.com")], unconfirmed).await;
-    assert_eq!(erased, Ok(vec![true]));
-}
-
-/// Carl leaves and comes back, and Eve leaves for good.
-async fn leave_for_good_and_come_back(list: &PostgresWaitlist) {
-    for (typed, was_listed) in [("carl@example.com", true), ("eve@example.com", false)] {
-        let erased = list.erase(&[email(typed)], Erasure::Suppress).await;
-        assert_eq!(erased, Ok(vec![was_listed]));
-        let imported = list.join_all(vec![entry(typed, 1)]).await;
-        assert_eq!(imported, Ok(vec![JoinOutcome::Suppressed]));
-    }
-    assert_eq!(join(list, "carl@example.com").await, JoinOutcome::New);
-}
-
-async fn correct_there_and_back(list: &PostgresWaitlist) {
-    assert_eq!(join(list, "dan@example.com").await, JoinOutcome::New);
-    let (right, wrong) = (email("dan@example.com"), email("den@example.com"));
-    for (old, new) in [(&right, &wrong), (&wrong, &right)] {
-        let corrected = list.correct(old, new).await;
-        assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
-    }
-    let facts = vec![(right, Fact::ConfirmedAt(UNIX_EPOCH))];
-    assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
-}
-
-/// The first delivery is given back, and the second one is begun again afterwards.
-async fn begin_and_give_back(list: &PostgresWaitlist) {
-    let launch = id("launch");
-    let message = Message::new(launch.clone(), UNIX_EPOCH, "Hi");
-    assert_eq!(list.add_message(message).await, Ok(()));
-    let deliveries = [0, 1].map(|person| Delivery::waiting(hash(person)));
-    let added = list.add_deliveries(&launch, 0, deliveries.to_vec()).await;
-    assert_eq!(added, Ok(true));
-    let waiting = DeliveryState::Waiting;
-    let first = [0, 1].map(|number| start(number, waiting, 0));
-    let begun = list.begin_deliveries(&launch, first.to_vec()).await;
-    assert_eq!(begun, Ok(vec![true, true]));
-    let given_back = [0, 1].map(|number| result(number, 1, DeliveryStatus::new(waiting)));
-    let finished = list.finish_deliveries(&launch, given_back.to_vec()).await;
-    assert_eq!(finished, Ok(()));
-    let second = vec![start(1, waiting, 1)];
-    assert_eq!(list.begin_deliveries(&launch, second).await, Ok(vec![true]));
 }
 
 /// The table in `sql.rs` says of each statement that changes something what makes it harmless.

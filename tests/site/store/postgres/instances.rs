@@ -11,7 +11,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    CorrectOutcome, DatabaseUrl, Erasure, JoinOutcome, PostgresWaitlist, Waitlist,
+    CorrectOutcome, DatabaseUrl, Erasure, JoinOutcome, OwnerList, PostgresWaitlist, Waitlist,
 };
 use tokio::{task::JoinSet, time::timeout};
 

@@ -3,7 +3,8 @@
 use std::time::UNIX_EPOCH;
 
 use landing::waitlist::{
-    CorrectOutcome, Erasure, Fact, JoinOutcome, PostgresOpenError, PostgresWaitlist, Waitlist,
+    CorrectOutcome, Erasure, Fact, JoinOutcome, OwnerList, PostgresOpenError, PostgresWaitlist,
+    Waitlist,
 };
 use tokio::task::block_in_place;
 

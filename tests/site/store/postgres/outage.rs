@@ -2,7 +2,7 @@
 
 use std::{process::Command, sync::Arc, time::Duration};
 
-use landing::waitlist::{JoinOutcome, Outage, PostgresWaitlist, Selection, Waitlist};
+use landing::waitlist::{JoinOutcome, Outage, OwnerList, PostgresWaitlist, Selection, Waitlist};
 use tokio::{
     task::{JoinHandle, block_in_place},
     time::sleep,

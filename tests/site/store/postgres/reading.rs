@@ -1,6 +1,6 @@
 //! Reads that are interrupted or pause.
 
-use landing::waitlist::{PostgresWaitlist, Selection, StoreError, Waitlist};
+use landing::waitlist::{OwnerList, PostgresWaitlist, Selection, StoreError};
 use tokio::runtime::Runtime;
 
 use super::SharedDatabase;

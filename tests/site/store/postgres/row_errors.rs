@@ -6,7 +6,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    Delivery, JoinOutcome, Ledger, ListKey, Message, MessageId, StoreError, Waitlist,
+    Delivery, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, StoreError, Waitlist,
 };
 use tokio::task::{JoinSet, block_in_place};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use landing::waitlist::{Erasure, Fact, JoinOutcome, Waitlist};
+use landing::waitlist::{Erasure, Fact, JoinOutcome, OwnerList, Waitlist};
 
 use super::{SharedDatabase, open_error, open_url, within_timeout};
 use crate::store::{addresses, email, entries, entry, join};

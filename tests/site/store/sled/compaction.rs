@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, thread};
 
-use landing::waitlist::{Erasure, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{Erasure, OwnerList, Source, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 

@@ -22,7 +22,7 @@ static LINE_FORMAT: OnceLock<fn(&str) -> String> = OnceLock::new();
 
 /// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. Use it for messages
 /// after which the process ends. The line is `landing: message`, unless [`set_line_format`] changed that.
-pub fn print_stderr(message: &str) {
+pub(crate) fn print_stderr(message: &str) {
     let line = match LINE_FORMAT.get() {
         Some(format) => format(message),
         None => format!("landing: {message}"),
@@ -31,7 +31,7 @@ pub fn print_stderr(message: &str) {
 }
 
 /// Sets the format of the lines that [`print_stderr`] prints. Only the first call has an effect.
-pub fn set_line_format(format: fn(&str) -> String) {
+pub(crate) fn set_line_format(format: fn(&str) -> String) {
     let _ = LINE_FORMAT.set(format);
 }
 
@@ -49,13 +49,13 @@ fn print_line(mut line: String) {
 }
 
 /// Exit code after a failure, when the program can be started again.
-pub(super) const EXIT_FAILURE: i32 = 1;
+pub(crate) const EXIT_FAILURE: i32 = 1;
 /// Exit code after the files of the list were removed, replaced or overwritten. The next start would create an empty
 /// list.
-pub(super) const EXIT_FILES_MISSING: i32 = 3;
+pub(crate) const EXIT_FILES_MISSING: i32 = 3;
 
 /// Prints a message, with the note of the command if it has one, and ends the process.
-pub(super) fn print_and_exit(message: &str, code: i32) -> ! {
+pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
     let note = EXIT_NOTE
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -73,7 +73,7 @@ type ExitNote = Box<dyn Fn() -> String + Send>;
 static EXIT_NOTE: Mutex<Option<ExitNote>> = Mutex::new(None);
 
 /// Sets what is printed after the message if a store ends the process.
-pub fn set_exit_note(note: impl Fn() -> String + Send + 'static) {
+pub(crate) fn set_exit_note(note: impl Fn() -> String + Send + 'static) {
     *EXIT_NOTE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(note));
 }
 
