@@ -181,16 +181,16 @@ impl StoreLocation {
         }
     }
 
-    /// Returns the privileges in its database that a server needs and does not have.
+    /// Returns whether the user of the database may do what a server does.
     ///
     /// # Errors
     /// [`OpenListError`].
-    pub(super) fn missing_privileges(&self) -> Result<Vec<String>, OpenListError> {
+    pub(super) fn has_privileges(&self) -> Result<bool, OpenListError> {
         let Self::Database(url) = self else {
-            return Ok(Vec::new());
+            return Ok(true);
         };
         let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
-        Ok(PostgresWaitlist::missing_privileges(url, runtime.handle())?)
+        Ok(PostgresWaitlist::has_privileges(url, runtime.handle())?)
     }
 
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {

@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
-    hosts::{Address, Hosts},
+    hosts::Hosts,
     sql::Schema,
 };
 
@@ -36,8 +36,8 @@ pub(super) struct Connection {
     skipped_standby: Arc<AtomicBool>,
     has_failed: bool,
     schema: Arc<OnceLock<Schema>>,
-    /// The address of the server.
-    address: Address,
+    /// The position of the host in the URL.
+    host: usize,
     /// Where a server that does not respond is reported.
     hosts: Arc<Hosts>,
 }
@@ -48,7 +48,7 @@ impl Connection {
         driver: AbortHandle,
         skipped_standby: Arc<AtomicBool>,
         schema: Arc<OnceLock<Schema>>,
-        address: Address,
+        host: usize,
         hosts: Arc<Hosts>,
     ) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Connection {
             skipped_standby,
             has_failed: false,
             schema,
-            address,
+            host,
             hosts,
         }
     }
@@ -76,7 +76,7 @@ impl Connection {
     /// Then this host may have been replaced without noticing it, for example when the program that makes it a standby
     /// hangs. It still serves reads, of a list that no longer changes.
     pub(super) fn has_moved(&self) -> bool {
-        self.hosts.prefers_another(self.address)
+        self.hosts.prefers_another(self.host)
     }
 
     /// Returns the rows of a statement. The statement is prepared the first time.
@@ -196,7 +196,7 @@ impl Connection {
         if let Failure::Database(DatabaseFailure { kind, .. }) = &failure {
             self.has_failed |= !kind.is_connection_usable();
             if *kind == FailureKind::NoResponse {
-                self.hosts.mark_suspect(self.address);
+                self.hosts.mark_suspect(self.host);
             }
         }
         Err(failure)

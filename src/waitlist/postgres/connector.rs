@@ -1,11 +1,9 @@
-//! Opens connections to the database. Each address has its own deadline.
+//! Opens connections to the database. Each host has its own deadline.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     future::poll_fn,
     io,
-    net::IpAddr,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -13,7 +11,6 @@ use std::{
 };
 
 use tokio::{
-    net::lookup_host,
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
@@ -28,7 +25,7 @@ use uuid::Uuid;
 use super::{
     connection::Connection,
     error::{DatabaseFailure, Failure, FailureKind, database_failure},
-    hosts::{Address, Hosts},
+    hosts::Hosts,
     sql::{self, Schema},
     tls::TlsError,
     url::{DatabaseUrl, Target},
@@ -40,10 +37,9 @@ pub(super) struct Connector {
     tls: MakeRustlsConnect,
     schema: Arc<OnceLock<Schema>>,
     hosts: Arc<Hosts>,
-    /// The permits for connections to each host. A connection keeps its permit until the database has responded to its
-    /// last statement. A commit that waits for a standby goes on after its caller gave up, and a database has a limited
-    /// number of connections.
-    permits: Vec<Arc<Semaphore>>,
+    /// A connection keeps its permit until the database has responded to its last statement. A commit that waits for a
+    /// standby goes on after its caller gave up, and a database has a limited number of connections.
+    permits: Arc<Semaphore>,
 }
 
 impl fmt::Debug for Connector {
@@ -53,7 +49,7 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Creates a connector for at most `connections` connections to each host. It does not connect yet.
+    /// Creates a connector for at most `connections` connections for each host of the URL. It does not connect yet.
     ///
     /// # Errors
     /// [`TlsError`] if the TLS options cannot be used.
@@ -67,49 +63,34 @@ impl Connector {
             tls: url.tls.connector()?,
             schema,
             hosts: Arc::default(),
-            permits: url
-                .targets
-                .iter()
-                .map(|_| Arc::new(Semaphore::new(connections)))
-                .collect(),
+            permits: Arc::new(Semaphore::new(connections * url.targets.len())),
         })
     }
 
     /// Returns a connector for the same hosts, with separate permits. Their number is the same.
     pub(super) fn with_own_permits(&self) -> Self {
-        let permits = |of: &Arc<Semaphore>| Arc::new(Semaphore::new(of.available_permits()));
         Self {
             url: self.url.clone(),
             tls: self.tls.clone(),
             schema: Arc::clone(&self.schema),
             hosts: Arc::clone(&self.hosts),
-            permits: self.permits.iter().map(permits).collect(),
+            permits: Arc::new(Semaphore::new(self.permits.available_permits())),
         }
     }
 
-    /// Connects to the first address that responds, accepts the login and allows writes.
+    /// Connects to the first host that responds, accepts the login and allows writes.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
         let (last, suspect) = self.hosts.preference();
         let mut failures = ConnectFailures::default();
-        if let Some(address) = last
-            && let Some(connection) = self.try_address(address, &mut failures).await
-        {
-            return Ok(connection);
-        }
-        for at in self.order() {
-            for ip in self.addresses(at, &mut failures).await {
-                let is_new = last != Some((at, ip)) && suspect != Some((at, ip));
-                if is_new && let Some(connection) = self.try_address((at, ip), &mut failures).await
-                {
-                    self.hosts.mark_working((at, ip));
-                    return Ok(connection);
+        let others = self.order();
+        let others = others.filter(|at| last != Some(*at) && suspect != Some(*at));
+        for at in last.into_iter().chain(others).chain(suspect) {
+            if let Some(connection) = self.try_host(at, &mut failures).await {
+                if suspect != Some(at) {
+                    self.hosts.mark_working(at);
                 }
+                return Ok(connection);
             }
-        }
-        if let Some(address) = suspect
-            && let Some(connection) = self.try_address(address, &mut failures).await
-        {
-            return Ok(connection);
         }
         Err(failures.into_failure())
     }
@@ -126,48 +107,13 @@ impl Connector {
         (0..count).map(move |at| (first + at) % count)
     }
 
-    /// Returns the addresses of a host, from the URL or by a lookup.
-    async fn addresses(&self, at: usize, failures: &mut ConnectFailures) -> Vec<Option<IpAddr>> {
+    /// Connects to a host. Adds to `failures` if that fails.
+    async fn try_host(&self, at: usize, failures: &mut ConnectFailures) -> Option<Connection> {
         let target = &self.url.targets[at];
-        let name = match (&target.host, target.address) {
-            (Host::Unix(_), _) => return vec![None],
-            (Host::Tcp(_), Some(ip)) => return vec![Some(ip)],
-            (Host::Tcp(name), None) => name,
-        };
-        let found = lookup_host((&**name, target.port));
-        let reason = match timeout(self.url.connect_timeout, found).await {
-            Ok(Ok(found)) => {
-                let found: Vec<_> = found.map(|address| Some(address.ip())).collect();
-                if !found.is_empty() {
-                    return found;
-                }
-                "the host has no address".into()
-            }
-            Ok(Err(error)) => format!("the host cannot be looked up: {error}"),
-            Err(_) => "the lookup of the host took too long".into(),
-        };
-        failures.add(
-            at,
-            target,
-            None,
-            database_failure(FailureKind::Disconnected, reason),
-        );
-        Vec::new()
-    }
-
-    /// Connects to an address. Adds to `failures` if that fails.
-    async fn try_address(
-        &self,
-        (at, ip): Address,
-        failures: &mut ConnectFailures,
-    ) -> Option<Connection> {
-        let target = &self.url.targets[at];
-        let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             let reason = "it has not responded to earlier statements";
             failures.add(
-                at,
                 target,
-                ip,
                 database_failure(FailureKind::NoResponse, reason.into()),
             );
             return None;
@@ -175,7 +121,7 @@ impl Connector {
         let limit = self.url.connect_timeout;
         // A separate task. If the login takes too long, the task keeps its permit until the database responds, so that
         // logins that hang do not accumulate.
-        let mut session = tokio::spawn(self.start_session(at, ip, permit));
+        let mut session = tokio::spawn(self.start_session(at, permit));
         let failure = match timeout(limit, &mut session).await {
             Ok(Ok(Ok(connection))) => return Some(connection),
             Ok(Ok(Err(error))) if is_read_only(&error) => {
@@ -192,7 +138,7 @@ impl Connector {
                 format!("no connection in {} seconds", limit.as_secs_f32()),
             ),
         };
-        failures.add(at, target, ip, failure);
+        failures.add(target, failure);
         None
     }
 
@@ -200,19 +146,21 @@ impl Connector {
     fn start_session(
         &self,
         at: usize,
-        ip: Option<IpAddr>,
         permit: OwnedSemaphorePermit,
     ) -> impl Future<Output = Result<Connection, Error>> + use<> {
         let target = &self.url.targets[at];
         let mut config = self.url.login.clone();
         config.port(target.port);
-        config.connect_timeout(self.url.connect_timeout);
-        match (&target.host, ip) {
-            (Host::Tcp(name), Some(ip)) => config.host(name).hostaddr(ip),
-            (Host::Tcp(name), None) => config.host(name),
+        // For each address of the host: if the first one does not respond, there is time for another.
+        config.connect_timeout(self.url.connect_timeout / 2);
+        match &target.host {
+            Host::Tcp(name) => config.host(name),
             // As in libpq, sslmode does not apply to sockets of this machine.
-            (Host::Unix(directory), _) => config.host_path(directory).ssl_mode(SslMode::Disable),
+            Host::Unix(directory) => config.host_path(directory).ssl_mode(SslMode::Disable),
         };
+        if let Some(ip) = target.address {
+            config.hostaddr(ip);
+        }
         let (tls, schema, hosts) = (
             self.tls.clone(),
             Arc::clone(&self.schema),
@@ -239,7 +187,7 @@ impl Connector {
                 driver,
                 skipped_standby,
                 schema,
-                (at, ip),
+                at,
                 hosts,
             ))
         }
@@ -263,41 +211,31 @@ fn is_read_only(error: &Error) -> bool {
     })
 }
 
-/// The failures of all addresses: the position of the host, the address as text, and the failure.
+/// The failures of all hosts: the host as text, and the failure.
 #[derive(Default)]
-struct ConnectFailures(Vec<(usize, String, Failure)>);
+struct ConnectFailures(Vec<(String, Failure)>);
 
 impl ConnectFailures {
-    fn add(&mut self, at: usize, target: &Target, ip: Option<IpAddr>, failure: Failure) {
-        let endpoint = match (&target.host, ip) {
-            (Host::Tcp(name), Some(ip)) if *name != ip.to_string() => format!("{target} ({ip})"),
-            _ => target.to_string(),
-        };
-        self.0.push((at, endpoint, failure));
+    fn add(&mut self, target: &Target, failure: Failure) {
+        self.0.push((target.to_string(), failure));
     }
 
-    /// Combines the failures into one. Each host contributes its most permanent kind. The kind of the whole is the most
-    /// transient of these.
+    /// Combines the failures into one, of the most transient kind.
     fn into_failure(self) -> Failure {
-        let mut by_host = BTreeMap::new();
+        let mut whole = FailureKind::Permanent;
         let mut sentences = Vec::new();
         let is_single = self.0.len() == 1;
-        for (at, endpoint, failure) in self.0 {
+        for (host, failure) in self.0 {
             let Failure::Database(DatabaseFailure { reason, kind }) = failure else {
                 return failure;
             };
-            let worst = by_host.entry(at).or_insert(kind);
-            *worst = kind.max(*worst);
+            whole = whole.min(kind);
             sentences.push(if is_single {
                 reason
             } else {
-                format!("{endpoint}: {reason}")
+                format!("{host}: {reason}")
             });
         }
-        let kind = by_host.into_values().min();
-        database_failure(
-            kind.unwrap_or(FailureKind::Disconnected),
-            sentences.join("; "),
-        )
+        database_failure(whole, sentences.join("; "))
     }
 }

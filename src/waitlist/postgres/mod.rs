@@ -5,7 +5,7 @@
 //! - `connection`: a connection, with a timeout for each statement.
 //! - `sql`, `suppression_sql`: the statements. `rows`: their results. `schema`, `migrations`: the tables they need.
 //! - `open`: finds, creates or updates the list when it is opened.
-//! - `privileges`: finds the privileges that are missing.
+//! - `privileges`: whether the user may do what a server does.
 //! - `committer`, `request`, `batch`, `replies`, `writer`: commit sign-ups in batches.
 //! - `owner`: erasures, corrections and facts. `moment`: the epoch in which they take effect. `pool`: runs and repeats
 //!   them, and the ledger's statements.
@@ -118,16 +118,13 @@ impl PostgresWaitlist {
         Self::open_list(url, runtime, true)
     }
 
-    /// Returns the privileges that a server with this URL needs and does not have, such as `INSERT on waitlist_facts`.
-    /// `runtime` must have its own threads. This blocks, like [`open`](Self::open).
+    /// Returns whether the user of this URL may do what a server does. `runtime` must have its own threads. This blocks,
+    /// like [`open`](Self::open).
     ///
     /// # Errors
     /// [`PostgresOpenError`], if the database cannot be asked.
-    pub fn missing_privileges(
-        url: &DatabaseUrl,
-        runtime: &Handle,
-    ) -> Result<Vec<String>, PostgresOpenError> {
-        runtime.block_on(privileges::find_missing(url))
+    pub fn has_privileges(url: &DatabaseUrl, runtime: &Handle) -> Result<bool, PostgresOpenError> {
+        runtime.block_on(privileges::has_privileges(url))
     }
 
     fn open_list(

@@ -1,19 +1,34 @@
-//! Finds the privileges that a server needs in its database and does not have.
+//! Whether the user of a URL may do what a server does.
 
 use std::sync::{Arc, OnceLock};
+
+use tokio_postgres::types::Type;
 
 use super::{
     connector::Connector,
     open::{schema_for_new_list, with_open_timeout},
     open_error::PostgresOpenError,
     schema,
-    sql::Schema,
     url::DatabaseUrl,
 };
 
-/// Returns the missing privileges, such as `INSERT on waitlist_facts`. A server that creates or updates the tables
-/// needs others than one that finds them.
-pub(super) async fn find_missing(url: &DatabaseUrl) -> Result<Vec<String>, PostgresOpenError> {
+/// Whether the user may read and change all tables of the list in the schema $1, or create them if there are none.
+const HAS_PRIVILEGES: &str = "
+    SELECT coalesce(
+        bool_and(
+            has_table_privilege(name, 'SELECT') AND has_table_privilege(name, 'INSERT')
+                AND has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE')
+        ),
+        has_schema_privilege($1, 'CREATE')
+    )
+    FROM (
+        SELECT format('%I.%I', schemaname, tablename) AS name
+        FROM pg_catalog.pg_tables
+        WHERE schemaname = $1 AND starts_with(tablename, 'waitlist_')
+    ) AS tables";
+
+/// Returns whether the user may read and change the list, or create it if there is none.
+pub(super) async fn has_privileges(url: &DatabaseUrl) -> Result<bool, PostgresOpenError> {
     let database = &url.to_string();
     let connector = Connector::new(url, Arc::new(OnceLock::new()), 1);
     let connector = connector.map_err(|error| PostgresOpenError::Tls {
@@ -24,63 +39,17 @@ pub(super) async fn find_missing(url: &DatabaseUrl) -> Result<Vec<String>, Postg
     let mut connection =
         connected.map_err(|failure| PostgresOpenError::from_failure(database, failure))?;
     let found = with_open_timeout(database, schema::find_all(connection.client())).await?;
-    let (name, format) = match found.into_iter().next() {
-        Some(name) => {
-            let schema = Schema::new(&name);
-            let read = schema::read_format(connection.client(), &schema);
-            let format = with_open_timeout(database, read).await?;
-            (name, format)
-        }
-        None => (schema_for_new_list(&mut connection, database).await?, None),
+    let name = match found.into_iter().next() {
+        Some(name) => name,
+        None => schema_for_new_list(&mut connection, database).await?,
     };
-    let statement = if format == Some(schema::FORMAT_VERSION) {
-        MISSING_PRIVILEGES
-    } else {
-        MISSING_MIGRATION_PRIVILEGES
+    let asked = async {
+        let params: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 1] = [(&name, Type::TEXT)];
+        let rows = connection
+            .client()
+            .query_typed(HAS_PRIVILEGES, &params)
+            .await?;
+        rows.first().map_or(Ok(false), |row| row.try_get(0))
     };
-    let missing = schema::query_texts(connection.client(), statement, &name);
-    with_open_timeout(database, missing).await
+    with_open_timeout(database, asked).await
 }
-
-/// Returns the privileges on the tables in schema $1 that a server needs and this user does not have.
-const MISSING_PRIVILEGES: &str = "
-    SELECT privilege || ' on ' || name
-    FROM (VALUES
-        ('SELECT', 'waitlist_migrations'),
-        ('SELECT', 'waitlist_entries'),
-        ('INSERT', 'waitlist_entries'),
-        ('UPDATE', 'waitlist_entries'),
-        ('DELETE', 'waitlist_entries'),
-        ('SELECT', 'waitlist_facts'),
-        ('INSERT', 'waitlist_facts'),
-        ('SELECT', 'waitlist_keys'),
-        ('INSERT', 'waitlist_keys'),
-        ('SELECT', 'waitlist_suppressed'),
-        ('INSERT', 'waitlist_suppressed'),
-        ('DELETE', 'waitlist_suppressed'),
-        ('SELECT', 'waitlist_departures'),
-        ('INSERT', 'waitlist_departures'),
-        ('SELECT', 'waitlist_messages'),
-        ('INSERT', 'waitlist_messages'),
-        ('SELECT', 'waitlist_deliveries'),
-        ('INSERT', 'waitlist_deliveries'),
-        ('UPDATE', 'waitlist_deliveries'),
-        ('SELECT', 'waitlist_count'),
-        ('UPDATE', 'waitlist_count')
-    ) AS needed (privilege, name)
-    WHERE NOT has_table_privilege(format('%I.%I', $1, name), privilege)";
-
-/// Returns the privileges in schema $1 that a migration needs and this user does not have.
-const MISSING_MIGRATION_PRIVILEGES: &str = "
-    SELECT 'CREATE on the schema ' || $1
-    WHERE NOT has_schema_privilege($1, 'CREATE')
-    UNION ALL
-    SELECT 'ownership of ' || tablename
-    FROM pg_catalog.pg_tables
-    WHERE schemaname = $1
-        AND tablename IN (
-            'waitlist_migrations', 'waitlist_entries', 'waitlist_facts', 'waitlist_count',
-            'waitlist_keys', 'waitlist_suppressed', 'waitlist_departures', 'waitlist_messages',
-            'waitlist_deliveries'
-        )
-        AND NOT pg_has_role(tableowner, 'USAGE')";

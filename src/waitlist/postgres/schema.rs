@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use tokio_postgres::{Client, Error, error::SqlState, types::Type};
+use tokio_postgres::{Client, Error, error::SqlState};
 use uuid::Uuid;
 
 use super::{
@@ -41,18 +41,6 @@ pub(super) fn random_slot(except: Option<i64>) -> i64 {
 /// Returns the schemas in the search path that have a list.
 pub(super) async fn find_all(client: &Client) -> Result<Vec<String>, Error> {
     let found = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
-    found.iter().map(|row| row.try_get(0)).collect()
-}
-
-/// Runs a statement that takes the name of a schema and returns rows of one text.
-pub(super) async fn query_texts(
-    client: &Client,
-    statement: &str,
-    schema: &str,
-) -> Result<Vec<String>, Error> {
-    let found = client
-        .query_typed(statement, &[(&schema, Type::TEXT)])
-        .await?;
     found.iter().map(|row| row.try_get(0)).collect()
 }
 

@@ -11,7 +11,7 @@ use super::{
     url_error::InvalidDatabaseUrl,
 };
 
-/// Default of `connect_timeout`. It applies to each address, from connecting to the first response of a statement.
+/// Default of `connect_timeout`. It applies to each host, from the lookup to the first response of a statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Idle time before TCP probes the other machine, and pause between probes.
@@ -27,7 +27,7 @@ pub struct DatabaseUrl {
     pub(super) targets: Vec<Target>,
     /// Whether the targets are tried in the order of the URL.
     pub(super) is_ordered: bool,
-    /// The timeout for each address, see [`CONNECT_TIMEOUT`].
+    /// The timeout for each host, see [`CONNECT_TIMEOUT`].
     pub(super) connect_timeout: Duration,
     pub(super) tls: TlsOptions,
 }
