@@ -3,12 +3,10 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Words for a command, and the command of this program.
-const COMMAND_SYNONYMS: [(&[&str], &str); 12] = [
-    (
-        &["add", "insert", "load", "new", "restore", "upload"],
-        "import",
-    ),
-    (&["backup", "download", "dump", "save"], "export"),
+const COMMAND_SYNONYMS: [(&[&str], &str); 13] = [
+    (&["add", "insert", "load", "new", "upload"], "import"),
+    (&["download"], "export"),
+    (&["dump", "save", "snapshot"], "backup"),
     (&["clean", "gc", "shrink", "vacuum"], "compact"),
     (&["completion"], "completions"),
     (&["change", "edit", "modify", "rename", "update"], "correct"),

@@ -23,12 +23,10 @@ use super::{
         import_reader::{self, ImportRow, ImportRows},
         import_report::ImportReport,
         input_file::{display_name, open},
-        list_lines,
         reject_reason::RejectReason,
         scan::{Scan, scan},
         sign_up_time::DateFormat,
         status_options::StatusOptions,
-        trailer::{Trailer, verify_trailer},
     },
     waitlist_handle::WaitlistHandle,
 };
@@ -59,9 +57,6 @@ pub(super) struct ImportArgs {
     /// Report what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Accept an export that was changed or cut off
-    #[arg(long)]
-    changed: bool,
     /// How the file writes its dates: %d.%m.%Y for 21.11.2026, %m/%d/%y for 11/21/26 (strftime). A time of day after
     /// the date is recognized, and a time without a zone is in UTC
     #[arg(long, value_name = "FORMAT")]
@@ -98,18 +93,13 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         _ => error.into(),
     });
     let file = file.with_context(nothing_imported)?;
-    let trailer = if args.changed {
-        None
-    } else {
-        verify_trailer(&file).with_context(nothing_imported)?
-    };
     let Scan {
         rules,
         columns,
         is_own_export,
         header_line,
         question,
-    } = scan_file(&file, args, trailer.as_ref(), &progress).map_err(|error| {
+    } = scan_file(&file, args, &progress).map_err(|error| {
         let at = error.line();
         anyhow::Error::from(error).context(nothing_imported_at(at))
     })?;
@@ -132,14 +122,6 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         return Err(question).with_context(|| nothing_imported_at(at));
     }
 
-    let exported = if is_own_export {
-        list_lines::read(&file).map_err(|error| {
-            let at = error.line();
-            anyhow::Error::from(error).context(nothing_imported_at(at))
-        })?
-    } else {
-        Vec::new()
-    };
     let length = file.metadata().with_context(nothing_imported)?.len();
     let bar = byte_progress(length, "reading");
     progress.set_bar(&bar);
@@ -181,7 +163,6 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
             Ok(progress.track(count, || list.join_all(entries))?)
         };
         import(rows, &mut join, &mut report).and_then(|unsubscribed| {
-            list_extras::add_exported(&list, exported)?;
             let suppressed = list_extras::suppress_unlisted(&list, &unsubscribed)?;
             report.unsubscribed_suppressed = suppressed as u64;
             Ok(())
@@ -199,19 +180,6 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     })?;
 
     let line_count = report.line_count();
-    if let Some(trailer) = trailer
-        && trailer.entries != line_count
-    {
-        bail!(
-            "{name}: the last line says {} {}, but the file has {line_count}; compare it with the original",
-            trailer.entries,
-            if trailer.entries == 1 {
-                "entry"
-            } else {
-                "entries"
-            }
-        );
-    }
     // Lines of unsubscribed people need no correction.
     let invalid = report.invalid;
     if invalid > 0 {
@@ -232,7 +200,6 @@ pub(super) fn run(args: &ImportArgs) -> anyhow::Result<()> {
 fn scan_file(
     mut file: &File,
     args: &ImportArgs,
-    trailer: Option<&Trailer>,
     progress: &ImportProgress,
 ) -> Result<Scan, ImportError> {
     let length = file.metadata()?.len();
@@ -240,7 +207,7 @@ fn scan_file(
     progress.set_bar(&bar);
     let options = &args.status_options;
     let reader = import_reader::open(bar.wrap_read(file.try_clone()?), &options.ignore)?;
-    let scan = scan(reader, options, args.date_format.clone(), trailer.is_some())?;
+    let scan = scan(reader, options, args.date_format.clone())?;
     bar.finish_and_clear();
     file.rewind()?;
     Ok(scan)

@@ -25,6 +25,7 @@
 
 mod address;
 mod arguments;
+mod backup;
 mod check;
 mod compact;
 mod confirmation_counts;
@@ -47,7 +48,9 @@ mod manual;
 mod messages;
 mod open_list;
 mod open_list_error;
+mod output_file;
 mod report;
+mod restore;
 mod selection;
 mod send;
 mod serve;
@@ -83,7 +86,7 @@ pub use terminal::log::log_panics;
 /// Steward's site: the page and its waitlist.
 ///
 /// Without a command it serves the site, like `landing serve`. The other commands are for the owner of the list. They
-/// work the same whether or not a server is running; it never needs to be stopped for them. Every option of the
+/// work the same whether or not a server is running; it needs to be stopped only for `restore`. Every option of the
 /// server is also an environment variable, LANDING_ and the option's name in capitals: LANDING_COUNT_FROM is
 /// --count-from. The option wins.
 #[derive(Parser)]
@@ -113,8 +116,12 @@ enum Commands {
     List(list::ListArgs),
     /// Print everything that is stored about a person
     Show(show::ShowArgs),
-    /// Write a snapshot of the list as CSV or JSON
+    /// Write the people on the list as CSV or JSON lines, for other programs
     Export(export::ExportArgs),
+    /// Write everything that is stored to a file
+    Backup(backup::BackupArgs),
+    /// Restore a backup into an empty or new list
+    Restore(restore::RestoreArgs),
     /// Add the entries of a file to the list
     Import(import::ImportArgs),
     /// Erase people from the list permanently
@@ -191,6 +198,8 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Count(count)) => count::run(&count),
         Some(Commands::List(list)) => list::run(&list),
         Some(Commands::Export(export)) => export::run(&export),
+        Some(Commands::Backup(backup)) => backup::run(&backup),
+        Some(Commands::Restore(restore)) => restore::run(&restore),
         Some(Commands::Import(import)) => import::run(&import),
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Send(send)) => send::run(&send),

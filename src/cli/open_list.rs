@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::{Context, bail};
 use rustix::process::geteuid;
 use tokio::{
     runtime::{self, Handle, Runtime},
@@ -25,8 +26,8 @@ use super::{
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    Outage, PostgresOpenError, PostgresWaitlist, SledOpenError, SledWaitlist, Waitlist,
-    exit_on_store_panic,
+    BackupItem, ListKey, Outage, PostgresOpenError, PostgresWaitlist, SledOpenError, SledWaitlist,
+    Waitlist, exit_on_store_panic,
 };
 
 /// How long to retry while another process holds the list, or while the database does not respond. A server
@@ -181,6 +182,34 @@ impl StoreLocation {
         }
     }
 
+    /// Restores a backup. The list must be empty, or is created.
+    ///
+    /// # Errors
+    /// If the list is not empty, or cannot be opened, or a server uses its directory. Then nothing is restored.
+    pub(super) fn restore(
+        &self,
+        key: ListKey,
+        items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> anyhow::Result<()> {
+        let restored = match self {
+            Self::Directory(data) => {
+                if ControlClient::find(data).is_ok_and(|server| server.is_some()) {
+                    bail!(
+                        "nothing was restored: a server uses {self}; stop it, restore the backup, and start it again"
+                    );
+                }
+                check_owner(self, data)?;
+                SledWaitlist::restore(data, key, items)
+            }
+            Self::Database(url) => {
+                let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
+                let list = PostgresWaitlist::open_or_create(url, runtime.handle())?;
+                list.restore(key, items)
+            }
+        };
+        restored.with_context(|| self.to_string())
+    }
+
     /// Returns whether the user of the database may do what a server does.
     ///
     /// # Errors
@@ -288,15 +317,7 @@ fn try_open_directory(
         if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
             return Ok(None);
         }
-        match fs::metadata(data).map(|directory| directory.uid()) {
-            // The owner's server could not read files that this user creates there.
-            Ok(uid) if uid != geteuid().as_raw() => {
-                let location = location.clone();
-                return Err(OpenListError::OtherUser { location, uid });
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unreadable(error)),
-            _ => {}
-        }
+        check_owner(location, data)?;
         match SledWaitlist::open(data) {
             // In use by another command, or by a server that is starting or stopping.
             Err(SledOpenError::InUse { holder, .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {
@@ -310,6 +331,19 @@ fn try_open_directory(
             }
             opened => return Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
         }
+    }
+}
+
+/// Checks that a data directory belongs to this user. The owner's server could not read files that another user creates
+/// there.
+fn check_owner(location: &StoreLocation, data: &Path) -> Result<(), OpenListError> {
+    let location = location.clone();
+    match fs::metadata(data).map(|directory| directory.uid()) {
+        Ok(uid) if uid != geteuid().as_raw() => Err(OpenListError::OtherUser { location, uid }),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(OpenListError::Unreadable { location, error })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) enum OpenListError {
     )]
     Missing(StoreLocation),
     #[error(
-        "{0} is a file, and a waitlist is a directory; to read an export, run `landing import` with a new directory"
+        "{0} is a file, and a waitlist is a directory; to read an export or a backup, run `landing import` or `landing restore` with a new directory"
     )]
     File(StoreLocation),
     #[error("{location} belongs to user {uid}; run the command as that user{}", user_advice(*uid))]

@@ -7,12 +7,14 @@
 //! - `source`: [`Source`], where a sign-up came from.
 //! - `suppression`: [`Suppressions`], the addresses of people who have left.
 //! - `ledger`: [`Ledger`], the part of a store that knows who gets which [`Message`]. `message_id`: [`MessageId`].
+//! - `backup_item`: [`BackupItem`], a part of a list as a backup has it, and [`RestoreError`].
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
 //! - `queue`: the queue between the callers of a store and its committer.
 //! - `store_panic`: ends the process when a store panics.
 
+mod backup_item;
 mod email;
 mod entry;
 mod entry_stream;
@@ -27,6 +29,7 @@ mod store;
 mod store_panic;
 mod suppression;
 
+pub use backup_item::{BackupItem, RestoreError};
 pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};

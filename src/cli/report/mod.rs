@@ -12,26 +12,19 @@ mod format;
 mod page;
 mod sections;
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::{io::Write, path::PathBuf, time::SystemTime};
 
 use indicatif::ProgressIterator;
 use serde_json::json;
 
 use self::{data::ReportData, page::render_page};
 use super::{
+    output_file::write_file,
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
-        output::{OutputArgs, is_stdout_name, print_all_to_stdout, write_error},
+        output::{OutputArgs, is_stdout_name, print_all_to_stdout},
         progress::entry_progress,
-    },
-    transfer::{
-        destination::{Destination, DestinationError},
-        partial_file::write_atomically,
     },
 };
 use crate::copy;
@@ -80,22 +73,9 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
         return print_all_to_stdout(|out| out.write_all(report.as_bytes()));
     };
     let name = file.display().to_string();
-    write_file(file, report.as_bytes()).map_err(|error| match error {
-        DestinationError::Io(error) => write_error(&name, error),
-        foreign => foreign.into(),
-    })?;
+    write_file(file, |out| out.write_all(report.as_bytes()))?;
     let json = json!({ "entries": counts.total, "file": name });
     args.output.print(&json, |out| {
         writeln!(out, "{} entries in {name}", counts.total)
     })
-}
-
-fn write_file(file: &Path, report: &[u8]) -> Result<(), DestinationError> {
-    match Destination::find(file)? {
-        Destination::File(target) => Ok(write_atomically(&target, |mut out| {
-            out.write_all(report)?;
-            out.flush()
-        })?),
-        Destination::Stream(stream) => Ok(stream.open()?.write_all(report)?),
-    }
 }

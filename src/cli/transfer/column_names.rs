@@ -5,10 +5,7 @@ use std::time::SystemTime;
 use crate::waitlist::Fact;
 
 /// The columns of an export.
-pub(crate) const EXPORT_COLUMNS: [&str; 5] =
-    ["email", "joined_at", "source", "confirmed_at", "asked_at"];
-/// How many of them an export may have. Version 0.1 wrote the first two.
-pub(super) const EXPORT_WIDTHS: [usize; 3] = [2, 4, EXPORT_COLUMNS.len()];
+pub(crate) const EXPORT_COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
 
 /// A column of times at which something became known about a person.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,7 +24,7 @@ impl FactColumn {
     pub(super) fn export_name(self) -> &'static str {
         match self {
             Self::ConfirmedAt => EXPORT_COLUMNS[3],
-            Self::AskedAt => EXPORT_COLUMNS[4],
+            Self::AskedAt => "asked_at",
         }
     }
 

@@ -94,7 +94,6 @@ impl ColumnReport {
             Purpose::JoinedAt,
             Purpose::Source,
             Purpose::ConfirmedAt,
-            Purpose::AskedAt,
         ];
         let names: Vec<_> = names.into_iter().collect();
         let columns = EXPORT_COLUMNS.into_iter().zip(purposes);

@@ -6,8 +6,8 @@ use super::{
     address_cell::{is_address, without_bullet},
     column_kind::{ColumnGuess, ColumnKind, StatusColumn, guess_column},
     column_names::{
-        DATE_NAMES, EMAIL_NAMES, EXPORT_COLUMNS, EXPORT_WIDTHS, FactColumn, JOINED_AT_NAMES,
-        JOINING_PARTS, LATER_PARTS, OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
+        DATE_NAMES, EMAIL_NAMES, EXPORT_COLUMNS, FactColumn, JOINED_AT_NAMES, JOINING_PARTS,
+        LATER_PARTS, OTHER_TIME_PARTS, SOURCE_NAMES, TIME_PARTS,
     },
     csv_reader::CsvRow,
     export_format::unescape_formula,
@@ -170,8 +170,7 @@ impl Columns {
         let source = find_other(&SOURCE_NAMES);
         let facts = FactColumn::ALL.map(|it| find_other(&[&normalize(it.export_name())]));
         // Anybody can sign up with a source such as "unsubscribed", so it means nothing in an export.
-        let is_export = EXPORT_WIDTHS.contains(&bare_names.len())
-            && EXPORT_COLUMNS.map(normalize).starts_with(&bare_names);
+        let is_export = bare_names == EXPORT_COLUMNS.map(normalize);
         status_columns.retain(|it| {
             let used = [Some(email), source.filter(|_| is_export)];
             let mut used = used.iter().chain(&facts);

@@ -1,6 +1,9 @@
 //! Detects UTF-16, which some spreadsheets write, and files that are not text.
 
-use super::{error::ImportError, trailer::BYTE_ORDER_MARK};
+use super::error::ImportError;
+
+/// Starts a CSV export, because spreadsheets recognize UTF-8 by it.
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The number of bytes by which [`is_utf16`] recognizes a file.
 pub(crate) const BOM_MAX_BYTES: u64 = 4;

@@ -11,16 +11,8 @@ use super::csv_reader::MalformedRow;
 pub(crate) enum ImportError {
     #[error("cannot read the file")]
     Io(#[from] io::Error),
-    #[error(
-        "this export was changed or cut off: its checksum is wrong; import the original file, or add --changed if \
-         you changed it on purpose"
-    )]
-    ChangedExport,
-    #[error(
-        "this export was cut off: its last line, with the number of entries and a checksum, is missing; import the \
-         original file, or add --changed if no entry is missing"
-    )]
-    TruncatedExport,
+    #[error("the file is a backup; run `landing restore FILE` with an empty or new list")]
+    Backup,
     #[error(
         "the file has null bytes: it is in UTF-16 or UTF-32, or it is not text; save it as CSV in UTF-8"
     )]
@@ -60,20 +52,6 @@ pub(crate) enum ImportError {
          for example with `jq -c '{{email, joined_at, status}}'`, or skip an inner object with --ignore"
     )]
     TooManyColumns { max: usize },
-    #[error(
-        "a line about the people who have left, or about messages, is damaged; import the original export, or delete \
-         the line: then its person may get a message again"
-    )]
-    DamagedListLine { line: u64 },
-    #[error(
-        "the line of the message {id:?} is missing before this delivery; import the original export, or add the line"
-    )]
-    UnknownMessage { line: u64, id: String },
-    #[error(
-        "the key of the list is missing before this line; import the original export, or add the line with the key: \
-         without it, nobody knows whom the line is about"
-    )]
-    NoListKey { line: u64 },
 }
 
 impl ImportError {
@@ -81,9 +59,6 @@ impl ImportError {
     pub(crate) fn line(&self) -> Option<u64> {
         match self {
             Self::MalformedHeader(row) => Some(row.line),
-            Self::DamagedListLine { line }
-            | Self::UnknownMessage { line, .. }
-            | Self::NoListKey { line } => Some(*line),
             _ => None,
         }
     }

@@ -7,19 +7,18 @@ use std::{
 };
 
 use super::{
+    super::backup::is_backup,
     address_cell::is_comment,
     columns::Columns,
-    csv_reader::{CsvReader, CsvRow},
-    encoding::check_is_text,
+    csv_reader::CsvReader,
+    encoding::{BYTE_ORDER_MARK, check_is_text},
     error::ImportError,
     header_row::{SkippedLines, find_first_row, is_blank},
     json_lines::read_json_lines,
-    list_lines,
     lost_addresses::lost_addresses_problem,
     record::{ParsedEntry, Record, RecordContent},
     reject_reason::RejectReason,
     rules::ImportRules,
-    trailer::{BYTE_ORDER_MARK, Trailer},
 };
 
 /// An entry of the file, or why it is not imported, and the number of its first line.
@@ -61,8 +60,11 @@ pub(crate) fn open(
     if beginning.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         file.consume(BYTE_ORDER_MARK.len());
     }
-    let first = file.fill_buf()?.trim_ascii_start().first();
-    match first {
+    let beginning = file.fill_buf()?.trim_ascii_start();
+    if is_backup(beginning) {
+        return Err(ImportError::Backup);
+    }
+    match beginning.first() {
         Some(b'{') => Ok(ImportReader {
             columns: None,
             skipped_lines: None,
@@ -104,8 +106,6 @@ fn read_csv(
         .chain(rows);
     let (row_columns, ignored) = (Arc::clone(&columns), ignored.to_owned());
     let records = rows.filter_map(move |row| match row {
-        Ok(Ok(cells)) if is_trailer(&cells) => None,
-        Ok(Ok(cells)) if list_lines::parse(cells.get(0)).is_some() => None,
         // Spreadsheets write the empty rows below a table.
         Ok(Ok(cells)) if is_blank(&cells) => None,
         Ok(Ok(cells)) if row_columns.are_of_a_list() && is_comment(&cells) => None,
@@ -127,9 +127,4 @@ fn read_csv(
         skipped_lines: first.skipped,
         records: Box::new(records),
     })
-}
-
-fn is_trailer(cells: &CsvRow) -> bool {
-    let cell = |at| String::from_utf8_lossy(cells.get(at));
-    cell(0).starts_with("# ") && Trailer::parse(&format!("{},{}", cell(0), cell(1))).is_some()
 }

@@ -43,8 +43,6 @@ pub(crate) struct ImportReport {
     pub(crate) invalid: u64,
     /// The number of added entries without a sign-up time.
     without_time: u64,
-    /// The number of implausible times, which only an intact export can have.
-    implausible_times: u64,
     /// The number of sources that are invalid, and were left out.
     #[serde(skip_serializing_if = "is_zero")]
     invalid_sources: u64,
@@ -103,7 +101,6 @@ impl ImportReport {
             for warning in warnings {
                 *match warning {
                     EntryWarning::NoTime => &mut self.without_time,
-                    EntryWarning::ImplausibleTime => &mut self.implausible_times,
                     EntryWarning::InvalidSource => &mut self.invalid_sources,
                     EntryWarning::UnreadableConfirmation => &mut self.unreadable_confirmations,
                 } += 1;
@@ -184,10 +181,6 @@ impl ImportReport {
             (
                 self.without_time,
                 format!("no sign-up time; the current time {was} used"),
-            ),
-            (
-                self.implausible_times,
-                "an implausible time (before 1971 or in the future), kept because the export is intact".into(),
             ),
             (
                 self.invalid_sources,

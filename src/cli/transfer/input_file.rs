@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Cursor, IsTerminal, Read, Seek, Write},
+    io::{self, Cursor, IsTerminal, Read, Seek},
     path::Path,
 };
 
@@ -11,7 +11,6 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use super::{
     encoding::{BOM_MAX_BYTES, is_utf16},
     text::escape_control,
-    trailer::BYTE_ORDER_MARK,
 };
 
 /// Returns the name of a file for messages.
@@ -50,8 +49,6 @@ pub(crate) fn open(path: Option<&Path>) -> io::Result<File> {
     let mut input = Cursor::new(beginning).chain(input);
     if is_utf16 {
         let mut decoded = DecodeReaderBytesBuilder::new().strip_bom(true).build(input);
-        // An export begins with it, so its checksum is still correct.
-        temp_file.write_all(BYTE_ORDER_MARK.as_bytes())?;
         io::copy(&mut decoded, &mut temp_file)?;
     } else {
         io::copy(&mut input, &mut temp_file)?;

@@ -7,10 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     columns::{ColumnNames, Columns},
     line_reader::{Line, TOO_LONG, next_line},
-    list_lines,
     record::{Record, RecordContent},
     reject_reason::RejectReason,
-    trailer::Trailer,
 };
 
 /// Maximum number of values in an object, including those of inner objects.
@@ -33,15 +31,14 @@ pub(crate) fn read_json_lines(
     })
 }
 
-/// Returns `None` for a blank line, a line that is not an entry, and the trailer.
+/// Returns `None` for a blank line.
 fn parse_object(text: &str, ignored: &[String]) -> Option<Result<RecordContent, RejectReason>> {
     if ignored.is_empty()
         && let Ok(exported) = serde_json::from_str(text)
     {
         return Some(Ok(RecordContent::Exported(exported)));
     }
-    let is_list_line = list_lines::parse(text.as_bytes()).is_some();
-    if text.trim().is_empty() || Trailer::parse(text).is_some() || is_list_line {
+    if text.trim().is_empty() {
         return None;
     }
     let parse_columns = || {

@@ -1,4 +1,4 @@
-//! Reads and writes files of addresses: CSV, JSON lines, and the checksum trailer of an export.
+//! Reads and writes files of addresses: CSV and JSON lines.
 //!
 //! `import` reads a file twice: a scan finds the people who have unsubscribed and the questions for the owner, then
 //! the entries are added.
@@ -13,8 +13,7 @@
 //! - `sign_up_time`, `time_columns`: how the sign-up times of a column are written.
 //! - `scan`, `rules`, `status_options`, `question`: decide which people are skipped, or ask the owner.
 //! - `column_report`, `column_use`, `import_report`, `import_progress`, `error`: the messages of an import.
-//! - `export_format`, `list_lines`, `trailer`, `destination`, `partial_file`: write an export, and verify it
-//!   before an import.
+//! - `export_format`: writes an export.
 //! - `email_hashes`, `text`: helpers.
 
 pub(super) mod address_cell;
@@ -26,7 +25,6 @@ pub(super) mod column_values;
 pub(super) mod column_words;
 pub(super) mod columns;
 pub(super) mod csv_reader;
-pub(super) mod destination;
 pub(super) mod email_hashes;
 pub(super) mod encoding;
 pub(super) mod error;
@@ -38,9 +36,7 @@ pub(super) mod import_report;
 pub(super) mod input_file;
 pub(super) mod json_lines;
 pub(super) mod line_reader;
-pub(super) mod list_lines;
 pub(super) mod lost_addresses;
-pub(super) mod partial_file;
 pub(super) mod question;
 pub(super) mod record;
 pub(super) mod reject_reason;
@@ -54,4 +50,3 @@ pub(super) mod status_words;
 pub(super) mod text;
 pub(super) mod time_columns;
 pub(super) mod time_guess;
-pub(super) mod trailer;

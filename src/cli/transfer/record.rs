@@ -63,8 +63,6 @@ pub(crate) struct ParsedEntry {
 pub(crate) enum EntryWarning {
     /// The record has no sign-up time, so the entry has the current time.
     NoTime,
-    /// The sign-up time is implausible. This is accepted from an intact export only.
-    ImplausibleTime,
     /// The source has other characters than a source may have, so the entry has none.
     InvalidSource,
     /// The time of the confirmation cannot be read, so the entry has none.
@@ -91,7 +89,6 @@ impl RecordContent {
                 false,
                 exported.source.is_empty(),
                 exported.confirmed_at.is_empty(),
-                exported.asked_at.is_empty(),
             ],
             Self::Object(..) | Self::CsvRow(..) => [true; EXPORT_COLUMNS.len()],
         };
@@ -305,8 +302,7 @@ impl RecordContent {
     }
 }
 
-/// Checks an address and a time, and whether another row says that the person has unsubscribed. An intact
-/// export may have any time, because the clock of a server may have been wrong.
+/// Checks an address and a time, and whether another row says that the person has unsubscribed.
 fn parse_entry(
     email: &str,
     joined_at: Option<JoinedAt>,
@@ -321,10 +317,7 @@ fn parse_entry(
     let joined_at = if let Some(JoinedAt { column, text }) = joined_at {
         let time = rules.times.parse(&column, text)?;
         if let Some(problem) = time_problem(time) {
-            if !rules.is_intact {
-                return Err(RejectReason::Malformed(problem));
-            }
-            warnings.push(EntryWarning::ImplausibleTime);
+            return Err(RejectReason::Malformed(problem));
         }
         time
     } else {

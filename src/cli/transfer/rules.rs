@@ -19,8 +19,6 @@ pub(crate) struct ImportRules {
     pub(crate) overrides: StatusOverrides,
     /// `--skip-all`: everybody in the file may have unsubscribed.
     pub(crate) may_skip_all: bool,
-    /// The file is an export, and its checksum is correct.
-    pub(crate) is_intact: bool,
     /// How the sign-up times are read.
     pub(crate) times: TimeFormats,
     /// Columns whose names look like a status, but whose values do not.
@@ -32,15 +30,10 @@ pub(crate) struct ImportRules {
 }
 
 impl ImportRules {
-    pub(crate) fn new(
-        status_options: &StatusOptions,
-        date_format: Option<DateFormat>,
-        is_intact: bool,
-    ) -> Self {
+    pub(crate) fn new(status_options: &StatusOptions, date_format: Option<DateFormat>) -> Self {
         Self {
             overrides: StatusOverrides::new(status_options),
             may_skip_all: status_options.skip_all,
-            is_intact,
             times: TimeFormats::new(date_format),
             ..Self::default()
         }

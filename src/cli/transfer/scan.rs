@@ -5,7 +5,6 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     column_kind::ColumnKind,
-    column_names::EXPORT_COLUMNS,
     column_report::ColumnReport,
     column_use::ColumnUse,
     columns::{Columns, may_hold_sign_up_times},
@@ -86,12 +85,9 @@ pub(crate) fn scan(
     reader: ImportReader,
     status_options: &StatusOptions,
     date_format: Option<DateFormat>,
-    is_intact: bool,
 ) -> Result<Scan, ImportError> {
-    // An intact export has no status columns, and its times are known to be readable.
-    let is_export = is_intact && status_options.ignore.is_empty() && date_format.is_none();
     let mut scanner = Scanner {
-        rules: ImportRules::new(status_options, date_format, is_intact),
+        rules: ImportRules::new(status_options, date_format),
         report: ColumnReport::default(),
         skipped_lines: reader.skipped_lines,
         missing_columns: status_options.ignore.clone(),
@@ -107,13 +103,10 @@ pub(crate) fn scan(
     if let Some(columns) = header {
         scanner.add_columns(columns)?;
     }
-    if is_export && header.is_none() {
-        scanner.report.add_export(EXPORT_COLUMNS);
-    }
     let is_read = |columns: &Columns| {
         columns.has_status_columns() || columns.has_joined_at() || columns.facts().next().is_some()
     };
-    if !is_export && header.is_none_or(is_read) {
+    if header.is_none_or(is_read) {
         for record in reader.records {
             let Record { line, content } = record?;
             if let Ok(content) = content {

@@ -13,7 +13,7 @@
 //! - `entries`: reads the list.
 //! - `suppressions`: changes and reads the suppressed addresses.
 //! - `ledger`, `ledger_sql`: the ledger, and its statements.
-//! - `recount`: corrects the count.
+//! - `recount`: corrects the count. `restore`: restores a backup.
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
@@ -35,6 +35,7 @@ mod privileges;
 mod recount;
 mod replies;
 mod request;
+mod restore;
 mod rows;
 mod schema;
 mod sql;
@@ -49,6 +50,7 @@ mod writer;
 use std::{
     collections::HashSet,
     future::ready,
+    io,
     sync::{Arc, OnceLock, mpsc},
 };
 
@@ -56,6 +58,7 @@ use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
+    backup_item::{BackupItem, RestoreError},
     email::Email,
     entry::{Fact, WaitlistEntry},
     entry_stream::{EntryStream, Selection},
@@ -177,6 +180,21 @@ impl PostgresWaitlist {
             runtime: runtime.clone(),
             warning: warning.map(|warning| format!("{url} has {warning}")),
         })
+    }
+
+    /// Restores a backup into the list, which must be empty. Everything is restored or nothing, whatever interrupts it.
+    /// Deliveries that had begun are unknown. Instances that use the list must be started again, because they know it as
+    /// it was. This blocks, like [`open`](Self::open).
+    ///
+    /// # Errors
+    /// [`RestoreError`]. Then the list is as empty as before, unless the connection was lost during the commit.
+    pub fn restore(
+        &self,
+        key: ListKey,
+        items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> Result<(), RestoreError> {
+        self.runtime
+            .block_on(restore::restore(&self.reader_connector, key, items))
     }
 
     /// Returns a warning for the owner if a setting of the database puts the list at risk.

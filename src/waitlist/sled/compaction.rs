@@ -273,7 +273,7 @@ fn exchange_error(error: Errno, store: &Path) -> io::Error {
     match error {
         Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => {
             io::Error::other(format!(
-                "{} cannot be exchanged with another directory ({error}); export the list, and import it into a new \
+                "{} cannot be exchanged with another directory ({error}); back up the list, and restore it into a new \
                  directory",
                 store.display()
             ))

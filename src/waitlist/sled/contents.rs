@@ -137,6 +137,14 @@ impl Contents {
         Ok(Some(()))
     }
 
+    /// Returns whether nobody is on the list, has left it, or was sent a message.
+    pub(super) fn is_empty(&self) -> bool {
+        self.people.len() == 0
+            && self.suppressions.is_empty()
+            && self.suppressions.departures().next().is_none()
+            && self.ledger.message_count() == 0
+    }
+
     /// Returns the key of the address of an entry, or `None` if nobody has this entry now.
     fn listed_key(
         &self,

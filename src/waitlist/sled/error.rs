@@ -123,7 +123,7 @@ fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
         _ => "",
     };
     format!(
-        "; {first}restore the data directory {} from a backup, or import an export into a new one, named with --store",
+        "; {first}put a copy of the data directory {} in its place, or restore a backup into a new one, named with --store",
         store.parent().unwrap_or(Path::new(".")).display()
     )
 }
@@ -139,8 +139,8 @@ pub enum UnusableReason {
     NotAWaitlist,
     /// The list has another format. `None` if its number is unknown.
     #[error(
-        "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it, or export the list \
-         with that version and import it into a new data directory",
+        "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it, or back up the \
+         list with that version and restore the backup into a new data directory",
         format_name(*.0)
     )]
     Format(Option<u64>),

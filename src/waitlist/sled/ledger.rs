@@ -86,7 +86,7 @@ impl Ledger for SledWaitlist {
 }
 
 impl SledCommitter {
-    fn add_message(&mut self, message: &Message) {
+    pub(super) fn add_message(&mut self, message: &Message) {
         let ledger = &self.contents.ledger;
         if ledger.find(&message.id).is_none() && ledger.message_count() < MESSAGES_MAX {
             self.append(RecordItem::Message(StoredMessage::from(message)));

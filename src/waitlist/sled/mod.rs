@@ -10,6 +10,7 @@
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `list`: the trait of a list. That of its ledger is in `ledger`.
 //! - `entries`: reads the list. `read_ledger`: reads the ledger.
+//! - `restore`: restores a backup.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
@@ -35,6 +36,7 @@ mod overwrite_monitor;
 mod person_index;
 mod read_ledger;
 mod record;
+mod restore;
 mod scratch_copy;
 mod snapshot;
 mod suppress;
@@ -52,9 +54,11 @@ use std::{
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
+    backup_item::{BackupItem, RestoreError},
     error::{StoreError, StoreFuture},
     queue::Queue,
     store_panic::COMMITTER_THREAD_NAME,
+    suppression::ListKey,
 };
 use committer::{Job, SledCommitter};
 use compaction::CompactedCopySlot;
@@ -198,6 +202,19 @@ impl SledWaitlist {
             store,
             _copy: None,
         })
+    }
+
+    /// Restores a backup into the data directory `data`, which must have an empty list or none. Everything is restored,
+    /// durably, or nothing, whatever interrupts it. Deliveries that had begun are unknown. It blocks on the disk.
+    ///
+    /// # Errors
+    /// [`RestoreError`]. Then the list is as empty as before.
+    pub fn restore(
+        data: &Path,
+        key: ListKey,
+        items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> Result<(), RestoreError> {
+        restore::restore(data, key, items)
     }
 
     /// Returns the state of the list after the last batch.

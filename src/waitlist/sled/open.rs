@@ -26,12 +26,13 @@ use super::{
     },
     high_water_mark::{self, HighWaterMark},
     lock::{self, Locks, lock_log},
+    restore,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
 use crate::exit::print_stderr;
 
 /// The directory of the store in the data directory.
-const STORE_DIR: &str = "waitlist";
+pub(super) const STORE_DIR: &str = "waitlist";
 /// The directory of a new store until it is renamed to [`STORE_DIR`].
 const NEW_STORE_DIR: &str = "waitlist.new";
 /// The directory of the copy that is opened first.
@@ -69,6 +70,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     let created = directories.recursive(true).mode(0o700).create(data);
     created.map_err(to_open_error)?;
     let mut locks = Locks::lock_data_dir(data)?;
+    restore::remove_leftovers(data).map_err(to_open_error)?;
     let store = data.join(STORE_DIR);
     if !store.try_exists().map_err(to_open_error)?
         && let Err(error) = create(data)

@@ -43,7 +43,7 @@ fn unread_output_does_not_lock_the_list() {
         &["list"][..],
         &["list", "--json"],
         &["export"],
-        &["export", "--format", "jsonl"],
+        &["export", "--json"],
     ] {
         let whole = cli.stdout(args);
         let child = spawn_unread(&cli, args);
@@ -61,27 +61,6 @@ fn server_starts_while_output_is_unread() {
     let child = spawn_unread(&cli, &["list"]);
     cli.server = Some(cli.sandbox.serve());
     assert_eq!(lines(&read_rest(child)), PEOPLE);
-}
-
-#[test]
-fn unopened_pipe_does_not_lock_the_list() {
-    let cli = without_server();
-    cli.run_with_input(&["import"], people_csv(PEOPLE))
-        .success();
-    let pipe = cli.make_pipe("pipe");
-    let mut command = cli.landing();
-    let mut child = command
-        .args(["export", "-o", "pipe"])
-        .spawn()
-        .expect("the program starts");
-    // The export blocks until a reader opens the pipe. `count` must not wait for that.
-    let counted = cli.run(&["count"]);
-    assert_eq!(stdout(&counted), format!("{PEOPLE}\n"));
-    let mut text = String::new();
-    let mut pipe = std::fs::File::open(pipe).expect("the pipe opens");
-    pipe.read_to_string(&mut text).expect("text");
-    assert!(child.wait().expect("the process ends").success());
-    assert_eq!(text.lines().count(), PEOPLE + 2);
 }
 
 #[test]

@@ -165,9 +165,9 @@ fn counts_the_people_who_wait_for_a_confirmation_message() {
     cli.run(&["erase", "ann@example.com"]).success();
     assert_eq!(waiting(), json!(2));
     // Bob confirms by the code of a message that has arrived all the same.
-    let export = cli.stdout(&["export"]);
-    let (_, key) = export.split_once("# list key ").expect("a key");
-    let key = URL_SAFE_NO_PAD.decode(key.lines().next().expect("a line"));
+    let backup = cli.stdout(&["backup"]);
+    let (_, key) = backup.split_once("\"key\":\"").expect("a key");
+    let key = URL_SAFE_NO_PAD.decode(key.split('"').next().expect("a key"));
     let key = ListKey::from_slice(&key.expect("Base64")).expect("a key");
     let bob = Email::parse("bob@example.com").expect("an address");
     let code = confirmation_code(&key, &bob, 1);

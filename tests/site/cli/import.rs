@@ -101,7 +101,6 @@ fn report_is_available_as_json() {
             "already_listed": 1,
             "rejected": rejected,
             "without_time": 1,
-            "implausible_times": 0,
         });
         assert_eq!(cli.json(&["import", "--dry-run", "list.csv"]), report);
         assert_eq!(cli.json(&["import", "list.csv"]), report);
@@ -148,8 +147,7 @@ fn imports_many_people_once_and_in_order() {
         let result = cli.run_with_input(&["import"], file.clone()).success();
         assert_eq!(stdout(&result), "0 added, 3000 already there, 0 rejected\n");
         let exported = cli.stdout(&["export"]);
-        let (rows, _) = exported.trim_end().rsplit_once('\n').expect("lines");
-        assert_eq!(rows.trim_start_matches('\u{feff}'), file.trim_end());
+        assert_eq!(exported.trim_start_matches('\u{feff}'), file);
     }
 }
 

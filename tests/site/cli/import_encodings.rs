@@ -78,29 +78,6 @@ fn reads_long_files_in_utf_16() {
 }
 
 #[test]
-fn verifies_an_export_in_utf_16() {
-    let cli = without_server().with_three_people();
-    let export = cli.stdout(&["export"]);
-    let report = dry_run(&cli, &utf16_le(&export));
-    assert!(report.ends_with("0 would be added, 3 already there, 0 rejected\n"));
-    let (rows, _) = export.trim_end().rsplit_once('\n').expect("lines");
-    for (broken, why) in [
-        (rows.to_owned(), "this export was cut off"),
-        (
-            export.replace("ann@", "amy@"),
-            "this export was changed or cut off",
-        ),
-        (
-            export.replace(',', "\t"),
-            "this export was changed or cut off",
-        ),
-    ] {
-        let result = cli.run_with_input(&["import"], utf16_le(&broken)).code(1);
-        assert!(stderr(&result).contains(why), "{}", stderr(&result));
-    }
-}
-
-#[test]
 fn erases_the_people_of_a_file_in_utf_16() {
     let cli = without_server().with_three_people();
     fs::write(

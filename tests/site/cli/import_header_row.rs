@@ -200,26 +200,6 @@ fn asks_for_the_header_row_if_it_is_not_certain() {
 }
 
 #[test]
-fn lines_before_the_header_of_an_export_change_it() {
-    let cli = without_server().with_three_people();
-    let export = cli.stdout(&["export"]);
-    let changed = export.replace("email,joined_at", "Title\nemail,joined_at");
-    let result = cli.run_with_input(&["import"], &*changed).code(1);
-    assert!(stderr(&result).contains("this export was changed or cut off"));
-    let result = cli
-        .run_with_input(&["import", "--changed"], changed)
-        .success();
-    assert_eq!(
-        stdout(&result),
-        "header row: line 2; the lines before it are skipped\n\
-         column \"email\": addresses\ncolumn \"joined_at\": sign-up times\n\
-         column \"source\": sources\ncolumn \"confirmed_at\": times of confirmations\n\
-         column \"asked_at\": times of the promise to ask for a confirmation\n\
-         0 added, 3 already there, 0 rejected\n"
-    );
-}
-
-#[test]
 fn erases_people_below_a_title() {
     let cli = without_server().with_three_people();
     let gone = "Unsubscribed people\n\nName;Email\nAnn;ann@example.com\n";

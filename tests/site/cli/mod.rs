@@ -1,6 +1,8 @@
 //! Runs the commands with a list in three places: in a directory, in a directory that a server has locked,
 //! and in a database that a server uses as well.
 
+pub(crate) mod backup;
+mod backup_actions;
 mod blocked_stdout;
 mod check;
 mod clock_skew;
@@ -10,7 +12,6 @@ mod documentation_examples;
 mod entries;
 mod erase;
 mod export;
-mod export_shared_directory;
 mod health;
 mod import;
 mod import_duplicates;
@@ -27,8 +28,8 @@ mod import_status_columns;
 mod import_times;
 mod import_unsubscribed;
 mod interruption;
-mod ledger_exports;
 mod list;
+mod output_file;
 mod report;
 mod send;
 mod send_choice;
@@ -315,13 +316,12 @@ fn sha256(text: &str) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark and the
-/// trailer.
+/// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark.
 fn people_csv(people: usize) -> String {
-    let mut file = String::from("email,joined_at,source,confirmed_at,asked_at\n");
+    let mut file = String::from("email,joined_at,source,confirmed_at\n");
     for number in 0..people {
         let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64);
-        file += &format!("person{number}@example.com,{},,,\n", rfc3339(time));
+        file += &format!("person{number}@example.com,{},,\n", rfc3339(time));
     }
     file
 }

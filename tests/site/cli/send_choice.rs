@@ -274,7 +274,6 @@ fn another_subject_under_the_same_id_is_named() {
 fn people_whom_another_list_has_asked_must_be_confirmed() {
     let cli = without_server();
     let server = SmtpServer::start();
-    // An export of a part of that list has no ledger.
     let people = "email,joined_at,source,confirmed_at,asked_at\n\
                   ann@example.com,2026-11-01T08:00:00Z,,2026-11-01T09:00:00Z,2026-11-01T08:00:00Z\n\
                   bob@example.com,2026-11-02T08:00:00Z,,,2026-11-02T08:00:00Z\n\

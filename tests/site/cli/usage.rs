@@ -6,12 +6,14 @@ use super::{all_stores, stderr, stdout, without_server};
 use crate::ended::RunToEnd;
 
 /// The commands that use the list.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "serve",
     "count",
     "list",
     "show",
     "export",
+    "backup",
+    "restore",
     "import",
     "erase",
     "correct",
@@ -59,7 +61,7 @@ fn invalid_command_lines_exit_2_and_suggest_help() {
         for args in [
             &["cuont"][..],
             &["list", "--limit", "few"],
-            &["export", "--format", "xls"],
+            &["export", "--format", "csv"],
         ] {
             let result = cli.run(args).code(2);
             assert!(stderr(&result).contains("--help"), "{}", stderr(&result));
@@ -130,7 +132,7 @@ fn words_of_other_programs_get_a_hint() {
         (&["delete", "ann@example.com"][..], "`landing erase`"),
         (&["add", "ann@example.com"], "`landing import`"),
         (&["search", "ann@example.com"], "`landing show`"),
-        (&["backup"], "`landing export`"),
+        (&["dump"], "`landing backup`"),
         (&["--port", "8080"], "`--addr 127.0.0.1:3000`"),
         (&["serve", "--port=8080"], "`--addr 127.0.0.1:3000`"),
         (&["list", "--from", "2026-11-01"], "`--since TIME`"),

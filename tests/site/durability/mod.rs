@@ -5,6 +5,7 @@
 //!
 //! - [`kill`] kills the program while it serves, starts and erases.
 //! - [`kill_confirmations`] kills it while it asks people to confirm their address.
+//! - [`kill_restore`] kills a restore.
 //! - [`power_cut`] rebuilds the disks that a power cut can leave behind, and opens the list on each.
 //! - [`io_errors`] makes the disk fail, fill up and hang, and takes file descriptors away.
 //! - [`interrupted_start`] interrupts the opening of a list at each system call.
@@ -19,6 +20,7 @@ mod interrupted_start;
 mod io_errors;
 mod kill;
 mod kill_confirmations;
+mod kill_restore;
 mod power_cut;
 mod recording;
 mod store_files;

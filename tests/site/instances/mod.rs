@@ -1,9 +1,8 @@
-//! Several instances of the server with one database, during failures and a migration.
+//! Several instances of the server with one database, during failures.
 
 mod database_faults;
 mod load_balancer;
 mod manual_failover;
-mod migration;
 mod patroni;
 
 use std::{
@@ -124,7 +123,7 @@ struct Clients {
 /// The state that all clients share.
 struct ClientState {
     /// The sites, which the requests go to in turn.
-    origins: Mutex<Vec<String>>,
+    origins: Vec<String>,
     /// Requests so far.
     requests: AtomicUsize,
     outcomes: Mutex<Outcomes>,
@@ -152,7 +151,7 @@ impl Clients {
     /// Starts clients of several sites.
     fn start_for_all(origins: Vec<String>) -> Self {
         let state = Arc::new(ClientState {
-            origins: Mutex::new(origins),
+            origins,
             requests: AtomicUsize::new(0),
             outcomes: Mutex::default(),
             is_over: AtomicBool::new(false),
@@ -168,11 +167,6 @@ impl Clients {
             tasks,
             state,
         }
-    }
-
-    /// Sends all later requests to another site.
-    fn switch_to(&self, origin: String) {
-        *self.state.origins.lock().expect("no panic") = vec![origin];
     }
 
     fn get(&self, path: &str) -> String {
@@ -221,7 +215,7 @@ impl Clients {
 
 impl ClientState {
     fn url(&self, path: &str) -> String {
-        let origins = self.origins.lock().expect("no panic");
+        let origins = &self.origins;
         let request = self.requests.fetch_add(1, Ordering::Relaxed);
         origins[request % origins.len()].clone() + path
     }

@@ -126,16 +126,13 @@ fn interrupted_export_exits() {
     let export = export.args(["export", "-o", "list.csv"]).env_clear();
     let export = export.current_dir(sandbox.path()).stderr(full);
     let mut export = export.spawn().expect("the program starts");
-    // The first connection checks that the server runs. The next ones ask for the suppressions, the
-    // messages and the entries.
+    // The first connection checks that the server runs. The next one asks for the entries.
     drop(server.accept().expect("the command connects"));
     let respond = |line: &[u8]| {
         let (mut connection, _) = server.accept().expect("the command connects again");
         connection.write_all(line).expect("the command reads");
         connection
     };
-    let _suppressions = respond(b"{\"Ok\":[]}\n");
-    let _messages = respond(b"{\"Ok\":[]}\n");
     let _entries = respond(b"{\"Ok\":3}\n");
     wait_until("the command handles SIGTERM", || {
         handles_sigterm(export.id())

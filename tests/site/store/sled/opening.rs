@@ -146,7 +146,7 @@ async fn rejects_another_format_by_its_number() {
             "{message}"
         );
         assert!(
-            message.ends_with("import it into a new data directory; nothing was changed"),
+            message.ends_with("restore the backup into a new data directory; nothing was changed"),
             "{message}"
         );
     }

@@ -1,0 +1,107 @@
+//! `landing backup`: writes everything that is stored, for `landing restore`.
+//!
+//! - `lines`: the format. `writer`, `reader`: write it, and read it again.
+
+mod lines;
+mod reader;
+mod writer;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use anyhow::bail;
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use self::{lines::Trailer, writer::BackupWriter};
+use super::{
+    output_file::write_file,
+    store_location::StoreArgs,
+    terminal::{
+        output::{OutputArgs, is_stdout_name, is_terminal, print_all_to_stdout},
+        progress::entry_progress,
+    },
+    waitlist_handle::WaitlistHandle,
+};
+use crate::waitlist::{BackupItem, ListKey, Selection, SuppressionItem};
+
+pub(super) use self::{
+    lines::BackupCounts,
+    reader::{BackupReader, is_backup},
+};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing backup -o waitlist.backup
+
+A backup has the people with everything that is known about them, the suppressed addresses, the messages with their \
+deliveries, and the secret key of the list: keep it secret. The last line has the counts and a checksum, by which \
+`landing restore` rejects a file that was changed or cut off.")]
+pub(super) struct BackupArgs {
+    /// File to write, instead of standard output. Only its owner can read it. It appears under this name once it is
+    /// complete
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    report: OutputArgs,
+}
+
+pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
+    let file = args.output.as_deref();
+    let file = file.filter(|file| !is_stdout_name(file));
+    if file.is_none() && is_terminal() {
+        bail!("a backup has the secret key of the list; write it to a file with -o FILE");
+    }
+    if file.is_none() && args.report.json {
+        bail!("--json prints what the backup in a file has; name the file with -o FILE");
+    }
+    let list = args.store.announce_location()?.open_to_read()?;
+    let bar = entry_progress(list.count()?, "writing");
+    let Some(file) = file else {
+        return print_all_to_stdout(move |out| write_backup(out, &list, &bar).map(drop));
+    };
+    let Trailer { counts, sha256 } = write_file(file, |out| write_backup(out, &list, &bar))?;
+    let name = file.display().to_string();
+    let mut json = json!(counts);
+    json["file"] = json!(name);
+    json["sha256"] = json!(sha256);
+    args.report
+        .print(&json, |out| writeln!(out, "{counts} in {name}"))
+}
+
+/// Writes a list. What protects people is read before the people: whoever leaves in between is on the list that is
+/// restored, as if they had left after the backup.
+fn write_backup(out: impl Write, list: &WaitlistHandle, bar: &ProgressBar) -> io::Result<Trailer> {
+    let suppressions = list.suppressions().map_err(io::Error::other)?;
+    // A list without a key has no hashes and no links, so any key will do.
+    let key = suppressions.keys().first().copied();
+    let key = key.map_or_else(ListKey::generate, Ok);
+    let mut writer = BackupWriter::new(out, &key.map_err(io::Error::other)?, SystemTime::now())?;
+    for item in suppressions.items() {
+        writer.write(&match item {
+            SuppressionItem::Key(_) => continue,
+            SuppressionItem::Address(hash) => BackupItem::Suppressed(hash),
+            SuppressionItem::Departure(departure) => BackupItem::Departure(departure),
+        })?;
+    }
+    for message in list.messages().map_err(io::Error::other)? {
+        let id = message.id.clone();
+        let deliveries = list.deliveries(&id).map_err(io::Error::other)?;
+        writer.write(&BackupItem::Message(message))?;
+        for delivery in deliveries {
+            writer.write(&BackupItem::Delivery(id.clone(), delivery))?;
+        }
+    }
+    let entries = list.entries(Selection::default());
+    for entry in entries.map_err(io::Error::other)?.entries {
+        writer.write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    writer.finish()
+}

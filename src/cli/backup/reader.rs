@@ -1,0 +1,180 @@
+//! Reads a backup, and rejects one that was changed or cut off.
+//!
+//! The checksum in the last line covers every byte before it. So no editor, spreadsheet or interrupted copy changes a backup
+//! unnoticed, and the other checks only say better what is wrong.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    time::SystemTime,
+};
+
+use ring::digest::{Context, SHA256};
+use thiserror::Error;
+
+use super::{
+    lines::{AnyHeader, BackupCounts, FORMAT, Line, Trailer},
+    writer::{hex, to_line},
+};
+use crate::waitlist::{BackupItem, ListKey, MessageId};
+
+/// The beginning of every backup.
+const BEGINNING: &str = "{\"backup\":";
+/// Maximum length of a line, in bytes. JSON needs up to six bytes for each of the 200 of a subject or a reply.
+const LINE_MAX_BYTES: u64 = 1 << 13;
+
+/// Why a backup cannot be read.
+#[derive(Debug, Error)]
+pub(crate) enum BackupError {
+    #[error("cannot read it: {0}")]
+    Io(#[from] io::Error),
+    #[error(
+        "it is not a backup; use a file of `landing backup`, or `landing import` for a file of people"
+    )]
+    NotABackup,
+    #[error(
+        "it is a backup of format {format}, and this program reads format {FORMAT}; use {program}, which wrote it, or a \
+         newer version"
+    )]
+    OtherFormat { format: u32, program: String },
+    #[error("line {line} of the backup was changed; use the original file")]
+    ChangedLine { line: u64 },
+    #[error("the backup was changed: its checksum is wrong; use the original file")]
+    Changed,
+    #[error("the backup was cut off: its last line is missing; use the original file")]
+    CutOff,
+}
+
+/// Reads the parts of a list from a backup. The iterator ends without an error only if the backup is complete and
+/// unchanged.
+pub(crate) struct BackupReader<R> {
+    file: BufReader<R>,
+    hash: Context,
+    line_number: u64,
+    key: ListKey,
+    created_at: SystemTime,
+    counts: BackupCounts,
+    last_message: Option<MessageId>,
+    is_finished: bool,
+}
+
+impl<R: Read> BackupReader<R> {
+    /// Reads the first line.
+    pub(crate) fn open(file: R) -> Result<Self, BackupError> {
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let beginning = file.fill_buf()?;
+        if !is_backup(beginning) && !beginning.is_empty() {
+            // After a byte order mark, or in another encoding.
+            let text = String::from_utf8_lossy(beginning).replace('\0', "");
+            return Err(match text.contains(BEGINNING) {
+                true => BackupError::ChangedLine { line: 1 },
+                false => BackupError::NotABackup,
+            });
+        }
+        let first = read_line(&mut file)?;
+        let AnyHeader { backup } =
+            serde_json::from_slice(&first).map_err(|_| BackupError::ChangedLine { line: 1 })?;
+        if backup.format != FORMAT {
+            return Err(BackupError::OtherFormat {
+                format: backup.format,
+                program: backup.program,
+            });
+        }
+        let header = match serde_json::from_slice(&first) {
+            Ok(Line::Backup(header)) => header.parse(),
+            _ => None,
+        };
+        let (key, created_at) = header.ok_or(BackupError::ChangedLine { line: 1 })?;
+        let mut hash = Context::new(&SHA256);
+        hash.update(&first);
+        Ok(Self {
+            file,
+            hash,
+            line_number: 1,
+            key,
+            created_at,
+            counts: BackupCounts::default(),
+            last_message: None,
+            is_finished: false,
+        })
+    }
+
+    /// Returns the key of the list.
+    pub(crate) fn key(&self) -> ListKey {
+        self.key
+    }
+
+    /// Returns when the backup was begun.
+    pub(crate) fn created_at(&self) -> SystemTime {
+        self.created_at
+    }
+
+    /// Reads the rest of the backup, and returns what it has.
+    pub(crate) fn verify(mut self) -> Result<BackupCounts, BackupError> {
+        while self.next_item()?.is_some() {}
+        Ok(self.counts)
+    }
+
+    fn next_item(&mut self) -> Result<Option<BackupItem>, BackupError> {
+        let text = read_line(&mut self.file)?;
+        self.line_number += 1;
+        let line = self.line_number;
+        let item = match serde_json::from_slice(&text) {
+            Ok(Line::End(_)) => return self.check_trailer(&text).map(|()| None),
+            Ok(parsed) => parsed.item(),
+            Err(_) => None,
+        };
+        let item = item.ok_or(BackupError::ChangedLine { line })?;
+        match &item {
+            BackupItem::Message(message) => self.last_message = Some(message.id.clone()),
+            BackupItem::Delivery(message, _) if self.last_message.as_ref() != Some(message) => {
+                return Err(BackupError::ChangedLine { line });
+            }
+            _ => {}
+        }
+        self.hash.update(&text);
+        self.counts.add(&item);
+        Ok(Some(item))
+    }
+
+    /// Compares the last line with what was read.
+    fn check_trailer(&mut self, found: &[u8]) -> Result<(), BackupError> {
+        let expected = Trailer {
+            counts: self.counts,
+            sha256: hex(self.hash.clone().finish()),
+        };
+        let expected = to_line(&Line::End(expected))?;
+        if found != expected || !self.file.fill_buf()?.is_empty() {
+            return Err(BackupError::Changed);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Iterator for BackupReader<R> {
+    type Item = io::Result<BackupItem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_finished {
+            return None;
+        }
+        let item = self.next_item().map_err(io::Error::other).transpose();
+        self.is_finished = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+/// Returns whether a file that begins like this is a backup.
+pub(crate) fn is_backup(beginning: &[u8]) -> bool {
+    beginning.starts_with(BEGINNING.as_bytes())
+}
+
+/// Reads a line, with its line break.
+fn read_line(file: &mut impl BufRead) -> Result<Vec<u8>, BackupError> {
+    let mut line = Vec::new();
+    file.take(LINE_MAX_BYTES).read_until(b'\n', &mut line)?;
+    let is_too_long = line.len() as u64 == LINE_MAX_BYTES;
+    if !line.ends_with(b"\n") && !is_too_long {
+        return Err(BackupError::CutOff);
+    }
+    Ok(line)
+}

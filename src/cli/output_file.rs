@@ -1,0 +1,75 @@
+//! Writes the file that `-o` names, completely or not at all, even if Ctrl-C or a power cut interrupts it.
+//!
+//! In a directory such as `/tmp`, any user can create a link or a pipe under the name that another user is about to
+//! write to. So nothing at the name is ever opened: the file is written under a new, random name, with mode 0600, and
+//! takes the place of whatever has the name. A link before it in the path leads at most to another directory, where the
+//! file still belongs to the caller, and only they can read it.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use anyhow::bail;
+use rustix::io::Errno;
+use tempfile::NamedTempFile;
+
+use super::terminal::{output::write_error, signals};
+
+/// Writes a file that only its owner can read. It appears under its name once it is complete and synced.
+///
+/// A command that is killed (SIGKILL, or a power cut) leaves a hidden file `.NAME.….partial`.
+pub(super) fn write_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> anyhow::Result<T> {
+    let name = path.display().to_string();
+    // Replacing a device or a link would be a surprise.
+    let found = fs::symlink_metadata(path).map(|found| found.file_type());
+    if found.is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        bail!(
+            "cannot write {name}: it is a link, a pipe or a device; name another file, or redirect standard output"
+        );
+    }
+    write_and_rename(path, write).map_err(|error| write_error(&name, error))
+}
+
+fn write_and_rename<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> io::Result<T> {
+    if path.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let directory = match path.parent() {
+        Some(parent) if parent != "" => parent,
+        _ => Path::new("."),
+    };
+    let partial = tempfile::Builder::new()
+        .prefix(&format!(".{}.", name.display()))
+        .suffix(".partial")
+        .tempfile_in(directory)?;
+    let partial_path = partial.path().to_owned();
+    // Removing fails if the file is complete and has its final name.
+    signals::on_interrupt(move || match fs::remove_file(&partial_path) {
+        Ok(()) => "interrupted; nothing was written".to_owned(),
+        Err(_) => "interrupted".to_owned(),
+    })?;
+    let written = write_and_sync(&partial, write)?;
+    partial.persist(path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()?;
+    Ok(written)
+}
+
+fn write_and_sync<T>(
+    partial: &NamedTempFile,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut out = BufWriter::with_capacity(1 << 16, partial.as_file());
+    let written = write(&mut out)?;
+    out.flush()?;
+    partial.as_file().sync_all()?;
+    Ok(written)
+}

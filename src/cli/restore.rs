@@ -1,0 +1,127 @@
+//! `landing restore`: restores a backup into an empty or new list.
+
+use std::{
+    fs::File,
+    io::{self, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use super::{
+    backup::{BackupCounts, BackupReader},
+    store_location::{StoreArgs, StoreLocation},
+    terminal::{output::OutputArgs, progress::byte_progress},
+    time::rfc3339,
+    waitlist_handle::WaitlistHandle,
+};
+use crate::waitlist::Selection;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing restore waitlist.backup --store new
+
+The list must be new or empty. The whole backup is checked first, and everything is restored or nothing, even if the \
+command is interrupted. Stop the server before: a list in a directory is restored only while no server uses it, and the \
+instances that use a database have to be started again.
+
+The list knows nothing that happened after the backup. Messages that were sent since may be sent again: compare \
+`landing messages` with the log of the mail server. People who have left or were erased since are on the list again.")]
+pub(super) struct RestoreArgs {
+    /// File that `landing backup` wrote; - is standard input
+    file: PathBuf,
+    /// Check the backup and report what it has, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
+    let path = Some(&*args.file).filter(|file| *file != "-");
+    let name = path.map_or("standard input".into(), |file| file.display().to_string());
+    let nothing_restored = || format!("{name}: nothing was restored");
+    let location = args.store.announce_location()?;
+    let mut file = open(path).with_context(nothing_restored)?;
+    let length = file.metadata().with_context(nothing_restored)?.len();
+    let bar = byte_progress(length, "checking");
+    let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
+    let created_at = reader.created_at();
+    let counts = reader.verify().with_context(nothing_restored)?;
+    bar.finish_and_clear();
+    if !args.dry_run {
+        file.rewind().with_context(nothing_restored)?;
+        let bar = byte_progress(length, "restoring");
+        let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
+        let key = reader.key();
+        location
+            .restore(key, reader)
+            .with_context(|| name.clone())?;
+        bar.finish_and_clear();
+        compare(&location, &counts)?;
+    }
+    let created_at = rfc3339(created_at);
+    let mut json = json!(counts);
+    json["file"] = json!(name);
+    json["created_at"] = json!(created_at);
+    args.output.print(&json, |out| match args.dry_run {
+        true => writeln!(out, "{counts} would be restored from {name}"),
+        false => writeln!(out, "{counts} restored from {name}"),
+    })?;
+    // The list is restored, so an error does not matter.
+    let _ = writeln!(
+        io::stderr(),
+        "landing: the backup was written at {created_at}; the list does not know which messages were sent since, and \
+         who has left or was erased since"
+    );
+    Ok(())
+}
+
+/// Opens a file, or standard input. A backup is read twice, so the output of another program is copied to an unnamed
+/// temporary file first.
+fn open(path: Option<&Path>) -> io::Result<File> {
+    let mut input: Box<dyn io::Read> = match path {
+        Some(path) => {
+            let file = File::open(path)?;
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            Box::new(file)
+        }
+        None => Box::new(io::stdin().lock()),
+    };
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut input, &mut copy)?;
+    copy.rewind()?;
+    Ok(copy)
+}
+
+/// Compares the list with what the backup has.
+fn compare(location: &StoreLocation, expected: &BackupCounts) -> anyhow::Result<()> {
+    let found = count(&location.open_to_read()?)?;
+    if found != *expected {
+        bail!(
+            "the backup has {expected}, but {location} has {found}; do not use that list, and report this"
+        );
+    }
+    Ok(())
+}
+
+fn count(list: &WaitlistHandle) -> anyhow::Result<BackupCounts> {
+    let suppressions = list.suppressions()?;
+    let messages = list.messages()?;
+    let mut deliveries = 0;
+    for message in &messages {
+        deliveries += list.deliveries(&message.id)?.len() as u64;
+    }
+    Ok(BackupCounts {
+        people: list.entries(Selection::default())?.entries.count() as u64,
+        suppressed: suppressions.len() as u64,
+        departures: suppressions.departures().count() as u64,
+        messages: messages.len() as u64,
+        deliveries,
+    })
+}

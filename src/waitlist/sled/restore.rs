@@ -1,0 +1,144 @@
+//! Restores a backup. The list is built in another data directory beside its place, and then takes the place of the empty
+//! one. So a kill at any moment leaves the empty list, the restored one, or none, and the next start
+//! removes what is beside.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
+
+use super::{
+    super::{
+        backup_item::{BackupItem, RestoreError},
+        ledger::{Delivery, DeliveryState, DeliveryStatus},
+        message_id::MessageId,
+        suppression::{ListKey, SuppressionItem},
+    },
+    SledWaitlist,
+    committer::{Job, SledCommitter},
+    error::{SledOpenError, io_error},
+    files::{remove_dir_if_exists, sync_tree},
+    ledger_items::{StoredRecipient, StoredStatus},
+    open::STORE_DIR,
+    record::{RecordItem, StoredDeparture},
+};
+
+/// The data directory of the new list, in that of the list.
+const RESTORE_DIR: &str = "waitlist.restore";
+/// The old store in it.
+const OLD_STORE_DIR: &str = "old";
+
+/// Number of items that are restored with one sync. More than sign-ups may be: before the list is in its place, no power
+/// cut can damage it.
+const ITEMS_PER_SYNC: usize = 4096;
+
+/// Restores a backup into the data directory `data`, see [`SledWaitlist::restore`].
+pub(super) fn restore(
+    data: &Path,
+    key: ListKey,
+    items: impl Iterator<Item = io::Result<BackupItem>>,
+) -> Result<(), RestoreError> {
+    let list = SledWaitlist::open(data)?;
+    let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
+    if !list
+        .queue
+        .blocking_request(|reply| Job::new(0, reply, is_empty))?
+    {
+        return Err(RestoreError::NotEmpty);
+    }
+    let beside = data.join(RESTORE_DIR);
+    let restored = SledWaitlist::open(&beside).map_err(RestoreError::from);
+    let restored = restored.and_then(|new| new.add_items(key, items));
+    let exchanged = restored.and_then(|()| {
+        let exchange = || {
+            sync_tree(&beside)?;
+            fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
+            fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))?;
+            File::open(data)?.sync_all()
+        };
+        Ok(exchange().map_err(io_error(data))?)
+    });
+    // If this fails, the next start removes it.
+    let _ = remove_leftovers(data);
+    exchanged
+}
+
+/// Removes what an interrupted restore has left in a data directory. It has the addresses of everybody in the backup.
+pub(super) fn remove_leftovers(data: &Path) -> io::Result<()> {
+    remove_dir_if_exists(&data.join(RESTORE_DIR))
+}
+
+impl SledWaitlist {
+    /// Adds the key and the items of a backup, which must be durable when it returns.
+    fn add_items(
+        self,
+        key: ListKey,
+        mut items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> Result<(), RestoreError> {
+        let key = move |committer: &mut SledCommitter| {
+            committer.add_suppression(SuppressionItem::Key(key));
+        };
+        self.queue
+            .blocking_request(|reply| Job::new(1, reply, key))?;
+        loop {
+            let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_SYNC).collect();
+            let some = some.map_err(RestoreError::Backup)?;
+            if some.is_empty() {
+                return Ok(());
+            }
+            let add = move |committer: &mut SledCommitter| {
+                some.into_iter().for_each(|item| committer.restore(item));
+            };
+            self.queue
+                .blocking_request(|reply| Job::new(1, reply, add))?;
+        }
+    }
+}
+
+impl SledCommitter {
+    fn restore(&mut self, item: BackupItem) {
+        match item {
+            BackupItem::Suppressed(hash) => self.append(RecordItem::Suppressed(hash)),
+            BackupItem::Departure(departure) => {
+                self.append(RecordItem::Departure(StoredDeparture::from(&departure)));
+            }
+            BackupItem::Message(message) => self.add_message(&message),
+            BackupItem::Delivery(message, delivery) => self.restore_delivery(&message, delivery),
+            // Unlike a sign-up, this lifts no suppression.
+            BackupItem::Person(entry) => self.join_restored(&entry),
+        }
+    }
+
+    /// Adds a delivery with its attempts. One that had begun is unknown.
+    fn restore_delivery(&mut self, message: &MessageId, delivery: Delivery) {
+        let Some(message) = self.contents.ledger.find(message) else {
+            return;
+        };
+        let number = self.contents.ledger.delivery_count(message) as u32;
+        let recipient = delivery.recipient;
+        self.append(RecordItem::Recipient(StoredRecipient {
+            message,
+            recipient,
+        }));
+        let begun = DeliveryStatus::new(DeliveryState::Sending);
+        for _ in 0..delivery.attempts {
+            self.append(RecordItem::Status(StoredStatus::new(
+                message, number, &begun,
+            )));
+        }
+        let mut status = delivery.status;
+        if status.state == DeliveryState::Sending {
+            status.state = DeliveryState::Unknown;
+        }
+        self.append(RecordItem::Status(StoredStatus::new(
+            message, number, &status,
+        )));
+    }
+}
+
+impl From<SledOpenError> for RestoreError {
+    fn from(error: SledOpenError) -> Self {
+        Self::Open(error.into())
+    }
+}

@@ -1,0 +1,402 @@
+//! What people and programs do to a backup: it is restored completely, or rejected as a whole.
+
+use serde_json::Value;
+
+use super::{
+    TestCli,
+    backup::{everything, with_lines},
+    stderr, without_server,
+};
+
+/// Changes the bytes of a backup.
+type Action = fn(&str) -> Vec<u8>;
+
+/// The kinds of lines.
+const KINDS: [&str; 7] = [
+    "backup",
+    "suppressed",
+    "departure",
+    "message",
+    "delivery",
+    "person",
+    "end",
+];
+
+fn bytes(text: impl Into<String>) -> Vec<u8> {
+    text.into().into_bytes()
+}
+
+/// Writes each line again.
+fn map_lines(backup: &str, change: impl FnMut(&str) -> String) -> Vec<u8> {
+    let lines: Vec<_> = backup.lines().map(change).collect();
+    bytes(lines.join("\n") + "\n")
+}
+
+/// Writes each line again as another program prints JSON.
+fn map_values(backup: &str, print: impl Fn(&Value) -> String) -> Vec<u8> {
+    map_lines(backup, |line| {
+        print(&serde_json::from_str(line).expect("JSON"))
+    })
+}
+
+fn utf_16(backup: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    let text = format!("\u{feff}{backup}");
+    text.encode_utf16().flat_map(unit).collect()
+}
+
+/// What a spreadsheet does to a file that it takes for CSV.
+fn quote(line: &str) -> String {
+    format!("\"{}\"", line.replace('"', "\"\""))
+}
+
+const ACTIONS: [(&str, Action); 46] = [
+    // Programs.
+    ("convert the line breaks to those of Windows", |it| {
+        bytes(it.replace('\n', "\r\n"))
+    }),
+    ("convert the line breaks to those of early Macs", |it| {
+        bytes(it.replace('\n', "\r"))
+    }),
+    ("add a byte order mark", |it| bytes(format!("\u{feff}{it}"))),
+    ("save as UTF-16, little-endian", |it| {
+        utf_16(it, u16::to_le_bytes)
+    }),
+    ("save as UTF-16, big-endian", |it| {
+        utf_16(it, u16::to_be_bytes)
+    }),
+    ("save as Latin-1", |it| {
+        it.chars()
+            .map(|c| u8::try_from(c).unwrap_or(b'?'))
+            .collect()
+    }),
+    ("read UTF-8 as Latin-1 and save", |it| {
+        bytes(it.bytes().map(char::from).collect::<String>())
+    }),
+    ("escape what is not ASCII", |it| {
+        bytes(
+            it.replace('é', "\\u00e9")
+                .replace('ü', "\\u00fc")
+                .replace('🎉', "\\ud83c\\udf89"),
+        )
+    }),
+    ("decompose what is not ASCII", |it| {
+        bytes(it.replace('é', "e\u{301}").replace('ü', "u\u{308}"))
+    }),
+    ("upload as text without what is not ASCII", |it| {
+        bytes(it.replace(|c: char| !c.is_ascii(), ""))
+    }),
+    ("remove the last line break", |it| bytes(it.trim_end())),
+    ("add a line break", |it| bytes(format!("{it}\n"))),
+    ("add a line break at the beginning", |it| {
+        bytes(format!("\n{it}"))
+    }),
+    ("add a blank between the lines", |it| {
+        bytes(it.replace('\n', "\n\n"))
+    }),
+    ("add spaces to the lines", |it| {
+        map_lines(it, |line| format!("{line}  "))
+    }),
+    ("indent the lines", |it| {
+        map_lines(it, |line| format!("  {line}"))
+    }),
+    ("pad with zeros", |it| [it.as_bytes(), &[0; 512]].concat()),
+    ("append a disk's garbage", |it| {
+        [it.as_bytes(), b"\xff\xfe garbage"].concat()
+    }),
+    ("print as Python does", |it| {
+        bytes(it.replace("\":", "\": ").replace(",\"", ", \""))
+    }),
+    ("sort the fields", |it| map_values(it, ToString::to_string)),
+    ("pretty-print", |it| {
+        map_values(it, |value| {
+            serde_json::to_string_pretty(value).expect("JSON")
+        })
+    }),
+    ("wrap in an array", |it| {
+        bytes(format!("[{}]\n", it.trim_end().replace('\n', ",\n")))
+    }),
+    ("save from a spreadsheet", |it| map_lines(it, quote)),
+    ("split at the commas by a spreadsheet", |it| {
+        map_lines(it, |line| {
+            line.split(',').map(quote).collect::<Vec<_>>().join(",")
+        })
+    }),
+    ("split at the commas into tabs", |it| {
+        bytes(it.replace(',', "\t"))
+    }),
+    ("correct the quotation marks", |it| {
+        bytes(it.replace('"', "\u{201d}"))
+    }),
+    ("add a field to each person", |it| {
+        bytes(it.replace("\"joined_at\"", "\"name\":\"\",\"joined_at\""))
+    }),
+    ("write null for missing values", |it| {
+        bytes(it.replace(
+            "\"state\":\"waiting\",",
+            "\"state\":\"waiting\",\"since\":null,",
+        ))
+    }),
+    ("write the milliseconds without zeros", |it| {
+        bytes(it.replace(".000Z", "Z"))
+    }),
+    ("write the times in another zone", |it| {
+        bytes(it.replace("T08:00:00.000Z", "T09:00:00.000+01:00"))
+    }),
+    ("sort the lines", |it| {
+        let mut lines: Vec<_> = it.lines().collect();
+        lines.sort_unstable();
+        bytes(lines.join("\n") + "\n")
+    }),
+    ("reverse the lines", |it| {
+        bytes(it.lines().rev().collect::<Vec<_>>().join("\n") + "\n")
+    }),
+    // People.
+    ("append another backup", |it| bytes(it.repeat(2))),
+    ("keep the first lines", |it| {
+        bytes(it.lines().take(10).collect::<Vec<_>>().join("\n") + "\n")
+    }),
+    ("keep the last lines", |it| {
+        bytes(it.lines().skip(10).collect::<Vec<_>>().join("\n") + "\n")
+    }),
+    ("keep the people only", |it| {
+        let people = it.lines().filter(|line| line.contains("\"person\""));
+        bytes(people.collect::<Vec<_>>().join("\n") + "\n")
+    }),
+    (
+        "keep the people between the first line and the last",
+        |it| {
+            let people = it.lines().filter(|line| {
+                ["\"person\"", "\"backup\"", "\"end\""]
+                    .iter()
+                    .any(|kind| line.contains(kind))
+            });
+            bytes(people.collect::<Vec<_>>().join("\n") + "\n")
+        },
+    ),
+    ("erase a person", |it| {
+        bytes(it.replace("Bob@Example.com", "x"))
+    }),
+    ("correct an address", |it| {
+        bytes(it.replace("Bob@Example.com", "rob@example.com"))
+    }),
+    ("hide the addresses", |it| {
+        bytes(it.replace("@example.com", "@…"))
+    }),
+    ("write the addresses in lower case", |it| {
+        bytes(it.replace("Bob@Example.com", "bob@example.com"))
+    }),
+    ("change a count", |it| {
+        bytes(it.replace("\"people\":6", "\"people\":5"))
+    }),
+    ("add a field to the last line", |it| {
+        bytes(it.replace("\"people\":6", "\"people\":6,\"x\":1"))
+    }),
+    ("forget that a message was sent", |it| {
+        bytes(it.replace("\"accepted\"", "\"waiting\""))
+    }),
+    ("use the key of another list", |it| {
+        bytes(it.replacen("BwcHBwcH", "CAgICAgI", 1))
+    }),
+    ("use an empty file", |_| Vec::new()),
+];
+
+/// Returns the names of the files and lists that a command has left.
+fn left_behind(cli: &TestCli) -> Vec<String> {
+    let mut names = cli.file_names();
+    names.retain(|name| !name.ends_with(".backup"));
+    names
+}
+
+/// Checks that a backup is rejected before anything is created.
+fn assert_rejected(cli: &TestCli, what: &str, changed: &[u8]) {
+    cli.write("changed.backup", changed);
+    let result = cli.run(&["restore", "changed.backup"]).code(1);
+    let error = stderr(&result);
+    assert!(
+        error.starts_with("landing: changed.backup: nothing was restored: "),
+        "{what}: {error}"
+    );
+    assert!(error.contains("use "), "{what}: {error}");
+    assert_eq!(left_behind(cli), [""; 0], "{what}");
+}
+
+#[test]
+fn changed_backup_is_rejected_as_a_whole() {
+    let cli = without_server();
+    let backup = everything();
+    for (what, change) in ACTIONS {
+        let changed = change(&backup);
+        assert_ne!(changed, backup.as_bytes(), "{what}");
+        assert_rejected(&cli, what, &changed);
+    }
+}
+
+#[test]
+fn backup_with_a_line_missing_doubled_or_moved_is_rejected() {
+    let cli = without_server();
+    let backup = everything();
+    let lines: Vec<_> = backup.lines().collect();
+    for kind in KINDS {
+        let start = format!("{{\"{kind}\":");
+        let at = lines.iter().rposition(|line| line.starts_with(&start));
+        let at = at.unwrap_or_else(|| panic!("no {kind}"));
+        let with = |edit: &dyn Fn(&mut Vec<&str>)| {
+            let mut lines = lines.clone();
+            edit(&mut lines);
+            bytes(lines.join("\n") + "\n")
+        };
+        for (what, changed) in [
+            (
+                "missing",
+                with(&|lines| {
+                    lines.remove(at);
+                }),
+            ),
+            ("doubled", with(&|lines| lines.insert(at, lines[at]))),
+            (
+                "moved to the beginning",
+                with(&|lines| lines[..=at].rotate_right(1)),
+            ),
+            (
+                "moved to the end",
+                with(&|lines| lines[at..].rotate_left(1)),
+            ),
+            ("moved up", with(&|lines| lines.swap(at, at.max(1) - 1))),
+        ] {
+            if changed != backup.as_bytes() {
+                assert_rejected(&cli, &format!("{kind} {what}"), &changed);
+            }
+        }
+    }
+}
+
+/// A column that is deleted in an editor, or renamed by another program, and a value that somebody changes.
+#[test]
+fn backup_with_a_field_missing_renamed_or_changed_is_rejected() {
+    let cli = without_server();
+    let backup = everything();
+    for kind in KINDS {
+        let start = format!("{{\"{kind}\":");
+        // The line with the most fields.
+        let line = backup.lines().filter(|line| line.starts_with(&start));
+        let line = line
+            .max_by_key(|line| line.matches("\":").count())
+            .expect("a line");
+        let value: Value = serde_json::from_str(line).expect("JSON");
+        let Value::Object(fields) = &value[kind] else {
+            continue;
+        };
+        for (field, found) in fields {
+            let written = format!("\"{field}\":{found}");
+            assert!(line.contains(&written), "{line}: {written}");
+            for (what, new) in [
+                (
+                    "missing",
+                    line.replace(&written, "")
+                        .replace(",,", ",")
+                        .replace("{,", "{")
+                        .replace(",}", "}"),
+                ),
+                (
+                    "renamed",
+                    line.replace(&format!("\"{field}\":"), &format!("\"{field}2\":")),
+                ),
+                (
+                    "empty",
+                    line.replace(&written, &format!("\"{field}\":\"\"")),
+                ),
+                (
+                    "doubled",
+                    line.replace(&written, &format!("{written},{written}")),
+                ),
+                (
+                    "another number",
+                    line.replace(&written, &format!("\"{field}\":70")),
+                ),
+            ] {
+                assert_ne!(new, line);
+                let changed = backup.replace(line, &new);
+                assert_rejected(&cli, &format!("{kind}.{field} {what}"), changed.as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn backup_that_is_cut_off_or_has_a_wrong_byte_anywhere_is_rejected() {
+    let cli = without_server();
+    let backup = everything();
+    for end in (0..backup.len()).step_by(61) {
+        assert_rejected(&cli, &format!("cut at {end}"), &backup.as_bytes()[..end]);
+        let mut changed = backup.clone().into_bytes();
+        changed[end] ^= 1;
+        assert_rejected(&cli, &format!("byte {end}"), &changed);
+    }
+}
+
+/// The checksum can be written again, but not for lines that contradict each other.
+#[test]
+fn signed_backup_with_a_contradiction_is_rejected() {
+    let cli = without_server();
+    let backup = everything();
+    let lines: Vec<_> = backup.lines().map(str::to_owned).collect();
+    let lines = &lines[1..lines.len() - 1];
+    assert_eq!(with_lines(lines), backup);
+    let without_messages: Vec<_> = lines
+        .iter()
+        .filter(|line| !line.starts_with("{\"message\""))
+        .cloned()
+        .collect();
+    assert_rejected(&cli, "no message", with_lines(&without_messages).as_bytes());
+    let long = "x".repeat(300);
+    for (from, to) in [
+        ("ann@example.com", long.as_str()),
+        ("\"accepted\"", "\"lost\""),
+        ("\"id\":\"launch\"", "\"id\":\"Launch\""),
+        ("2026-11-01T08:00:00.000Z", "yesterday"),
+        ("\"source\":\"hn\"", "\"source\":\"\""),
+    ] {
+        let changed: Vec<_> = lines.iter().map(|line| line.replace(from, to)).collect();
+        assert_rejected(&cli, to, with_lines(&changed).as_bytes());
+    }
+}
+
+/// These leave the bytes as they are.
+#[test]
+fn unchanged_backup_is_restored_however_it_travels() {
+    let cli = without_server();
+    cli.write("list.backup", everything());
+    let program = env!("CARGO_BIN_EXE_landing");
+    for (number, script) in [
+        "cp list.backup a.backup; chmod 400 a.backup; $landing restore a.backup",
+        "ln -s list.backup b.backup; $landing restore b.backup",
+        "$landing restore - < list.backup",
+        "cat list.backup | $landing restore -",
+        "$landing restore <(cat list.backup)",
+        "gzip -c list.backup | gzip -dc | $landing restore -",
+        "base64 list.backup | base64 -d | $landing restore -",
+        "split -b 500 list.backup part.; cat part.* | $landing restore -; rm part.*",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let script = script.replace(
+            "$landing restore",
+            &format!("'{program}' restore --store {number}"),
+        );
+        let output = cli.command_for("bash").args(["-c", &script]).output();
+        let output = output.expect("a shell");
+        assert!(output.status.success(), "{script}: {output:?}");
+        let count = cli.stdout(&["count", "--store", &number.to_string()]);
+        assert_eq!(count, "6\n", "{script}");
+    }
+    for other in [
+        "gzip -c list.backup > c.backup",
+        "echo ann@example.com > c.backup",
+    ] {
+        let written = cli.command_for("bash").args(["-c", other]).status();
+        assert!(written.expect("a shell").success());
+        let error = stderr(&cli.run(&["restore", "c.backup"]).code(1));
+        assert!(error.contains("it is not a backup"), "{error}");
+    }
+}

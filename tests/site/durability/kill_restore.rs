@@ -1,0 +1,102 @@
+//! A restore that is killed at each of its calls in turn has restored everything or nothing.
+
+use std::process::Command;
+
+use super::strace::landing_with_fault;
+use crate::{
+    cli::backup::{hash, with_lines},
+    postgres_server::SHARED_SERVER,
+    process::{Sandbox, landing},
+};
+
+/// Enough that the stores write several times.
+const PEOPLE: usize = 6_000;
+
+/// Returns a backup of people who all have a delivery.
+fn backup() -> String {
+    let suppressed = format!(r#"{{"suppressed":"{}"}}"#, hash("gone@example.com"));
+    let message =
+        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"Hi"}}"#;
+    let deliveries = (0..PEOPLE).map(|number| {
+        let recipient = hash(&format!("{number}@example.com"));
+        format!(
+            r#"{{"delivery":{{"message":"launch","recipient":"{recipient}","state":"accepted","since":"2026-11-20T08:00:00.000Z","code":250,"reply":"Ok","attempts":1}}}}"#
+        )
+    });
+    let people = (0..PEOPLE).map(|number| {
+        format!(
+            r#"{{"person":{{"email":"{number}@example.com","joined_at":"2026-11-01T08:00:00.000Z","source":"hn"}}}}"#
+        )
+    });
+    let lines = [suppressed, message.to_owned()].into_iter();
+    with_lines(&lines.chain(deliveries).chain(people).collect::<Vec<_>>())
+}
+
+/// Runs a command, and returns whether it succeeded, and its standard output.
+fn run(mut command: Command, sandbox: &Sandbox, args: &[&str]) -> (bool, String) {
+    command.env_clear().current_dir(sandbox.path()).args(args);
+    let output = command.output().expect("the program starts");
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    (output.status.success(), stdout)
+}
+
+/// Kills a restore into `store` at the first of `calls`, then `step` calls later, and so on, until it is not killed any
+/// more. Returns how often it was killed before it had restored anything, and afterwards.
+fn kill_at_each(calls: &str, step: usize, store: impl Fn(usize) -> String) -> (usize, usize) {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("list.backup"), backup()).expect("writable");
+    let (mut without_effect, mut complete) = (0, 0);
+    for number in (1..).step_by(step) {
+        let store = &store(number);
+        let fault = format!("{calls}:signal=KILL:when={number}");
+        let restore = ["restore", "list.backup", "--store", store];
+        let (is_finished, _) = run(landing_with_fault(&fault), &sandbox, &restore);
+        // A list that was not created yet is not there.
+        let (_, count) = run(
+            landing(sandbox.path()),
+            &sandbox,
+            &["count", "--store", store],
+        );
+        let people = format!("{PEOPLE}\n");
+        assert!(
+            [people.as_str(), "0\n", ""].contains(&&*count),
+            "{fault}: {count}"
+        );
+        if count != people {
+            without_effect += 1;
+            assert!(!is_finished, "{fault}");
+            let (is_restored, _) = run(landing(sandbox.path()), &sandbox, &restore);
+            assert!(is_restored, "{fault}");
+        } else if !is_finished {
+            complete += 1;
+        }
+        let (_, backup) = run(
+            landing(sandbox.path()),
+            &sandbox,
+            &["backup", "--store", store],
+        );
+        assert_eq!(backup.lines().count(), 2 * PEOPLE + 4, "{fault}");
+        let beside = sandbox.path().join(store).join("waitlist.restore");
+        assert!(!beside.exists(), "{fault}");
+        if is_finished {
+            break;
+        }
+    }
+    (without_effect, complete)
+}
+
+#[test]
+fn restore_into_a_directory_is_all_or_nothing() {
+    for calls in ["fsync,fdatasync", "rename", "unlinkat"] {
+        let store = |number| format!("data-{number}");
+        let (without_effect, complete) = kill_at_each(calls, 1, store);
+        assert!(without_effect + complete > 1, "{calls}: it was not killed");
+    }
+}
+
+#[test]
+fn restore_into_a_database_is_all_or_nothing() {
+    let store = |_| SHARED_SERVER.create_database();
+    let (without_effect, _) = kill_at_each("sendto,write,writev", 5, store);
+    assert!(without_effect > 3, "{without_effect}");
+}
