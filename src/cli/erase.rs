@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal, Read, Write},
     path::PathBuf,
 };
 
@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{
     address::{parse_listed_address, parse_new_address, why_not_listed},
+    import::{input_file, read_addresses as read_file},
     store_location::{StoreArgs, StoreLocation},
     terminal::output::OutputArgs,
-    transfer::{error::ImportError, import_reader, input_file},
 };
 use crate::waitlist::{Email, Erasure};
 
@@ -37,8 +37,8 @@ pub(super) struct EraseArgs {
     /// Addresses to erase, in any spelling
     #[arg(required_unless_present = "file", value_name = "EMAIL", value_parser = parse_listed_address)]
     emails: Vec<Email>,
-    /// File of people to erase, whatever its other columns say: one address per line, or a CSV file with a column of
-    /// addresses; - is standard input
+    /// File of people to erase, whatever its other columns say: one address per line, or a CSV file with a column
+    /// of addresses; - is standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Also keep the addresses off the list: no import adds them again. An address that is not on the list is
@@ -148,27 +148,15 @@ fn check_valid(emails: &[Email]) -> anyhow::Result<()> {
 /// Reads the addresses of `--file`.
 fn read_addresses(args: &EraseArgs) -> anyhow::Result<Vec<Email>> {
     let path = args.file.as_deref().filter(|file| *file != "-");
-    let reader = import_reader::open(input_file::open(path).map_err(ImportError::from)?, &[])?;
-    let mut emails = Vec::new();
-    for record in reader.records {
-        let record = record?;
-        let content = match &record.content {
-            Ok(content) => content,
-            Err(reason) => bail!("line {}: {reason}", record.line),
-        };
-        if content.extra_cells().next().is_some() || content.has_other_address() {
-            bail!(
-                "line {}: more than one address or column; write one address per line, or remove the other columns",
-                record.line
-            );
-        }
-        let typed = content.email();
-        // The message has no address, so that it can be logged.
-        let email = parse_new_address(typed).with_context(|| format!("line {}", record.line))?;
-        emails.push(email);
-    }
-    if emails.is_empty() {
+    let file = input_file::open(path).context("cannot read the file")?;
+    let source = || Ok(Box::new(file.try_clone()?) as Box<dyn Read>);
+    let addresses = read_file(&source)?;
+    if addresses.is_empty() {
         bail!("the file has no addresses; write one address per line");
     }
-    Ok(emails)
+    let emails = addresses.iter().map(|(line, typed)| {
+        // The message has no address, so that it can be logged.
+        parse_new_address(typed).with_context(|| format!("line {line}"))
+    });
+    emails.collect()
 }

@@ -12,7 +12,7 @@
 //! - `list_error`: the errors of an open list, with advice.
 //! - `control`: the socket through which a command reaches the list of a running server.
 //! - `terminal`: output, progress bars, the log and signals.
-//! - `transfer`: the file formats of `import` and `export`.
+//! - `transfer`: the file format of `export`.
 //! - `selection`: the options that select entries.
 //! - `sign_up_chart`, `source_counts`, `funnel`: the counts of `stats` and `report`, by time, by source, and by how far
 //!   people have come.
@@ -81,6 +81,7 @@ use crate::exit::print_stderr;
 use store_location::InvalidLocation;
 use terminal::signals::handle_file_size_signal;
 
+pub use import::{RehearsedRow, Verdict, rehearse, rehearse_answers};
 pub use terminal::log::log_panics;
 
 /// Steward's site: the page and its waitlist.
@@ -122,8 +123,8 @@ enum Commands {
     Backup(backup::BackupArgs),
     /// Restore a backup into an empty or new list
     Restore(restore::RestoreArgs),
-    /// Add the entries of a file to the list
-    Import(import::ImportArgs),
+    /// Add the people of a file to the list
+    Import(Box<import::ImportArgs>),
     /// Erase people from the list permanently
     Erase(erase::EraseArgs),
     /// Give a person on the list another address

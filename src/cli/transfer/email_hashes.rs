@@ -22,8 +22,4 @@ impl EmailHashes {
     pub(crate) fn contains(&self, key: &str) -> bool {
         self.hashes.contains(&self.hasher.hash_one(key))
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
-    }
 }

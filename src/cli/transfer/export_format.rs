@@ -7,11 +7,14 @@ use std::{
 
 use serde::Serialize;
 
-use super::{column_names::EXPORT_COLUMNS, encoding::BYTE_ORDER_MARK};
+use super::column_names::EXPORT_COLUMNS;
 use crate::{
     cli::time::rfc3339,
     waitlist::{Source, WaitlistEntry},
 };
+
+/// Starts a CSV file, because spreadsheets recognize UTF-8 by it.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// An entry in JSON. `ListedEntry` of `list` has these fields and more, in another order. Scripts may rely on either
 /// order.

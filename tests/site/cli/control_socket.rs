@@ -153,7 +153,7 @@ fn command_waits_for_a_server_that_starts_or_stops() {
     let lock = lock_list(&cli);
     thread::scope(|scope| {
         let count = scope.spawn(|| cli.run(&["count"]));
-        let import = scope.spawn(|| cli.run_with_input(&["import"], "email\ndee@example.com\n"));
+        let import = scope.spawn(|| cli.run_with_input(&["import"], "dee@example.com\n"));
         thread::sleep(LOCKED);
         assert!(!count.is_finished() && !import.is_finished());
         drop(lock);
@@ -216,7 +216,7 @@ fn creates_no_list_in_another_users_directory() {
         names
     };
     let before = names();
-    let import = cli.run_with_input(&["import"], "email\nann@example.com\n");
+    let import = cli.run_with_input(&["import"], "ann@example.com\n");
     let stderr = stderr(&import.code(1));
     let why = format!("data belongs to user {owner}; run the command as that user");
     assert!(stderr.contains(&why), "{stderr}");
@@ -314,7 +314,7 @@ fn server_log_contains_no_addresses() {
     cli.run(&["list"]).success();
     cli.run(&["erase", "ann@example.com"]).success();
     let failed = cli
-        .run_with_input(&["import"], "email\nann@example.com,\nno mail\n")
+        .run_with_input(&["import"], "ann@example.com,\nno mail\n")
         .code(1);
     assert!(!stderr(&failed).contains('@'));
     let mut server = cli.server.take().expect("the program runs");

@@ -9,15 +9,16 @@ use crate::{
 };
 
 /// The file that the examples import.
-const MAILCHIMP: &str = "\"Email Address\",\"First Name\",MEMBER_RATING,OPTIN_TIME\n\
-                         ann@example.com,Ann,2,\"2026-11-01 08:00:00\"\n\
-                         bob@example.com,Bob,4,\"2026-11-02 09:30:00\"\n\
-                         cyd at example.com,Cyd,3,\n\
-                         ";
+const MAILCHIMP: &str = "Email Address,First Name,OPTIN_TIME,CONFIRM_TIME,LAST_CHANGED,LEID,EUID\n\
+                         ann@example.com,Ann,2026-11-01 08:00:00,,,1,a\n\
+                         bob@example.com,Bob,2026-11-02 09:30:00,,,2,b\n";
 
-/// A file with lines before its header row.
-const CRM: &str =
-    "Newsletter subscribers\nExported on,2026-11-21\n\nName,E-mail Address\nDee,dee@example.com\n";
+/// A file of another program.
+const CLIENTS: &str = "Courriel;Statut;Inscrit\n\
+                       dee@example.com;Abonné;25/11/2026\n\
+                       eve@example.com;Désabonné;25/11/2026\n\
+                       fay@example.com;Non confirmé;25/11/2026\n\
+                       gus@example.com;Abonné;\n";
 
 /// The file of people to erase.
 const GONE: &str = "Email Address,Unsubscribed\nbob@example.com,2026-11-20\n";
@@ -60,9 +61,17 @@ fn launch_message() -> String {
 
 /// The pages with examples, the commands to run before them, and the number of commands in them.
 const PAGES: [(&str, &[&str], usize); 3] = [
-    ("README.md", &["import", "mailchimp.csv"], 3),
+    (
+        "README.md",
+        &["import", "mailchimp.csv", "--nobody-left"],
+        3,
+    ),
     ("docs/owner.md", &[], 18),
-    ("docs/mail.md", &["import", "mailchimp.csv"], 7),
+    (
+        "docs/mail.md",
+        &["import", "mailchimp.csv", "--nobody-left"],
+        7,
+    ),
 ];
 
 #[test]
@@ -70,7 +79,7 @@ fn commands_print_the_output_in_the_documentation() {
     for (page, setup, count) in PAGES {
         for cli in all_stores() {
             cli.write("mailchimp.csv", MAILCHIMP);
-            cli.write("crm.csv", CRM);
+            cli.write("clients.csv", CLIENTS);
             cli.write("gone.csv", GONE);
             cli.write("launch.md", launch_message());
             // A mailbox that does not exist.

@@ -108,6 +108,21 @@ fn erases_the_addresses_of_a_file() {
 }
 
 #[test]
+fn reads_the_lists_that_import_reads() {
+    let cli = super::without_server().with_three_people();
+    let file = "# left today\n\n- Ann <ann@example.com>\n* <bob@example.com>\n";
+    let erase = ["erase", "--dry-run", "--file", "-"];
+    let printed = super::stdout(&cli.run_with_input(&erase, file).success());
+    assert_eq!(
+        printed,
+        "ann@example.com would be erased\nbob@example.com would be erased\n"
+    );
+    let table = "name,email,friend\nCyd,cyd@example.com,\nAnn,ann@example.com,bob@example.com\n";
+    let error = stderr(&cli.run_with_input(&erase, table).code(1));
+    assert!(error.contains("line 3: more than one address"), "{error}");
+}
+
+#[test]
 fn erases_nobody_if_a_line_is_invalid() {
     for cli in with_three_people() {
         let result = cli.run_with_input(&["erase", "--file", "-"], "ann@example.com\nBob Smith\n");

@@ -1,141 +1,151 @@
-//! `landing import`.
+//! `landing import`, as a program: what it prints and changes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{all_stores, people_csv, stderr, stdout, with_three_people, without_server};
+use super::{
+    TestCli, addresses, all_stores, people_csv, stderr, stdout, with_three_people, without_server,
+};
+
+const STATUSES: &str = "email,status\nann@example.com,gone\ndan@example.com,gone\nDAN@example.com,gone\n\
+                        eve@example.com,here\nfay@example.com,asked\n";
+const OPTIONS: [&str; 7] = [
+    "import",
+    "--left",
+    "status=gone",
+    "--stay",
+    "status=here",
+    "--undecided",
+    "status=asked",
+];
 
 #[test]
-fn reports_invalid_lines_by_number_and_imports_the_others() {
+fn invalid_rows_stop_the_import_unless_they_are_skipped() {
     for cli in all_stores() {
         let file = "email,joined_at\n\
                     ann@example.com,2026-11-01T08:00:00Z\n\
                     no address,2026-11-01T08:00:00Z\n\
-                    \"two\nlines@example.com\",\n\
                     bob@example.com,soon\n\
-                    cyd@example.com,1969-01-01\n\
-                    dee@example.com,2999-01-01\n\
-                    \n\
                     ,2026-11-01T08:00:00Z\n\
                     ANN@example.com,2026-11-05T08:00:00Z\n\
                     eve@example.com\n";
+        let rows = "standard input:3: invalid address: an address needs an @\n\
+                    standard input:4: invalid time in column joined_at; see --date-format\n\
+                    standard input:5: missing address\n";
         let result = cli.run_with_input(&["import"], file).code(1);
-        let expected = "standard input:3: invalid address: an address needs an @\n\
-                        standard input:4: invalid address: the part before the @ is missing or has a character that is not allowed\n\
-                        standard input:6: invalid time: not a time, or ambiguous; write it as \
-                        2026-11-21T08:00:00Z, or remove the column\n\
-                        standard input:7: its time is before e-mail existed\n\
-                        standard input:8: its time is in the future\n\
-                        standard input:10: missing address\n\
-                        2 added, 1 already there, 6 rejected\n\
-                        1 has no sign-up time; the current time was used\n";
-        assert_eq!(stdout(&result), expected);
+        assert_eq!(stdout(&result), rows);
         assert_eq!(
             stderr(&result),
-            "landing: standard input: 6 of 9 lines are invalid, see above; correct them and import the file again\n"
+            "landing: standard input: nothing was imported: 3 of 6 rows cannot be read, see above; correct the file, \
+             or leave them out with --skip-invalid\n"
         );
-        assert_eq!(cli.stdout(&["count"]), "2\n");
-        assert!(!stderr(&result).contains("ann@"));
+        if cli.server.is_none() {
+            assert!(cli.file_names().is_empty(), "no list is created");
+        }
+        let result = cli
+            .run_with_input(&["import", "--skip-invalid"], file)
+            .success();
+        let counts = "2 added, 1 already there, 3 invalid\n\
+                      1 without a sign-up time: the current time was used\n";
+        assert_eq!(stdout(&result), format!("{rows}{counts}"));
+        assert_eq!(cli.listed()[0], "2026-11-01T08:00:00.000Z\tann@example.com");
+        assert_eq!(addresses(&cli), ["ann@example.com", "eve@example.com"]);
     }
 }
 
 #[test]
-fn numbers_lines_as_editors_do() {
-    let cli = without_server();
-    let file = "email,note\n\nbad,\n\n\nbad,\"two\nlines\"\nbad,";
-    for file in [
-        file.to_owned(),
-        file.to_owned() + "\n",
-        file.replace('\n', "\r\n"),
-        file.replace('\n', "\r"),
-    ] {
-        let report = cli
-            .run_with_input(&["import", "--json"], file.clone())
-            .code(1);
-        let report: serde_json::Value = serde_json::from_str(&stdout(&report)).expect("JSON");
-        let lines = report["rejected"].as_array().expect("rows").iter();
-        let lines: Vec<_> = lines
-            .map(|row| row["line"].as_u64().expect("a number"))
-            .collect();
-        assert_eq!(lines, [3, 6, 8], "{file:?}");
-    }
-}
-
-#[test]
-fn reports_invalid_utf_8_and_invalid_json_lines() {
+fn questions_import_nothing_and_print_a_preview() {
     for cli in all_stores() {
-        let csv = b"email\nann@example.com\nb\xe4b@example.com\n";
-        let result = cli.run_with_input(&["import"], csv).code(1);
+        cli.write("list.csv", STATUSES);
+        let result = cli.run(&["import", "list.csv"]).code(1);
+        assert_eq!(
+            stdout(&result).lines().last(),
+            Some(
+                "  landing import list.csv --left/--stay status=gone --left/--stay status=here --left/--stay status=asked"
+            )
+        );
         assert!(
-            stdout(&result).contains("\nstandard input:3: invalid UTF-8; save the file as UTF-8\n"),
+            stderr(&result).starts_with(
+                "landing: list.csv: nothing was imported: has anybody in the file left?"
+            ),
             "{}",
-            stdout(&result)
+            stderr(&result)
         );
-        let jsonl = b"{\"email\":\"bob@example.com\",\"name\":\"Bob\"}\n\nnonsense\n\
-                      {\"name\":\"Cyd\"}\n{\"email\":\"\xff\"}\n{\"email\":\"dee@example.com\"}";
-        let result = cli.run_with_input(&["import"], jsonl).code(1);
+        let preview: Value =
+            serde_json::from_str(&stdout(&cli.run(&["import", "list.csv", "--json"]).code(1)))
+                .expect("JSON");
+        assert_eq!(preview["rows"], 5);
         assert_eq!(
-            stdout(&result),
-            "column \"email\": addresses\n\
-             ignored: \"name\"\n\
-             standard input:3: invalid JSON: each line must be one object\n\
-             standard input:4: missing \"email\"\n\
-             standard input:5: invalid UTF-8; save the file as UTF-8\n\
-             2 added, 0 already there, 3 rejected\n\
-             2 have no sign-up time; the current time was used\n"
+            preview["columns"][1]["values"],
+            json!([["gone", 3], ["here", 1], ["asked", 1]])
         );
-    }
-}
-
-#[test]
-fn report_is_available_as_json() {
-    for cli in with_three_people() {
-        cli.write(
-            "list.csv",
-            "email\nann@example.com\nnone\nnew@example.com\n",
-        );
-        let rejected =
-            json!([{ "line": 3, "reason": "invalid address \"none\": an address needs an @" }]);
-        let report = json!({
-            "columns": [{ "name": "email", "use": "email" }],
-            "added": 1,
-            "already_listed": 1,
-            "rejected": rejected,
-            "without_time": 1,
-        });
-        assert_eq!(cli.json(&["import", "--dry-run", "list.csv"]), report);
-        assert_eq!(cli.json(&["import", "list.csv"]), report);
-    }
-}
-
-#[test]
-fn dry_run_changes_nothing() {
-    for cli in with_three_people() {
-        let file = "email\nann@EXAMPLE.com\nnew@example.com\nNEW@example.com\n";
-        let result = cli.run_with_input(&["import", "--dry-run"], file).success();
         assert_eq!(
-            stdout(&result),
-            "column \"email\": addresses\n1 would be added, 2 already there, 0 rejected\n1 has no sign-up time; the current time would be used\n"
+            preview["columns"][0]["values"],
+            json!([]),
+            "addresses are never printed"
         );
-        assert_eq!(cli.stdout(&["count"]), "3\n");
+        if cli.server.is_none() {
+            assert_eq!(cli.file_names(), ["list.csv"], "no list is created");
+        }
     }
-    let cli = without_server();
-    let result = cli
-        .run_with_input(&["import", "--dry-run"], "email\nann@example.com\n")
-        .success();
-    assert_eq!(
-        stdout(&result),
-        "column \"email\": addresses\n1 would be added, 0 already there, 0 rejected\n\
-         1 has no sign-up time; the current time would be used\n"
-    );
-    assert!(cli.file_names().is_empty(), "no list is created");
+}
+
+/// Imports a file of one person, and returns the report.
+fn import_one(cli: &TestCli, typed: &str) -> String {
+    stdout(
+        &cli.run_with_input(&["import"], format!("{typed}\n"))
+            .success(),
+    )
 }
 
 #[test]
-fn unescapes_formulas_in_an_export_with_an_added_column() {
-    let cli = without_server();
-    let file = "note,email,joined_at\nhello,'+49@example.com,2026-11-01\n";
-    cli.run_with_input(&["import"], file).success();
-    assert!(cli.listed()[0].ends_with("\t+49@example.com"));
+fn people_who_left_are_suppressed_and_undecided_ones_are_not() {
+    for cli in with_three_people() {
+        let dry_run = [&OPTIONS[..], &["--dry-run"]].concat();
+        let columns = "column \"email\": email\ncolumn \"status\": says who has left\n";
+        assert_eq!(
+            stdout(&cli.run_with_input(&dry_run, STATUSES).success()),
+            format!(
+                "{columns}1 would be added, 0 already there, 3 left, 1 undecided\n\
+                 1 left the other list: would be suppressed, so no import adds them\n\
+                 1 undecided: not added; decide with --stay or --left COLUMN=VALUE, and import the file again\n\
+                 1 without a sign-up time: the current time would be used\n"
+            )
+        );
+        assert!(
+            import_one(&cli, "dan@example.com").starts_with("1 added"),
+            "nothing was suppressed"
+        );
+        cli.stdout(&["erase", "dan@example.com"]);
+        let json = stdout(
+            &cli.run_with_input(&[&dry_run[..], &["--json"]].concat(), STATUSES)
+                .success(),
+        );
+        let dry_report: Value = serde_json::from_str(&json).expect("JSON");
+        let json = stdout(
+            &cli.run_with_input(&[&OPTIONS[..], &["--json"]].concat(), STATUSES)
+                .success(),
+        );
+        let report: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(report, dry_report, "a dry run has the same keys and values");
+        assert_eq!(
+            report,
+            json!({
+                "columns": [["email", "email"], ["status", "says who has left"]],
+                "added": 1, "already_listed": 0, "suppressed": 0, "left": 3, "newly_suppressed": 1,
+                "undecided": 1, "invalid": 0, "invalid_rows": [], "without_time": 1, "invalid_sources": 0,
+            })
+        );
+        // Dan left. Ann has joined this list by herself. About Fay, a later import decides.
+        let expected = [
+            "Bob@Example.com",
+            "ann@example.com",
+            "cyd@example.com",
+            "eve@example.com",
+        ];
+        assert_eq!(addresses(&cli), expected);
+        assert!(import_one(&cli, "dan@example.com").contains("1 left this list: not added"));
+        assert!(import_one(&cli, "fay@example.com").starts_with("1 added"));
+    }
 }
 
 #[test]
@@ -143,90 +153,133 @@ fn imports_many_people_once_and_in_order() {
     for cli in all_stores() {
         let file = people_csv(3_000);
         let result = cli.run_with_input(&["import"], file.clone()).success();
-        assert_eq!(stdout(&result), "3000 added, 0 already there, 0 rejected\n");
+        assert_eq!(stdout(&result), "3000 added, 0 already there\n");
         let result = cli.run_with_input(&["import"], file.clone()).success();
-        assert_eq!(stdout(&result), "0 added, 3000 already there, 0 rejected\n");
-        let exported = cli.stdout(&["export"]);
-        assert_eq!(exported.trim_start_matches('\u{feff}'), file);
+        assert_eq!(stdout(&result), "0 added, 3000 already there\n");
+        let emails = file
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').next().expect("a cell"));
+        let listed = cli.listed();
+        let listed = listed
+            .iter()
+            .map(|line| line.split('\t').nth(1).expect("an address"));
+        assert!(emails.eq(listed));
     }
 }
 
 #[test]
-fn rejects_lines_longer_than_a_megabyte() {
-    let long = "x".repeat(2 << 20);
-    for cli in all_stores() {
-        for file in [
-            format!("email,name\nann@example.com,{long}\nbob@example.com,\n"),
-            format!("email,name\nann@example.com,\"\n{long}\nbob@example.com,\"\n"),
-            format!(
-                "{{\"email\":\"eve@example.com\"}}\n{{\"email\":\"ann@example.com\",\"name\":\"{long}\"}}\n\
-                 {{\"email\":\"bob@example.com\"}}\n{long}"
-            ),
-        ] {
-            let result = cli.run_with_input(&["import", "--dry-run"], file).code(1);
-            let report = stdout(&result);
-            assert!(report.contains("standard input:2: "), "{report}");
-            assert!(
-                report.contains("the line is longer than 1 MiB\n"),
-                "{report}"
-            );
-            assert!(report.contains(" would be added"), "{report}");
-        }
-        let header = format!("email,{long}\nann@example.com,x\n");
-        let result = cli.run_with_input(&["import"], header).code(1);
-        let stderr = stderr(&result);
-        assert!(
-            stderr.starts_with(
-                "landing: standard input:1: nothing was imported: the line is longer than 1 MiB"
-            ),
-            "{stderr}"
+fn dry_run_changes_nothing() {
+    for cli in with_three_people() {
+        let file = "ann@EXAMPLE.com\nnew@example.com\nNEW@example.com\n";
+        let result = cli.run_with_input(&["import", "--dry-run"], file).success();
+        assert_eq!(
+            stdout(&result),
+            "1 would be added, 2 already there\n1 without a sign-up time: the current time would be used\n"
         );
-        assert!(stderr.contains("nothing was imported"), "{stderr}");
+        assert_eq!(cli.stdout(&["count"]), "3\n");
+    }
+    let cli = without_server();
+    cli.run_with_input(&["import", "--dry-run"], "ann@example.com\n")
+        .success();
+    assert!(cli.file_names().is_empty(), "no list is created");
+}
+
+#[test]
+fn reads_utf_16_with_a_byte_order_mark() {
+    let cli = without_server();
+    let text = "\u{feff}email\tname\tjoined_at\nann@example.com\tÄnn\t2026-11-01\n";
+    let encode = |to: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(to).collect::<Vec<u8>>();
+    for bytes in [encode(u16::to_le_bytes), encode(u16::to_be_bytes)] {
+        let args = ["import", "--dry-run", "--ignore", "name", "--nobody-left"];
+        let report = stdout(&cli.run_with_input(&args, bytes.clone()).success());
+        assert!(report.contains("\n1 would be added"), "{report}");
+        cli.write("list.txt", bytes);
+        let args = [&args[..], &["list.txt"]].concat();
+        assert!(cli.stdout(&args).contains("\n1 would be added"));
     }
 }
 
 #[test]
-fn report_quotes_no_addresses_in_disguise() {
+fn file_names_and_addresses_in_the_place_of_a_file() {
     let cli = without_server();
-    let cells = [
-        "ann%40example.com",
-        "ann[at]example.com",
-        "ann at example.com",
-        "ann＠example.com",
-        "+49 170 1234567",
-        "bob",
-    ];
-    cli.write("list.csv", format!("email\n{}\n", cells.join("\n")));
-    let expected = [2, 3, 4, 5, 6]
-        .map(|line| format!("list.csv:{line}: invalid address: an address needs an @\n"))
-        .concat()
-        + "list.csv:7: invalid address \"bob\": an address needs an @\n";
-    let report = stdout(&cli.run(&["import", "list.csv"]).code(1));
-    assert!(report.contains(&expected), "{report}");
-    let json = stdout(&cli.run(&["import", "list.csv", "--json"]).code(1));
-    assert!(!json.contains("ann") && !json.contains("170"), "{json}");
-}
-
-#[test]
-fn report_escapes_control_characters_of_the_file_name() {
-    let cli = without_server();
-    cli.write("a\n\u{1b}[31m.csv", "email\nbob\n");
+    cli.write("a\n\u{1b}[31m.csv", "ann@example.com\nbob\n");
     let result = cli.run(&["import", "a\n\u{1b}[31m.csv"]).code(1);
     let report = stdout(&result) + &stderr(&result);
     assert!(report.contains("a\\n\\u{1b}[31m.csv:2: "), "{report}");
     assert!(!report.contains('\u{1b}'), "{report}");
+    let error = stderr(&cli.run(&["import", "ann@example.com"]).code(1));
+    assert!(error.contains("echo ADDRESS | landing import"), "{error}");
 }
 
 #[test]
-fn spreadsheet_and_address_in_the_place_of_a_file_come_with_their_remedy() {
-    let cli = super::without_server();
-    cli.write("people.xlsx", b"PK\x03\x04\x14\x00\x06\x00");
-    let error = super::stderr(&cli.run(&["import", "people.xlsx"]).code(1));
+fn presets_say_how_to_export_there() {
+    let cli = without_server();
+    let presets = cli.stdout(&["import", "--presets"]);
+    for name in [
+        "mailchimp",
+        "kit",
+        "substack",
+        "ghost",
+        "beehiiv",
+        "buttondown",
+        "mailerlite",
+        "brevo",
+        "hubspot",
+        "klaviyo",
+        "constant-contact",
+        "listmonk",
+        "shopify",
+        "wix",
+        "sendgrid",
+        "postmark",
+        "ses",
+        "mailgun",
+    ] {
+        let entry = presets
+            .split('\n')
+            .find(|line| line.starts_with(&format!("{name}: ")));
+        assert!(entry.is_some(), "{name}");
+    }
+    let json = cli.json(&["import", "--presets"]);
+    let presets = json.as_array().expect("presets");
     assert!(
-        error.contains("save the spreadsheet as CSV in UTF-8"),
-        "{error}"
+        presets
+            .iter()
+            .all(|it| it["export"].as_str().is_some_and(|it| it.len() > 10))
     );
-    let error = super::stderr(&cli.run(&["import", "ann@example.com"]).code(1));
-    assert!(error.contains("echo ADDRESS | landing import"), "{error}");
-    assert!(!cli.file("data").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn questions_are_asked_on_a_terminal() {
+    let cli = without_server();
+    cli.write("list.csv", STATUSES);
+    cli.write("answers", "y\nl\ns\nu\n");
+    let landing = env!("CARGO_BIN_EXE_landing");
+    let mut script = cli.command_for("sh");
+    let command = format!("script -qec \"'{landing}' import list.csv\" /dev/null < answers");
+    let output = script.args(["-c", &command]).output().expect("sh runs");
+    let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    let command = "landing: next time, run: landing import list.csv --left status=gone --stay status=here \
+                   --undecided status=asked\n";
+    assert!(shown.contains(command), "{shown}");
+    assert!(shown.contains("\n1 added"), "{shown}");
+    assert_eq!(addresses(&cli), ["eve@example.com"]);
+}
+
+/// On a terminal, the location is printed before a progress bar is drawn.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_the_list_before_it_reads_the_file() {
+    let cli = without_server();
+    cli.write("list.csv", people_csv(30_000));
+    let shown = cli.shown_on_terminal("import list.csv");
+    let location = shown
+        .find("landing: the waitlist in ")
+        .expect("the location");
+    assert!(
+        shown.find("reading").is_none_or(|bar| location < bar),
+        "{shown}"
+    );
 }

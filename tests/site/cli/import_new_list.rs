@@ -3,7 +3,7 @@
 use super::{raw_stdout, with_database, with_server, without_server};
 use crate::postgres_server::SHARED_SERVER;
 
-const FILE: &str = "email\nann@example.com\nANN@example.com\n";
+const FILE: &str = "ann@example.com\nANN@example.com\n";
 
 #[test]
 fn report_names_a_new_list() {
@@ -16,30 +16,24 @@ fn report_names_a_new_list() {
         };
         let report = import(&["--dry-run"]);
         assert!(
-            report.contains("\n1 would be added to a new list in "),
+            report.starts_with("1 would be added to a new list in "),
             "{report}"
         );
         let report = import(&["--json", "--dry-run"]);
         assert!(report.contains("\"new_list\":"), "{report}");
         let report = import(&[]);
         let (_, location) = report
-            .split_once("\n1 added to a new list in ")
+            .split_once("1 added to a new list in ")
             .unwrap_or_else(|| panic!("{report}"));
         let (location, counts) = location.split_once(", ").expect("other counts");
-        assert!(
-            counts.starts_with("1 already there, 0 rejected\n"),
-            "{report}"
-        );
+        assert!(counts.starts_with("1 already there\n"), "{report}");
         let name = store.rsplit([':', '/']).next().expect("a name");
         if store.starts_with("sled:") {
             assert!(location.starts_with('/'), "an absolute path: {report}");
         }
         assert!(location.ends_with(name), "{report}");
         let report = import(&[]);
-        assert!(
-            report.contains("\n0 added, 2 already there, 0 rejected\n"),
-            "{report}"
-        );
+        assert!(report.starts_with("0 added, 2 already there\n"), "{report}");
         assert!(!import(&["--json"]).contains("new_list"));
     }
 }

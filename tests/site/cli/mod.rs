@@ -14,19 +14,13 @@ mod erase;
 mod export;
 mod health;
 mod import;
-mod import_duplicates;
-mod import_encodings;
-mod import_exports;
-mod import_flags;
-mod import_formats;
-mod import_header_row;
-mod import_limits;
-mod import_lists;
+mod import_answers;
+mod import_files;
+mod import_layouts;
 mod import_new_list;
-mod import_programs;
-mod import_status_columns;
+mod import_plan;
+mod import_presets;
 mod import_times;
-mod import_unsubscribed;
 mod interruption;
 mod list;
 mod output_file;
@@ -165,8 +159,8 @@ impl TestCli {
     /// Imports this number of people: `p0@example.com` and so on.
     fn import_people(&self, count: usize) {
         let rows = (0..count).map(|number| format!("p{number}@example.com\n"));
-        let file = format!("email\n{}", rows.collect::<String>());
-        self.run_with_input(&["import"], file).success();
+        self.run_with_input(&["import"], rows.collect::<String>())
+            .success();
     }
 
     fn run(&self, args: &[&str]) -> Ended {
@@ -283,20 +277,6 @@ const NEW_LIST: &str = " to a new list in ";
 
 fn raw_stdout(result: &Ended) -> String {
     String::from_utf8(result.get_output().stdout.clone()).expect("text")
-}
-
-/// Returns the line with the counts that a dry run prints, or its whole output if it prints none.
-fn dry_run_counts(cli: &TestCli, file: &str) -> String {
-    dry_run_counts_with(cli, file, &[])
-}
-
-/// Like [`dry_run_counts`], with more options.
-fn dry_run_counts_with(cli: &TestCli, file: &str, options: &[&str]) -> String {
-    let args = [&["import", "--dry-run"], options].concat();
-    let result = cli.run_with_input(&args, file);
-    let report = stdout(&result);
-    let counts = report.lines().find(|line| line.contains(" would be added"));
-    counts.map_or_else(|| report.clone() + &stderr(&result), str::to_owned)
 }
 
 fn stderr(result: &Ended) -> String {

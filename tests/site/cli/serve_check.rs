@@ -152,7 +152,7 @@ fn reports_missing_privileges_in_a_database() {
     let message = error(&user);
     assert!(message.contains("or create them"), "{message}");
     assert!(!message.contains("secret"), "{message}");
-    cli.run_with_input(&["import", "--store", &owner], "email\nann@example.com\n")
+    cli.run_with_input(&["import", "--store", &owner], "ann@example.com\n")
         .success();
     let all = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
     sql(&format!("GRANT {all} TO {name}"));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{TestCli, addresses, all_stores, stderr, stdout, with_three_people};
 
-const LEFT: &str = "1 left this list and was not added; only they can join again, on the page\n";
+const LEFT: &str = "1 left this list: not added, because only they can join again, on the page\n";
 
 /// Imports a file of one person, and returns the report.
 fn import(cli: &TestCli, typed: &str) -> String {
@@ -30,11 +30,11 @@ fn suppressed_people_are_erased_and_no_import_adds_them() {
              dan@example.com was not on the list; it is suppressed\n"
         );
         assert_eq!(addresses(&cli), ["Bob@Example.com", "cyd@example.com"]);
-        let file = "email\nann@example.com\nDan@example.com\nbob@example.com\neve@example.com\n";
+        let file = "ann@example.com\nDan@example.com\nbob@example.com\neve@example.com\n";
         let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).success());
         assert!(
             report.contains(
-                "2 left this list and would not be added; only they can join again, on the page\n"
+                "2 left this list: not added, because only they can join again, on the page\n"
             ),
             "{report}"
         );
@@ -47,7 +47,7 @@ fn suppressed_people_are_erased_and_no_import_adds_them() {
         let report = stdout(&cli.run_with_input(&["import"], file).success());
         assert!(
             report.contains(
-                "2 left this list and were not added; only they can join again, on the page\n"
+                "2 left this list: not added, because only they can join again, on the page\n"
             ),
             "{report}"
         );
@@ -120,32 +120,6 @@ fn show_says_that_an_address_is_suppressed() {
         cli.stdout(&["correct", "bob@example.com", "ann@example.com"]);
         let shown = cli.stdout(&["show", "ann@example.com"]);
         assert!(shown.ends_with("\nsuppressed    yes\n"), "{shown}");
-    }
-}
-
-#[test]
-fn import_suppresses_people_who_unsubscribed_elsewhere() {
-    let file = "email,status\nann@example.com,unsubscribed\ndan@example.com,unsubscribed\n\
-                DAN@example.com,unsubscribed\neve@example.com,subscribed\n";
-    for cli in with_three_people() {
-        let report = stdout(&cli.run_with_input(&["import", "--dry-run"], file).success());
-        assert!(
-            report.ends_with(
-                "1 unsubscribed person would be suppressed: no import adds them\n\
-                 1 has no sign-up time; the current time would be used\n"
-            ),
-            "{report}"
-        );
-        assert!(import(&cli, "dan@example.com").contains("1 added"));
-        cli.stdout(&["erase", "dan@example.com"]);
-        let report = cli.run_with_input(&["import", "--json"], file).success();
-        let report: serde_json::Value = serde_json::from_str(&stdout(&report)).expect("JSON");
-        assert_eq!(report["unsubscribed_suppressed"], 1);
-        assert!(import(&cli, "dan@example.com").contains(LEFT));
-        // Ann has joined this list by herself.
-        assert!(addresses(&cli).contains(&"ann@example.com".to_owned()));
-        let shown = cli.stdout(&["show", "ann@example.com"]);
-        assert!(!shown.contains("suppressed"), "{shown}");
     }
 }
 

@@ -73,7 +73,7 @@ fn invalid_command_lines_exit_2_and_suggest_help() {
 #[test]
 fn commands_read_the_store_from_the_environment() {
     for cli in all_stores() {
-        cli.run_with_input(&["import", "--data", "data"], "email\nann@example.com\n")
+        cli.run_with_input(&["import", "--data", "data"], "ann@example.com\n")
             .success();
         let mut command = cli.landing();
         let result = command
@@ -282,7 +282,7 @@ fn errors_name_the_absolute_path_of_the_list() {
 #[test]
 fn commands_ignore_the_environment_of_the_server() {
     let cli = without_server();
-    cli.run_with_input(&["import"], "email\nann@example.com\n")
+    cli.run_with_input(&["import"], "ann@example.com\n")
         .success();
     let server = landing::cli::command();
     let variables = server.get_arguments().filter_map(|arg| arg.get_env());

@@ -202,7 +202,7 @@ fn messages_arrive_over_tls_with_a_login() {
     let postfix = Postfix::start();
     let (directory, authority) = (TempDir::new().expect("a directory"), postfix.path("ca.pem"));
     let directory = directory.path();
-    let people = "email\nann@example.com\nbob@example.com\nnobody@example.com\n";
+    let people = "ann@example.com\nbob@example.com\nnobody@example.com\n";
     fs::write(directory.join("people.csv"), people).expect("writable");
     let message = "---\nsubject: We are open ✨ with a subject that is longer than one line of a header may be, by far\n---\n\
                    .A line that begins with a dot\n\nשלום {position}, and a link: <https://steward.test/a>.\n";

@@ -1,0 +1,161 @@
+//! Adds the people of a checked file to the list. A dry run counts whom it would add.
+
+use std::time::SystemTime;
+
+use super::{
+    check::Checked,
+    error::FileError,
+    person::{self, Person},
+    plan::Verdict,
+    progress::ImportProgress,
+    report::ImportReport,
+    row::Row,
+    rows::{Rows, Source},
+};
+use crate::{
+    cli::{
+        control::BATCH_SIZE, list_extras, open_list_error::OpenListError,
+        store_location::StoreLocation, transfer::email_hashes::EmailHashes,
+        waitlist_handle::WaitlistHandle,
+    },
+    waitlist::{Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry},
+};
+
+/// Where the people are added.
+pub(super) enum Target<'a> {
+    List {
+        list: WaitlistHandle,
+        progress: &'a ImportProgress,
+    },
+    DryRun {
+        listed: EmailHashes,
+        suppressions: Suppressions,
+    },
+}
+
+impl<'a> Target<'a> {
+    /// Opens the list, and creates it if it is missing. Also returns its location if it is new. A dry run creates none.
+    pub(super) fn open(
+        location: &StoreLocation,
+        is_dry_run: bool,
+        progress: &'a ImportProgress,
+    ) -> anyhow::Result<(Self, Option<String>)> {
+        if !is_dry_run {
+            let (list, is_new) = open_or_create(location)?;
+            return Ok((
+                Self::List { list, progress },
+                is_new.then(|| location.to_string()),
+            ));
+        }
+        let (mut listed, mut suppressions) = <(EmailHashes, Suppressions)>::default();
+        let list = location.open_existing_to_read()?;
+        if let Some(list) = &list {
+            suppressions = list.suppressions()?;
+            for entry in list.entries(Selection::default())?.entries {
+                listed.insert(&entry?.email.key());
+            }
+        }
+        let target = Self::DryRun {
+            listed,
+            suppressions,
+        };
+        Ok((target, list.is_none().then(|| location.to_string())))
+    }
+
+    /// Suppresses people who have left, unless they are on the list. Returns how many are suppressed.
+    fn suppress(&self, leavers: &[Email]) -> anyhow::Result<usize> {
+        match self {
+            Self::List { list, .. } => list_extras::suppress_unlisted(list, leavers),
+            Self::DryRun { listed, .. } => {
+                let unlisted = leavers.iter().filter(|it| !listed.contains(&it.key()));
+                Ok(unlisted.count())
+            }
+        }
+    }
+
+    fn join(&mut self, entries: Vec<WaitlistEntry>) -> anyhow::Result<Vec<JoinOutcome>> {
+        match self {
+            Self::List { list, progress } => {
+                Ok(progress.track(entries.len(), || list.join_all(entries))?)
+            }
+            Self::DryRun {
+                listed,
+                suppressions,
+            } => {
+                let outcome = |WaitlistEntry { email, .. }: &WaitlistEntry| {
+                    if listed.contains(&email.key()) {
+                        JoinOutcome::AlreadyListed
+                    } else if suppressions.contains(email) {
+                        JoinOutcome::Suppressed
+                    } else {
+                        listed.insert(&email.key());
+                        JoinOutcome::New
+                    }
+                };
+                Ok(entries.iter().map(outcome).collect())
+            }
+        }
+    }
+}
+
+/// Opens the list, and creates it if it is missing. Returns whether it is new.
+fn open_or_create(location: &StoreLocation) -> Result<(WaitlistHandle, bool), OpenListError> {
+    match location.open_existing() {
+        Ok(Some(list)) => Ok((list, false)),
+        Ok(None) => Ok((location.open_or_create()?, true)),
+        // Only `open_or_create` updates a list of an earlier format.
+        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
+            Ok((location.open_or_create()?, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Suppresses the people who have left, durably, and then adds the others in batches.
+pub(super) fn add(
+    source: Source,
+    checked: &Checked,
+    mut target: Target,
+    report: &mut ImportReport,
+) -> anyhow::Result<()> {
+    let suppressed = target.suppress(&checked.outsiders.leavers)?;
+    report.newly_suppressed = suppressed as u64;
+    let now = SystemTime::now();
+    let mut rows = Rows::open(source)?;
+    loop {
+        let batch = next_batch(&mut rows, checked, now, report)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let entries = batch.iter().filter_map(|person| person.entry.clone());
+        let outcomes = target.join(entries.collect())?;
+        for (person, outcome) in batch.iter().zip(outcomes) {
+            report.add_joined(person, outcome);
+        }
+    }
+}
+
+/// Reads the next people who stay. Invalid rows were reported when the file was checked.
+fn next_batch(
+    rows: &mut Rows,
+    checked: &Checked,
+    now: SystemTime,
+    report: &mut ImportReport,
+) -> Result<Vec<Person>, FileError> {
+    let mut batch = Vec::new();
+    while batch.len() < BATCH_SIZE
+        && let Some(Row { cells, .. }) = rows.next_row()?
+    {
+        let Some(person) = cells
+            .ok()
+            .and_then(|it| person::read(&it, &checked.plan, now).ok())
+        else {
+            continue;
+        };
+        match checked.outsiders.verdict(&person) {
+            Verdict::Stays => batch.push(person),
+            verdict => report.add_outsider(verdict),
+        }
+    }
+    Ok(batch)
+}

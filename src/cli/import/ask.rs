@@ -1,0 +1,164 @@
+//! Asks the owner the questions of a plan on a terminal, one by one. The answers are options.
+
+use std::io::{self, BufRead, Write};
+
+use super::{
+    field::Field, options::PlanOptions, plan::Plan, proposal::Proposal, question::Question,
+    survey::Survey, text::quoted,
+};
+
+/// A terminal, or what stands for it in a test.
+pub(super) struct Terminal<'a> {
+    pub(super) input: &'a mut dyn BufRead,
+    pub(super) output: &'a mut dyn Write,
+}
+
+/// Asks the questions of a plan, and adds the answers to the options. Returns `None` if there is no answer to one.
+///
+/// # Errors
+/// If the terminal cannot be read or written.
+pub(super) fn ask(
+    terminal: &mut Terminal,
+    survey: &Survey,
+    plan: &Plan,
+    options: &mut PlanOptions,
+) -> io::Result<Option<()>> {
+    let mut proposal = Proposal::new(survey, plan);
+    let is_hopeless = |it: &Question| match it {
+        Question::Mistake(_) => true,
+        Question::NoAddresses => proposal.fields.iter().all(|it| it.field != Field::Email),
+        _ => false,
+    };
+    if plan.questions.iter().any(is_hopeless) {
+        return Ok(None);
+    }
+    for mapping in &proposal.fields {
+        let (column, field) = (quoted(&mapping.column), mapping.field.name());
+        let question = format!("Does column {column} have the field {field}?");
+        match terminal.key(&question, "yn")? {
+            Some('y') => options.map.push(mapping.clone()),
+            Some(_) if mapping.field.is_time() => {
+                proposal.date_formats.clear();
+                options.ignore.push(mapping.column.clone());
+            }
+            _ => return Ok(None),
+        }
+    }
+    let are_times_open = |it: &Question| matches!(it, Question::Times { .. });
+    if !proposal.date_formats.is_empty() || plan.questions.iter().any(are_times_open) {
+        let Some(()) = ask_date_format(terminal, &proposal, options)? else {
+            return Ok(None);
+        };
+    }
+    let Some(()) = ask_statuses(terminal, &proposal, options)? else {
+        return Ok(None);
+    };
+    for column in proposal.suspicious {
+        let question = format!(
+            "Column {} may say that people have left. Ignore it?",
+            quoted(&column)
+        );
+        match terminal.key(&question, "yn")? {
+            Some('y') => options.ignore.push(column),
+            _ => return Ok(None),
+        }
+    }
+    options.ignore_rest |= proposal.has_rest;
+    Ok(Some(()))
+}
+
+fn ask_date_format(
+    terminal: &mut Terminal,
+    proposal: &Proposal,
+    options: &mut PlanOptions,
+) -> io::Result<Option<()>> {
+    for format in &proposal.date_formats {
+        let question = format!("Are the dates written as {}?", format.as_str());
+        match terminal.key(&question, "yn")? {
+            Some('y') => {
+                options.date_format = Some(format.clone());
+                return Ok(Some(()));
+            }
+            Some(_) => {}
+            None => return Ok(None),
+        }
+    }
+    let question = "How are the dates written, such as %d.%m.%Y for 21.11.2026?";
+    while let Some(answer) = terminal.line(question)? {
+        match answer.parse() {
+            Ok(format) => {
+                options.date_format = Some(format);
+                return Ok(Some(()));
+            }
+            Err(error) => writeln!(terminal.output, "{error}")?,
+        }
+    }
+    Ok(None)
+}
+
+/// Asks which columns say who has left, and what their values mean.
+fn ask_statuses(
+    terminal: &mut Terminal,
+    proposal: &Proposal,
+    options: &mut PlanOptions,
+) -> io::Result<Option<()>> {
+    let mut has_status = !proposal.asks_who_has_left;
+    for (column, values) in &proposal.statuses {
+        let name = quoted(column);
+        if proposal.asks_who_has_left {
+            let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
+            let shown = shown.join(", ");
+            let question = format!("Column {name} has {shown}. Does it say who has left?");
+            match terminal.key(&question, "yn")? {
+                Some('y') => has_status = true,
+                Some(_) => {
+                    options.ignore.push(column.clone());
+                    continue;
+                }
+                None => return Ok(None),
+            }
+        }
+        for value in values {
+            let question = format!("{name} = {}: (l)eft, (s)tays, (u)ndecided?", quoted(value));
+            let answers = match terminal.key(&question, "lsu")? {
+                Some('l') => &mut options.left,
+                Some('s') => &mut options.stay,
+                Some(_) => &mut options.undecided,
+                None => return Ok(None),
+            };
+            answers.push(format!("{column}={value}"));
+        }
+    }
+    if !has_status {
+        match terminal.key("Who in the file has left? (n)obody, (e)verybody", "ne")? {
+            Some('n') => options.nobody_left = true,
+            Some(_) => options.everybody_left = true,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(()))
+}
+
+impl Terminal<'_> {
+    /// Asks for a line. Returns `None` at the end of the input.
+    fn line(&mut self, question: &str) -> io::Result<Option<String>> {
+        write!(self.output, "{question} ")?;
+        self.output.flush()?;
+        let mut answer = String::new();
+        let read = self.input.read_line(&mut answer)?;
+        Ok((read > 0).then(|| answer.trim().to_owned()))
+    }
+
+    /// Asks until one of these keys is pressed. Returns `None` at the end of the input.
+    fn key(&mut self, question: &str, keys: &str) -> io::Result<Option<char>> {
+        let choice: Vec<_> = keys.chars().map(String::from).collect();
+        let question = format!("{question} [{}]", choice.join("/"));
+        while let Some(answer) = self.line(&question)? {
+            let key = answer.to_lowercase().chars().next();
+            if let Some(key) = key.filter(|key| keys.contains(*key)) {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+}

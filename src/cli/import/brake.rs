@@ -1,0 +1,96 @@
+//! The words by which `--ignore-rest` and `--nobody-left` notice that a column may say who has left. They only stop an
+//! import until the column is named: more words would never be enough to decide by.
+
+use super::text::fold;
+
+/// Parts of names of columns in which any text may mean that a person has left.
+const LEFT_NAMES: [&str; 16] = [
+    "unsub",
+    "optout",
+    "optedout",
+    "blacklist",
+    "blocklist",
+    "suppress",
+    "bounce",
+    "complain",
+    "clean",
+    "donotemail",
+    "donotmail",
+    "donotcontact",
+    "abgemeld",
+    "abmeld",
+    "désab",
+    "désinscri",
+];
+/// Parts of names of columns in which a no may mean it.
+const CONSENT_NAMES: [&str; 8] = [
+    "optin",
+    "optedin",
+    "consent",
+    "subscribe",
+    "newsletter",
+    "marketing",
+    "permission",
+    "einwillig",
+];
+/// Parts of names about something else.
+const OTHER_NAMES: [&str; 11] = [
+    "sms", "phone", "whatsapp", "push", "reason", "campaign", "title", "url", "link", "token",
+    "source",
+];
+/// Values that mean it in any column.
+const LEFT_VALUES: [&str; 15] = [
+    "unsubscribed",
+    "notsubscribed",
+    "nonsubscribed",
+    "optedout",
+    "optout",
+    "bounced",
+    "hardbounced",
+    "cleaned",
+    "complained",
+    "blacklisted",
+    "blocklisted",
+    "suppressed",
+    "donotcontact",
+    "abgemeldet",
+    "désabonné",
+];
+const NO_VALUES: [&str; 8] = ["no", "false", "0", "never", "off", "n", "non", "nein"];
+
+/// What a value in a column may mean, by its words.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NameKind {
+    Left,
+    Consent,
+    Other,
+}
+
+/// Returns what the name of a column may mean.
+pub(super) fn name_kind(name: &str) -> NameKind {
+    let name = letters(name);
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    match (has(&OTHER_NAMES), has(&LEFT_NAMES), has(&CONSENT_NAMES)) {
+        (true, ..) => NameKind::Other,
+        (_, true, _) => NameKind::Left,
+        (_, _, true) => NameKind::Consent,
+        _ => NameKind::Other,
+    }
+}
+
+/// Returns whether a value may mean that the person has left.
+pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
+    let value = letters(value);
+    let is_no = NO_VALUES.contains(&&*value);
+    let by_name = match kind {
+        NameKind::Left => !value.is_empty() && !is_no,
+        NameKind::Consent => is_no,
+        NameKind::Other => false,
+    };
+    by_name || LEFT_VALUES.contains(&&*value)
+}
+
+/// Returns the lowercase letters and digits of a text.
+fn letters(text: &str) -> String {
+    fold(text).chars().filter(|c| c.is_alphanumeric()).collect()
+}

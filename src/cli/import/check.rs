@@ -1,0 +1,148 @@
+//! Reads a file before anybody is added: makes the plan, reads every row by it, and finds the people who have left.
+
+use std::time::SystemTime;
+
+use super::{
+    brake::{self, NameKind},
+    error::FileError,
+    options::PlanOptions,
+    person::{self, InvalidRow, Person},
+    plan::{Plan, Use, Verdict},
+    question::Question,
+    row::Row,
+    rows::{Rows, Source},
+    survey::Survey,
+};
+use crate::{cli::transfer::email_hashes::EmailHashes, waitlist::Email};
+
+/// A file that was read, and what became known about it. It is imported only if it is [ready](Self::is_ready).
+pub(super) struct Checked {
+    pub(super) survey: Survey,
+    pub(super) plan: Plan,
+    pub(super) outsiders: Outsiders,
+    /// The first invalid rows, by their lines.
+    pub(super) invalid: Vec<(u64, InvalidRow)>,
+    pub(super) invalid_count: u64,
+    /// Number of rows, also of those that cannot be read.
+    pub(super) rows: u64,
+}
+
+/// The people of a file who are not added.
+#[derive(Default)]
+pub(super) struct Outsiders {
+    /// Those who have left by at least one of their rows.
+    pub(super) leavers: Vec<Email>,
+    left: EmailHashes,
+    undecided: EmailHashes,
+}
+
+/// Maximum number of invalid rows that are listed.
+const INVALID_SHOWN_MAX: usize = 10_000;
+
+/// Reads a file twice: its values, then its rows.
+///
+/// # Errors
+/// [`FileError`].
+pub(super) fn check(source: Source, options: &PlanOptions) -> Result<Checked, FileError> {
+    let survey = Survey::read(source)?;
+    let mut checked = Checked {
+        plan: Plan::new(&survey, options),
+        survey,
+        outsiders: Outsiders::default(),
+        invalid: Vec::new(),
+        invalid_count: 0,
+        rows: 0,
+    };
+    if checked.plan.questions.is_empty() {
+        checked.read_rows(source)?;
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    /// Whether nothing stops the import.
+    pub(super) fn is_ready(&self, options: &PlanOptions) -> bool {
+        self.plan.questions.is_empty() && (self.invalid_count == 0 || options.skip_invalid)
+    }
+
+    fn read_rows(&mut self, source: Source) -> Result<(), FileError> {
+        let mut rows = Rows::open(source)?;
+        let mut unnamed = self.unnamed_columns();
+        while let Some(Row { line, cells }) = rows.next_row()? {
+            self.rows += 1;
+            let read = cells.map_err(InvalidRow::Malformed).and_then(|cells| {
+                let person = person::read(&cells, &self.plan, SystemTime::UNIX_EPOCH)?;
+                Ok((person, cells))
+            });
+            match read {
+                Ok((person, cells)) if person.verdict == Verdict::Stays => {
+                    self.look_for_leavers(&mut unnamed, line, &cells);
+                }
+                Ok((person, _)) => self.outsiders.add(&person),
+                Err(reason) => {
+                    self.invalid_count += 1;
+                    if self.invalid.len() < INVALID_SHOWN_MAX {
+                        self.invalid.push((line, reason));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the columns that no option and no preset names.
+    fn unnamed_columns(&self) -> Vec<(usize, NameKind)> {
+        let columns = self.survey.columns.iter().zip(&self.plan.uses).enumerate();
+        let is_unnamed =
+            |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
+        let unnamed = columns.filter(|(_, (_, used))| is_unnamed(used));
+        unnamed
+            .map(|(at, (column, _))| (at, brake::name_kind(&column.name)))
+            .collect()
+    }
+
+    /// Looks at the unnamed cells of a person who would be added. The first one in a column that may say that the person
+    /// has left is a question.
+    fn look_for_leavers(
+        &mut self,
+        unnamed: &mut Vec<(usize, NameKind)>,
+        line: u64,
+        cells: &[String],
+    ) {
+        unnamed.retain(|(at, kind)| {
+            let text = cells.get(*at).map_or("", String::as_str);
+            let is_suspicious = brake::may_mean_left(*kind, text);
+            if is_suspicious {
+                let column = self.survey.columns[*at].name.clone();
+                let text = text.to_owned();
+                self.plan
+                    .questions
+                    .push(Question::MayHaveLeft { column, line, text });
+            }
+            !is_suspicious
+        });
+    }
+}
+
+impl Outsiders {
+    fn add(&mut self, person: &Person) {
+        let Some(email) = &person.email else { return };
+        let seen = match person.verdict {
+            Verdict::Left => &mut self.left,
+            _ => &mut self.undecided,
+        };
+        if seen.insert(&email.key()) && person.verdict == Verdict::Left {
+            self.leavers.push(email.clone());
+        }
+    }
+
+    /// Returns what a file says about a person, whose rows may disagree.
+    pub(super) fn verdict(&self, person: &Person) -> Verdict {
+        let key = person.email.as_ref().map(Email::key).unwrap_or_default();
+        match person.verdict {
+            _ if self.left.contains(&key) => Verdict::Left,
+            _ if self.undecided.contains(&key) => Verdict::Undecided,
+            verdict => verdict,
+        }
+    }
+}

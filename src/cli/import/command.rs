@@ -1,0 +1,186 @@
+//! The command line of `landing import`.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Read, Seek, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, anyhow, bail};
+
+use super::{
+    adding::{self, Target},
+    ask::{Terminal, ask},
+    check::{Checked, check},
+    error::FileError,
+    input_file,
+    options::PlanOptions,
+    presets,
+    preview::Preview,
+    progress::ImportProgress,
+    proposal::Proposal,
+    report::ImportReport,
+    rows::Source,
+};
+use crate::{
+    cli::{
+        store_location::StoreArgs,
+        terminal::{output::OutputArgs, progress::byte_progress, signals},
+    },
+    waitlist::{Email, set_exit_note},
+};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  landing import list.csv
+  landing import mailchimp.csv --preset mailchimp --nobody-left
+  landing import list.csv --map email=Courriel --left Statut=Désabonné --stay Statut=Abonné --ignore-rest
+
+Reads one address per line, CSV (with commas, semicolons or tabs), and JSON lines. A file that `landing export` wrote \
+is imported as it is, and so is one with exactly the columns and values of a preset. For any other file, an option must \
+say what each column means. Without it nothing is imported: a preview shows the columns with their values, and prints \
+the command to complete. On a terminal, the questions are asked one by one.
+
+People who have left are suppressed, unless they are on this list: no later import adds them. Nobody is added whom the \
+options do not name. Entries that are on the list already are not changed, so a file can be imported again.")]
+pub(in crate::cli) struct ImportArgs {
+    /// File to read, instead of standard input
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    plan: PlanOptions,
+    /// List the presets, and how to export there
+    #[arg(long)]
+    presets: bool,
+    /// Report what would be imported, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
+    if args.presets {
+        return print_presets(&args.output);
+    }
+    let path = args.file.as_deref().filter(|file| *file != "-");
+    let name = input_file::display_name(path);
+    let progress = Arc::new(ImportProgress::default());
+    let interrupted = Arc::clone(&progress);
+    signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
+    let (file_name, exiting) = (name.clone(), Arc::clone(&progress));
+    set_exit_note(move || format!("{file_name}: {}", exiting.describe()));
+    // Before the first progress bar is drawn.
+    let location = args.store.announce_location()?;
+    let nothing = || format!("{name}: nothing was imported");
+    let file = open(path).with_context(nothing)?;
+    let source = || read_again(&file, &progress);
+    let (checked, options) = check_asking(args, &name, &source).with_context(nothing)?;
+    if !checked.is_ready(&options) {
+        return explain(args, &name, &options, &checked).with_context(nothing);
+    }
+    let mut report = ImportReport::new(&checked);
+    let (target, new_list) = Target::open(&location, args.dry_run, &progress)?;
+    report.new_list = new_list;
+    let added = adding::add(&source, &checked, target, &mut report);
+    progress.hide_bar();
+    args.output
+        .print(&report, |out| report.write(out, &name, args.dry_run))?;
+    added.map_err(|error| {
+        let (added, were) = match report.added {
+            1 => (1, "entry was"),
+            added => (added, "entries were"),
+        };
+        anyhow!(
+            "{name}: {error:#}; at least {added} {were} added before that; import the file again: existing entries are not \
+             changed"
+        )
+    })
+}
+
+fn open(path: Option<&Path>) -> Result<File, FileError> {
+    input_file::open(path).map_err(|error| match path.and_then(Path::to_str) {
+        // Somebody wants to add one person.
+        Some(path) if Email::parse(path).is_ok() => FileError::AddressAsFile,
+        _ => error.into(),
+    })
+}
+
+/// Returns the file from its beginning, with a new progress bar.
+fn read_again(file: &File, progress: &ImportProgress) -> io::Result<Box<dyn Read>> {
+    let mut file = file.try_clone()?;
+    file.rewind()?;
+    let bar = byte_progress(file.metadata()?.len(), "reading");
+    progress.set_bar(&bar);
+    Ok(Box::new(bar.wrap_read(file)))
+}
+
+/// Checks the file. On a terminal, asks the questions of the plan. Also returns the options with the answers.
+fn check_asking(
+    args: &ImportArgs,
+    name: &str,
+    source: Source,
+) -> anyhow::Result<(Checked, PlanOptions)> {
+    let mut options = args.plan.clone();
+    let mut checked = check(source, &options)?;
+    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let is_input = args.file.as_deref().is_none_or(|file| file == "-");
+    if !is_terminal || is_input || args.output.json {
+        return Ok((checked, options));
+    }
+    let mut has_asked = false;
+    while !checked.plan.questions.is_empty() {
+        let mut terminal = Terminal {
+            input: &mut io::stdin().lock(),
+            output: &mut io::stderr().lock(),
+        };
+        let Some(()) = ask(&mut terminal, &checked.survey, &checked.plan, &mut options)? else {
+            return Ok((checked, options));
+        };
+        has_asked = true;
+        checked = check(source, &options)?;
+    }
+    if has_asked {
+        let command = Proposal::default().command(name, &options);
+        writeln!(io::stderr(), "landing: next time, run: {command}")?;
+    }
+    Ok((checked, options))
+}
+
+/// Prints why nothing is imported, and returns the error.
+fn explain(
+    args: &ImportArgs,
+    name: &str,
+    options: &PlanOptions,
+    checked: &Checked,
+) -> anyhow::Result<()> {
+    if !checked.plan.questions.is_empty() {
+        let preview = Preview::new(&checked.survey, &checked.plan, options, name);
+        args.output.print(&preview, |out| preview.write(out))?;
+        bail!("{}", preview.questions.join("\n  "));
+    }
+    let report = ImportReport::new(checked);
+    args.output
+        .print(&report, |out| report.write_invalid(out, name))?;
+    bail!(
+        "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
+        checked.invalid_count,
+        checked.rows
+    )
+}
+
+fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {
+    output.print(&presets::all(), |out| {
+        for preset in presets::all() {
+            writeln!(
+                out,
+                "{}: {}\n  {}",
+                preset.name, preset.program, preset.export
+            )?;
+        }
+        Ok(())
+    })
+}

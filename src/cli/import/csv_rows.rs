@@ -1,0 +1,203 @@
+//! Reads the rows of a table: cells that commas, semicolons or tabs separate, below a header row.
+
+use std::{
+    io::{self, BufRead, Cursor, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+
+use super::{
+    error::FileError,
+    row::{COLUMNS_MAX, Row},
+};
+use crate::{
+    cli::{address::without_name, transfer::line_reader::LINE_MAX_BYTES},
+    waitlist::Email,
+};
+
+/// Between the cells, by preference.
+const SEPARATORS: [u8; 3] = *b",;\t";
+/// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
+const END: &str = "\u{1e}";
+
+/// The rows of a table.
+pub(super) struct CsvRows {
+    reader: Reader<NormalLines>,
+    /// How many bytes the reader may still read for this row.
+    budget: Arc<AtomicUsize>,
+    separator: char,
+    columns: Vec<String>,
+}
+
+impl CsvRows {
+    /// Reads the header row. `first` is the first line.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub(super) fn open(file: Box<dyn BufRead>, first: &str) -> Result<Self, FileError> {
+        let cells = |separator: &u8| {
+            let mut reader = builder(*separator).from_reader(first.as_bytes());
+            let header = reader.byte_records().next();
+            header.map_or(0, |it| it.map_or(0, |it| it.len()))
+        };
+        // The last of several maxima would win.
+        let separators = SEPARATORS.iter().rev();
+        let separator = *separators
+            .max_by_key(|it| cells(it))
+            .unwrap_or(&SEPARATORS[0]);
+        let budget = Arc::new(AtomicUsize::new(0));
+        let lines = NormalLines {
+            file: Box::new(file.chain(Cursor::new(format!("\n{END}\n")))),
+            budget: Arc::clone(&budget),
+            has_read_return: false,
+        };
+        let mut rows = Self {
+            reader: builder(separator).from_reader(lines),
+            budget,
+            separator: separator.into(),
+            columns: Vec::new(),
+        };
+        let Some(Row { line, cells }) = rows.next_row()? else {
+            return Ok(rows);
+        };
+        let header = cells.map_err(|reason| FileError::InvalidHeaderRow { line, reason })?;
+        if header
+            .iter()
+            .any(|cell| Email::parse(without_name(cell)).is_ok())
+        {
+            return Err(FileError::NoHeaderRow { line });
+        }
+        if header.len() > COLUMNS_MAX {
+            return Err(FileError::TooManyColumns { max: COLUMNS_MAX });
+        }
+        for (name, number) in header.iter().zip(1..) {
+            let name = match name.trim() {
+                "" => format!("column {number}"),
+                name if rows.columns.iter().any(|it| it == name) => format!("{name} ({number})"),
+                name => name.to_owned(),
+            };
+            rows.columns.push(name);
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Returns the next row. The one with the names of the columns comes first.
+    pub(super) fn next_row(&mut self) -> Result<Option<Row>, FileError> {
+        let start = self.reader.position().line();
+        self.budget.store(LINE_MAX_BYTES, Ordering::Relaxed);
+        let mut record = ByteRecord::new();
+        match self.reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                return Err(match error.into_kind() {
+                    csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                        FileError::RowTooLong { line: start }
+                    }
+                    csv::ErrorKind::Io(error) => error.into(),
+                    other => io::Error::other(format!("{other:?}")).into(),
+                });
+            }
+        }
+        let cells = record
+            .iter()
+            .map(|cell| String::from_utf8_lossy(cell).into_owned());
+        let cells: Vec<String> = cells.collect();
+        if cells == [END] {
+            return Ok(None);
+        }
+        // The position is after the line break of the row, if that is outside quotation marks. Empty lines may precede
+        // the row.
+        let breaks: usize = cells.iter().map(|cell| cell.matches('\n').count()).sum();
+        let is_cut = cells.iter().any(|cell| cell.contains(END));
+        let after = self.reader.position().line() + u64::from(is_cut);
+        let line = after.saturating_sub(1 + breaks as u64);
+        let cells = self.check(cells);
+        Ok(Some(Row { line, cells }))
+    }
+
+    /// Returns the cells, one for each column, or why the row cannot be read.
+    fn check(&self, mut cells: Vec<String>) -> Result<Vec<String>, &'static str> {
+        if cells
+            .iter()
+            .any(|cell| cell.contains(END) || self.has_swallowed_rows(cell))
+        {
+            return Err("a quotation mark is not closed, so the rows below it are in its cell");
+        }
+        if self.columns.is_empty() {
+            return Ok(cells);
+        }
+        let mut extra = cells.iter().skip(self.columns.len());
+        if extra.any(|cell| !cell.trim().is_empty()) {
+            return Err(
+                "more cells than in the header row, so they may be in the wrong columns; quote the cells that contain \
+                 a separator",
+            );
+        }
+        cells.resize(self.columns.len(), String::new());
+        Ok(cells)
+    }
+
+    /// Whether a cell has a line that looks like a row: with as many cells, and an address in one of them.
+    fn has_swallowed_rows(&self, cell: &str) -> bool {
+        let is_address = |cell: &str| Email::parse(cell.trim_matches(['"', ' '])).is_ok();
+        let is_row = |line: &str| {
+            let mut cells = line.split(self.separator);
+            cells.clone().count() == self.columns.len() && cells.any(is_address)
+        };
+        cell.split('\n').skip(1).any(is_row)
+    }
+}
+
+fn builder(separator: u8) -> ReaderBuilder {
+    let mut builder = ReaderBuilder::new();
+    builder
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true);
+    builder
+}
+
+/// A file whose lines all end with `\n`, so that their numbers are those of an editor. It fails after a budget, so that an
+/// unclosed quotation mark does not fill the memory.
+struct NormalLines {
+    file: Box<dyn BufRead>,
+    budget: Arc<AtomicUsize>,
+    /// Whether the last byte that was read is `\r`.
+    has_read_return: bool,
+}
+
+impl Read for NormalLines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = self.budget.load(Ordering::Relaxed);
+            if left == 0 {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            let read = self.file.read(buffer)?;
+            self.budget
+                .store(left.saturating_sub(read), Ordering::Relaxed);
+            let mut written = 0;
+            for at in 0..read {
+                let byte = buffer[at];
+                let is_second = byte == b'\n' && self.has_read_return;
+                self.has_read_return = byte == b'\r';
+                if !is_second {
+                    buffer[written] = if self.has_read_return { b'\n' } else { byte };
+                    written += 1;
+                }
+            }
+            if written > 0 || read == 0 {
+                return Ok(written);
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The options that would answer the questions, as far as the values of a file suggest them. The owner completes them.
+
+use super::{
+    brake::{self, NameKind},
+    field::{Field, Mapping},
+    options::PlanOptions,
+    plan::{Plan, Use},
+    question::Question,
+    survey::{Column, Survey},
+    text::shell_quoted,
+    times::{self, DateFormat},
+};
+use crate::{cli::address::without_name, waitlist::Email};
+
+/// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
+const STATUS_VALUES_MAX: usize = 12;
+const STATUS_COLUMNS_MAX: usize = 5;
+/// What the owner must replace by one of the two, so that nobody runs the command without a decision.
+const LEFT_OR_STAY: &str = "--left/--stay";
+const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
+
+/// The best answers to the questions of a plan.
+#[derive(Default)]
+pub(super) struct Proposal {
+    /// The column of addresses and that of sign-up times, if they are open.
+    pub(super) fields: Vec<Mapping>,
+    /// The formats in which all dates can be read.
+    pub(super) date_formats: Vec<DateFormat>,
+    /// Columns that may say who has left, and their values that need an answer.
+    pub(super) statuses: Vec<(String, Vec<String>)>,
+    /// Columns whose words say that somebody has left.
+    pub(super) suspicious: Vec<String>,
+    /// Whether no column is known to say who has left.
+    pub(super) asks_who_has_left: bool,
+    /// Whether other columns have no use yet.
+    pub(super) has_rest: bool,
+}
+
+impl Proposal {
+    pub(super) fn new(survey: &Survey, plan: &Plan) -> Self {
+        let mut proposal = Self::default();
+        let mut rest: Vec<&Column> = Vec::new();
+        let mut times: Option<&Column> = None;
+        for question in &plan.questions {
+            match question {
+                Question::Unused(columns) => {
+                    rest = columns.iter().map(|at| &survey.columns[*at]).collect();
+                }
+                Question::Unlisted { column, values } => {
+                    proposal.statuses.push((column.clone(), values.clone()));
+                }
+                Question::MayHaveLeft { column, .. } => proposal.suspicious.push(column.clone()),
+                Question::Times { at, .. } => times = Some(&survey.columns[*at]),
+                Question::WhoHasLeft => proposal.asks_who_has_left = true,
+                Question::NoAddresses | Question::Mistake(_) => {}
+            }
+        }
+        let is_mapped = |field| {
+            let is_field = |it: &Use| matches!(it, Use::Map(mapped) if *mapped == field);
+            plan.uses.iter().flatten().any(is_field)
+        };
+        if !is_mapped(Field::Email) {
+            let addresses = rest.iter().filter(|it| has_addresses(it));
+            let best = addresses.max_by_key(|it| it.filled).copied();
+            proposal.map(Field::Email, best, &mut rest);
+        }
+        if !is_mapped(Field::JoinedAt) {
+            // A birthday has no time of day. The first one of several is taken.
+            let dates = rest.iter().rev().filter(|it| has_dates(it));
+            let best = dates
+                .max_by_key(|it| it.values[0].text.contains(':'))
+                .copied();
+            times = times.or(best);
+            proposal.map(Field::JoinedAt, best, &mut rest);
+        }
+        let is_unreadable = |it: &str| times::parse(it, plan.date_format.as_ref()).is_none();
+        if let Some(column) = times.filter(|column| column.times().all(is_unreadable)) {
+            proposal.date_formats = DateFormat::candidates(column.times());
+        }
+        if proposal.asks_who_has_left {
+            let statuses = rest.iter().filter(|it| may_be_status(survey, it));
+            for column in statuses.take(STATUS_COLUMNS_MAX) {
+                let empty = (survey.empty(column) > 0).then(String::new);
+                let values = column.values.iter().map(|it| it.text.clone()).chain(empty);
+                proposal
+                    .statuses
+                    .push((column.name.clone(), values.collect()));
+            }
+            rest.retain(|it| proposal.statuses.iter().all(|(name, _)| *name != it.name));
+        }
+        proposal.has_rest = !rest.is_empty();
+        proposal
+    }
+
+    /// Proposes a column for a field, and removes it from the others.
+    fn map(&mut self, field: Field, column: Option<&Column>, rest: &mut Vec<&Column>) {
+        if let Some(column) = column {
+            rest.retain(|it| it.name != column.name);
+            let column = column.name.clone();
+            self.fields.push(Mapping { field, column });
+        }
+    }
+
+    /// Returns the whole command for a file, with the options that the owner has given.
+    pub(super) fn command(&self, file: &str, options: &PlanOptions) -> String {
+        let mut options = options.clone();
+        options.map.extend(self.fields.iter().cloned());
+        options.ignore.extend(self.suspicious.iter().cloned());
+        options.ignore_rest |= self.has_rest;
+        if let Some(format) = self.date_formats.first() {
+            options.date_format = Some(format.clone());
+        }
+        let mut args = vec!["landing".to_owned(), "import".to_owned(), file.to_owned()];
+        args.extend(options.to_args());
+        for (column, values) in &self.statuses {
+            for value in values {
+                let has_left = brake::may_mean_left(NameKind::Other, value);
+                let option = if has_left { "--left" } else { LEFT_OR_STAY };
+                args.extend([option.to_owned(), format!("{column}={value}")]);
+            }
+        }
+        if self.asks_who_has_left && self.statuses.is_empty() {
+            args.push(NOBODY_OR_EVERYBODY.to_owned());
+        }
+        let args: Vec<_> = args.iter().map(|it| shell_quoted(it)).collect();
+        args.join(" ")
+    }
+}
+
+/// Whether at least half of the values are addresses.
+fn has_addresses(column: &Column) -> bool {
+    let is_address = |text: &str| Email::parse(without_name(text)).is_ok();
+    let count = column
+        .values
+        .iter()
+        .filter(|it| is_address(&it.text))
+        .count();
+    count > 0 && count * 2 >= column.values.len()
+}
+
+/// Whether all values are dates, in one format.
+fn has_dates(column: &Column) -> bool {
+    let is_date = |text: &str| times::parse(text, None).is_some();
+    let mut times = column.times();
+    column.times().next().is_some()
+        && (times.all(is_date) || !DateFormat::candidates(column.times()).is_empty())
+}
+
+/// Whether a column has few values, which more than one person has.
+fn may_be_status(survey: &Survey, column: &Column) -> bool {
+    let values = column.values.len() + usize::from(survey.empty(column) > 0);
+    !column.has_more
+        && !has_dates(column)
+        && (2..=STATUS_VALUES_MAX).contains(&values)
+        && (column.values.len() as u64) < column.filled
+}

@@ -1,0 +1,98 @@
+//! An import without a list: what it would do with each row of a file. Tests use it, because it needs no process.
+
+use std::{
+    io::{Cursor, Read},
+    time::SystemTime,
+};
+
+use clap::{Args, FromArgMatches};
+
+use super::{
+    ask::{Terminal, ask},
+    check::check,
+    options::PlanOptions,
+    person,
+    plan::Verdict,
+    preview::Preview,
+    row::Row,
+    rows::Rows,
+};
+use crate::waitlist::WaitlistEntry;
+
+/// What an import would do with a row.
+#[derive(Clone, Debug)]
+pub struct RehearsedRow {
+    /// The number of its first line.
+    pub line: u64,
+    /// What the file says about the person.
+    pub verdict: Verdict,
+    /// The entry of a person who would be added.
+    pub entry: Option<WaitlistEntry>,
+}
+
+/// Does what `landing import` does with a file before it adds anybody. `args` are its options. Rows without a time get
+/// the year 1970.
+///
+/// # Errors
+/// Why nothing would be imported, with the preview.
+pub fn rehearse(file: &[u8], args: &[&str]) -> anyhow::Result<Vec<RehearsedRow>> {
+    Ok(rehearse_answers(file, args, "")?.0)
+}
+
+/// Like [`rehearse`], with the answers of somebody at a terminal. Also returns what the terminal shows, and the options
+/// that the answers mean.
+///
+/// # Errors
+/// Like [`rehearse`].
+pub fn rehearse_answers(
+    file: &[u8],
+    args: &[&str],
+    answers: &str,
+) -> anyhow::Result<(Vec<RehearsedRow>, String)> {
+    let command = PlanOptions::augment_args(clap::Command::new("import")).no_binary_name(true);
+    let mut options = PlanOptions::from_arg_matches(&command.try_get_matches_from(args)?)?;
+    let source = || Ok(Box::new(Cursor::new(file.to_owned())) as Box<dyn Read>);
+    let (mut input, mut shown) = (Cursor::new(answers), Vec::new());
+    let mut checked = check(&source, &options)?;
+    let mut terminal = Terminal {
+        input: &mut input,
+        output: &mut shown,
+    };
+    while !checked.plan.questions.is_empty()
+        && !answers.is_empty()
+        && ask(&mut terminal, &checked.survey, &checked.plan, &mut options)?.is_some()
+    {
+        checked = check(&source, &options)?;
+    }
+    let preview = Preview::new(&checked.survey, &checked.plan, &options, "FILE");
+    if !preview.questions.is_empty() {
+        preview.write(&mut shown)?;
+        anyhow::bail!(
+            "{}\n{}",
+            String::from_utf8_lossy(&shown),
+            preview.questions.join("\n")
+        );
+    }
+    if !checked.is_ready(&options) {
+        let rows = checked
+            .invalid
+            .iter()
+            .map(|(line, reason)| format!("{line}: {reason}\n"));
+        anyhow::bail!("{}", rows.collect::<String>());
+    }
+    let (mut rows, mut rehearsed) = (Rows::open(&source)?, Vec::new());
+    while let Some(Row { line, cells }) = rows.next_row()? {
+        let read = |cells: Vec<_>| person::read(&cells, &checked.plan, SystemTime::UNIX_EPOCH).ok();
+        if let Some(person) = cells.ok().and_then(read) {
+            let verdict = checked.outsiders.verdict(&person);
+            let entry = person.entry.filter(|_| verdict == Verdict::Stays);
+            rehearsed.push(RehearsedRow {
+                line,
+                verdict,
+                entry,
+            });
+        }
+    }
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    Ok((rehearsed, shown + &options.to_args().join(" ")))
+}

@@ -1,0 +1,30 @@
+//! Compares texts of an imported file, and quotes them in messages.
+
+/// Returns the form in which names of columns and values are compared.
+pub(super) fn fold(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+/// Maximum length of a quoted text, in characters.
+const QUOTED_MAX_CHARS: usize = 60;
+
+/// Formats a text for a message: short, on one line, quoted, and without addresses, which are never printed.
+pub(super) fn quoted(text: &str) -> String {
+    if text.contains(['@', '＠']) {
+        return "a value with an address in it".to_owned();
+    }
+    let mut short: String = text.chars().take(QUOTED_MAX_CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+/// Quotes an argument for a shell, if it needs that.
+pub(super) fn shell_quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}

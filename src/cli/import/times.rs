@@ -1,0 +1,171 @@
+//! The times of an imported file: RFC 3339 (ISO 8601), those of Go, and those that `--date-format` describes.
+
+use std::{str::FromStr, time::SystemTime};
+
+use jiff::{
+    Timestamp,
+    civil::{DateTime, Time},
+    fmt::strtime::{self, BrokenDownTime},
+    tz::{Offset, TimeZone},
+};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::cli::time;
+
+/// Notations of the time of day after a date.
+const CLOCKS: [&str; 4] = ["%I:%M:%S %p", "%I:%M %p", "%H:%M:%S%.f", "%H:%M"];
+/// Cells that mean "no time".
+const NO_TIMES: [&str; 4] = ["", "null", "NULL", "0000-00-00 00:00:00"];
+/// The formats that the preview tries, the day first.
+const COMMON_FORMATS: [&str; 7] = [
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d.%m.%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%b %d, %Y",
+];
+/// A time whose day, month and year all differ, and cannot be taken for each other.
+const SAMPLE: DateTime = DateTime::constant(2026, 9, 8, 7, 6, 5, 0);
+
+/// Returns whether a cell means that there is no time.
+pub(super) fn means_no_time(text: &str) -> bool {
+    NO_TIMES.contains(&text.trim())
+}
+
+/// Parses a time. Without a zone it is in UTC. Another column may have RFC 3339 beside a format, unless the format also
+/// begins with the year: `%Y-%d-%m` would read a date in two ways.
+pub(super) fn parse(text: &str, format: Option<&DateFormat>) -> Option<SystemTime> {
+    match format {
+        Some(format) if format.0.starts_with("%Y") => parse_with(&format.0, text),
+        Some(format) => parse_with(&format.0, text).or_else(|| parse_default(text)),
+        None => parse_default(text),
+    }
+}
+
+/// Parses RFC 3339, or a time as Go writes it: `2026-11-21 08:00:00.5 +0100 CET`, or only `UTC` at the end.
+fn parse_default(text: &str) -> Option<SystemTime> {
+    if let Ok(time) = time::parse(text) {
+        return Some(time);
+    }
+    let words: Vec<_> = text.split_whitespace().collect();
+    let (day, clock, zone) = match words[..] {
+        [day, clock, "UTC" | "GMT"] => (day, clock, "Z"),
+        [day, clock, offset] | [day, clock, offset, _] => (day, clock, offset),
+        _ => return None,
+    };
+    let is_iso = day.len() == 10 && day.bytes().filter(|byte| *byte == b'-').count() == 2;
+    if !is_iso || !(zone == "Z" || zone.starts_with(['+', '-'])) {
+        return None;
+    }
+    time::parse(&format!("{day}T{clock}{zone}")).ok()
+}
+
+/// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow.
+fn parse_with(format: &str, text: &str) -> Option<SystemTime> {
+    // Browsers put a narrow space before AM and PM.
+    let text = text.trim().replace(['\u{a0}', '\u{202f}'], " ");
+    let (parsed, length) = BrokenDownTime::parse_prefix(format, &text).ok()?;
+    let rest = text.get(length..)?;
+    if let Some(timestamp) = parsed.timestamp() {
+        return rest.is_empty().then(|| timestamp.into());
+    }
+    // `%Y` also reads the `26` of `21.11.26`.
+    let date = parsed.to_date().ok().filter(|date| date.year() >= 1000)?;
+    let (clock, zone) = match parsed.hour() {
+        Some(_) => (parsed.to_time().ok()?, rest),
+        None if rest.is_empty() => (Time::midnight(), rest),
+        None => parse_clock(rest)?,
+    };
+    let offset = match parsed.offset() {
+        Some(offset) if zone.is_empty() => offset,
+        _ => parse_zone(zone)?,
+    };
+    let local = DateTime::from_parts(date, clock);
+    offset.to_timestamp(local).ok().map(Into::into)
+}
+
+/// Parses the text after a date: a separator and a time of day. Also returns the text after that.
+fn parse_clock(text: &str) -> Option<(Time, &str)> {
+    let clock = text.trim_start_matches([' ', ',', 'T']);
+    if clock.len() == text.len() {
+        return None;
+    }
+    CLOCKS.iter().find_map(|format| {
+        let (parsed, length) = BrokenDownTime::parse_prefix(format, clock).ok()?;
+        Some((parsed.to_time().ok()?, clock.get(length..)?))
+    })
+}
+
+/// Parses a zone: nothing, `Z`, `UTC`, or an offset such as `+01:00`, `+0100` or `GMT+1`.
+fn parse_zone(text: &str) -> Option<Offset> {
+    let zone = text
+        .trim()
+        .trim_start_matches("GMT")
+        .trim_start_matches("UTC");
+    let (sign, digits) = match (zone, zone.strip_prefix('+')) {
+        ("" | "Z", _) => return Some(Offset::UTC),
+        (_, Some(digits)) => (1, digits),
+        (_, None) => (-1, zone.strip_prefix('-')?),
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None => digits.split_at_checked(2).unwrap_or((digits, "0")),
+    };
+    let minutes = if minutes.is_empty() { "0" } else { minutes };
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = (i32::from(hours) * 60 + i32::from(minutes)) * 60;
+    Offset::from_seconds(sign * seconds).ok()
+}
+
+/// The value of `--date-format`.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub(super) struct DateFormat(String);
+
+/// An invalid `--date-format`.
+#[derive(Debug, Error)]
+#[error(
+    "write the date with %d, %m and %Y, as in %d.%m.%Y for 21.11.2026; a time of day after it is recognized; %s is \
+     seconds since 1970"
+)]
+pub(super) struct InvalidDateFormat;
+
+impl FromStr for DateFormat {
+    type Err = InvalidDateFormat;
+
+    fn from_str(format: &str) -> Result<Self, Self::Err> {
+        let sample = TimeZone::UTC.to_zoned(SAMPLE);
+        let written = sample.ok().and_then(|it| strtime::format(format, &it).ok());
+        let read = written.and_then(|written| parse_with(format, &written));
+        let date = read
+            .and_then(|time| Timestamp::try_from(time).ok())
+            .map(|time| TimeZone::UTC.to_datetime(time).date());
+        match date == Some(SAMPLE.date()) {
+            true => Ok(Self(format.to_owned())),
+            false => Err(InvalidDateFormat),
+        }
+    }
+}
+
+impl DateFormat {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the common formats in which all these times can be read. With two of them, nobody but the owner knows
+    /// whether the day or the month comes first.
+    pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<Self> {
+        let formats = COMMON_FORMATS
+            .iter()
+            .map(|format| Self((*format).to_owned()));
+        let reads_all = |format: &Self| {
+            times
+                .clone()
+                .all(|time| parse_with(&format.0, time).is_some())
+        };
+        formats.filter(reads_all).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! `landing import` on a terminal: the questions are asked one by one, and the answers are options.
+
+use landing::cli::{Verdict, rehearse, rehearse_answers};
+
+const PEOPLE: &str = "Nom,Courriel,Inscrit,Statut\n\
+                      Zoé,a@people.example,25/11/2026,Abonné\n\
+                      Zoé,b@people.example,26/11/2026,Désabonné\n\
+                      Zoé,c@people.example,27/11/2026,Abonné\n\
+                      Zoé,d@people.example,27/11/2026,Non confirmé\n\
+                      Zoé,e@people.example,27/11/2026,Désabonné\n";
+
+#[test]
+fn a_few_keys_import_a_file_in_another_language() {
+    // The proposed columns, the proposed format, then the status, and the meaning of its three values.
+    let (rows, shown) =
+        rehearse_answers(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\n").expect("a plan");
+    let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
+    let (stays, left) = (Verdict::Stays, Verdict::Left);
+    assert_eq!(verdicts, [stays, left, stays, Verdict::Undecided, left]);
+    for text in [
+        "Does column \"Courriel\" have the field email? [y/n] ",
+        "Does column \"Inscrit\" have the field joined_at? [y/n] ",
+        "Are the dates written as %d/%m/%Y? [y/n] ",
+        "Column \"Statut\" has \"Abonné\", \"Désabonné\", \"Non confirmé\". Does it say who has left? [y/n] ",
+        "\"Statut\" = \"Non confirmé\": (l)eft, (s)tays, (u)ndecided? [l/s/u] ",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(!shown.contains('@'), "{shown}");
+}
+
+#[test]
+fn the_answers_are_a_command_that_asks_nothing() {
+    let (rows, shown) =
+        rehearse_answers(PEOPLE.as_bytes(), &[], "y\nn\ny\ns\nl\nl\n").expect("a plan");
+    let options = [
+        "--map",
+        "email=Courriel",
+        "--left",
+        "Statut=Désabonné",
+        "--left",
+        "Statut=Non confirmé",
+        "--stay",
+        "Statut=Abonné",
+        "--ignore",
+        "Inscrit",
+        "--ignore-rest",
+    ];
+    assert!(shown.ends_with(&options.join(" ")), "{shown}");
+    let again = rehearse(PEOPLE.as_bytes(), &options).expect("a plan");
+    assert_eq!(again.len(), rows.len());
+    for (row, other) in again.iter().zip(&rows) {
+        assert_eq!((row.verdict, &row.entry), (other.verdict, &other.entry));
+    }
+}
+
+#[test]
+fn asks_who_has_left_if_no_column_says_it() {
+    for (answers, verdict) in [("n\n", Verdict::Stays), ("x\nE\n", Verdict::Left)] {
+        let file = "email,note\na@people.example,hi\n";
+        let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
+        assert_eq!(rows[0].verdict, verdict, "{shown}");
+    }
+}
+
+#[test]
+fn asks_about_a_new_value_of_a_preset_and_about_suspicious_columns() {
+    let file = "first_name,email,created_at,status,Opt-out\n\
+                Ann,a@people.example,2026-11-01,paused,yes\n";
+    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\ny\n").expect("a plan");
+    assert_eq!(rows[0].verdict, Verdict::Stays, "{shown}");
+    assert!(
+        shown.contains("Column \"Opt-out\" may say that people have left. Ignore it?"),
+        "{shown}"
+    );
+    // Without an answer nothing is imported.
+    for answers in ["", "s\n", "s\nn\n"] {
+        rehearse_answers(file.as_bytes(), &[], answers).expect_err(answers);
+    }
+}
+
+#[test]
+fn asks_until_a_date_format_fits() {
+    let file = "email,joined_at\na@people.example,26y11m01\n";
+    let answers = "%H\n%yy%mm%d\n";
+    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
+    let entry = rows[0].entry.as_ref().expect("an entry");
+    assert!(
+        super::rfc3339(entry.joined_at).starts_with("2026-11-01"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("write the date with %d, %m and %Y"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_mistake_in_the_options_is_not_a_question() {
+    let error =
+        rehearse_answers(PEOPLE.as_bytes(), &["--ignore", "Pays"], "y\n").expect_err("a mistake");
+    assert!(
+        error.to_string().contains("there is no column \"Pays\""),
+        "{error}"
+    );
+}
