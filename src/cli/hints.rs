@@ -3,8 +3,9 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Words for a command, and the command of this program.
-const COMMAND_SYNONYMS: [(&[&str], &str); 13] = [
-    (&["add", "insert", "load", "new", "upload"], "import"),
+const COMMAND_SYNONYMS: [(&[&str], &str); 14] = [
+    (&["insert", "new"], "add"),
+    (&["load", "upload"], "import"),
     (&["download"], "export"),
     (&["dump", "save", "snapshot"], "backup"),
     (&["clean", "gc", "shrink", "vacuum"], "compact"),

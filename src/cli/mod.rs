@@ -1,7 +1,7 @@
 //! The command line of the program.
 //!
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions, and
+//! `import`, `add`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions, and
 //! `settings` prints the variables of the environment.
 //! They share:
 //!
@@ -23,6 +23,7 @@
 //! Only for the server: `serve_check` checks what a start needs, `server_socket` opens or inherits the socket,
 //! `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
 
+mod add;
 mod address;
 mod arguments;
 mod backup;
@@ -125,6 +126,8 @@ enum Commands {
     Restore(restore::RestoreArgs),
     /// Add the people of a file to the list
     Import(Box<import::ImportArgs>),
+    /// Add people to the list by hand
+    Add(add::AddArgs),
     /// Erase people from the list permanently
     Erase(erase::EraseArgs),
     /// Give a person on the list another address
@@ -202,6 +205,7 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Backup(backup)) => backup::run(&backup),
         Some(Commands::Restore(restore)) => restore::run(&restore),
         Some(Commands::Import(import)) => import::run(&import),
+        Some(Commands::Add(add)) => add::run(&add),
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Send(send)) => send::run(&send),
         Some(Commands::MailCheck(check)) => mail_check::run(&check),

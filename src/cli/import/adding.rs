@@ -99,7 +99,9 @@ impl<'a> Target<'a> {
 }
 
 /// Opens the list, and creates it if it is missing. Returns whether it is new.
-fn open_or_create(location: &StoreLocation) -> Result<(WaitlistHandle, bool), OpenListError> {
+pub(in crate::cli) fn open_or_create(
+    location: &StoreLocation,
+) -> Result<(WaitlistHandle, bool), OpenListError> {
     match location.open_existing() {
         Ok(Some(list)) => Ok((list, false)),
         Ok(None) => Ok((location.open_or_create()?, true)),

@@ -20,7 +20,7 @@ pub(crate) enum FileError {
     NullBytes,
     #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
     JsonArray,
-    #[error("there is no such file; to add one person, run `echo ADDRESS | landing import`")]
+    #[error("there is no such file; to add one person, run `landing add ADDRESS`")]
     AddressAsFile,
     #[error(
         "line {line} has an address, so the file has no header row: add one that names the columns, such as \

@@ -42,6 +42,7 @@ mod text;
 mod times;
 
 pub(super) use self::{
+    adding::open_or_create,
     command::{ImportArgs, run},
     rows::read_addresses,
 };

@@ -209,7 +209,7 @@ fn file_names_and_addresses_in_the_place_of_a_file() {
     assert!(report.contains("a\\n\\u{1b}[31m.csv:2: "), "{report}");
     assert!(!report.contains('\u{1b}'), "{report}");
     let error = stderr(&cli.run(&["import", "ann@example.com"]).code(1));
-    assert!(error.contains("echo ADDRESS | landing import"), "{error}");
+    assert!(error.contains("run `landing add ADDRESS`"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs the commands with a list in three places: in a directory, in a directory that a server has locked,
 //! and in a database that a server uses as well.
 
+mod add;
 pub(crate) mod backup;
 mod backup_actions;
 mod blocked_stdout;

@@ -6,7 +6,7 @@ use super::{all_stores, stderr, stdout, without_server};
 use crate::ended::RunToEnd;
 
 /// The commands that use the list.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "serve",
     "count",
     "list",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 17] = [
     "backup",
     "restore",
     "import",
+    "add",
     "erase",
     "correct",
     "stats",
@@ -130,7 +131,7 @@ fn words_of_other_programs_get_a_hint() {
     let cli = without_server();
     for (args, hint) in [
         (&["delete", "ann@example.com"][..], "`landing erase`"),
-        (&["add", "ann@example.com"], "`landing import`"),
+        (&["insert", "ann@example.com"], "`landing add`"),
         (&["search", "ann@example.com"], "`landing show`"),
         (&["dump"], "`landing backup`"),
         (&["--port", "8080"], "`--addr 127.0.0.1:3000`"),

@@ -1,0 +1,70 @@
+//! `landing add`: adds people to the list by hand.
+
+use std::time::SystemTime;
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::{
+    address::parse_new_address,
+    import::open_or_create,
+    store_location::StoreArgs,
+    terminal::output::{OutputArgs, print_to_stdout},
+};
+use crate::waitlist::{Email, JoinOutcome, WaitlistEntry};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing add ann@example.com bob@example.com
+
+Add people only at their wish. Those who are on the list already are not changed. Somebody who has left can only join \
+again on the page. Creates the list if there is none.")]
+pub(super) struct AddArgs {
+    /// Addresses to add
+    #[arg(required = true, value_name = "ADDRESS", value_parser = parse_new_address)]
+    addresses: Vec<Email>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
+    let location = args.store.announce_location()?;
+    let (list, _) = open_or_create(&location)?;
+    let now = SystemTime::now();
+    let entries = args
+        .addresses
+        .iter()
+        .map(|email| WaitlistEntry::new(email.clone(), now));
+    let outcomes = list.join_all(entries.collect())?;
+    let each = || args.addresses.iter().zip(&outcomes);
+    print_to_stdout(|out| {
+        for (email, outcome) in each() {
+            let (typed, (key, text)) = (email.as_typed(), describe(*outcome));
+            if args.output.json {
+                writeln!(out, "{}", json!({ "email": typed, "outcome": key }))?;
+            } else {
+                writeln!(out, "{typed} {text}")?;
+            }
+        }
+        Ok(())
+    })?;
+    let left = each().filter(|(_, outcome)| **outcome == JoinOutcome::Suppressed);
+    match left.count() {
+        0 => Ok(()),
+        1 => bail!("1 person was not added"),
+        count => bail!("{count} people were not added"),
+    }
+}
+
+fn describe(outcome: JoinOutcome) -> (&'static str, &'static str) {
+    match outcome {
+        JoinOutcome::New => ("added", "is added"),
+        JoinOutcome::AlreadyListed => ("already_listed", "is on the list already"),
+        JoinOutcome::Suppressed => (
+            "suppressed",
+            "left this list and is not added; only the person can join again, on the page",
+        ),
+    }
+}

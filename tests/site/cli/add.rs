@@ -1,0 +1,48 @@
+//! `landing add`.
+
+use serde_json::{Value, json};
+
+use super::{addresses, all_stores, stderr, stdout, without_server};
+
+#[test]
+fn adds_people_and_says_who_is_not_added() {
+    for cli in all_stores() {
+        assert_eq!(
+            cli.stdout(&["add", "Ann <ann@example.com>", "bob@example.com"]),
+            "ann@example.com is added\nbob@example.com is added\n"
+        );
+        cli.stdout(&["erase", "--suppress", "bob@example.com"]);
+        let result = cli
+            .run(&["add", "ANN@example.com", "bob@example.com"])
+            .code(1);
+        assert_eq!(
+            stdout(&result),
+            "ANN@example.com is on the list already\n\
+             bob@example.com left this list and is not added; only the person can join again, on the page\n"
+        );
+        assert_eq!(stderr(&result), "landing: 1 person was not added\n");
+        let result = cli
+            .run(&["add", "--json", "ann@example.com", "cyd@example.com"])
+            .success();
+        let lines: Vec<Value> = stdout(&result)
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                json!({ "email": "ann@example.com", "outcome": "already_listed" }),
+                json!({ "email": "cyd@example.com", "outcome": "added" }),
+            ]
+        );
+        assert_eq!(addresses(&cli), ["ann@example.com", "cyd@example.com"]);
+    }
+}
+
+#[test]
+fn rejects_what_is_no_address_and_adds_nobody() {
+    let cli = without_server();
+    cli.run(&["add", "ann@example.com", "bob"]).code(2);
+    cli.run(&["add"]).code(2);
+    assert!(cli.file_names().is_empty(), "no list is created");
+}
