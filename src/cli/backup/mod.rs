@@ -28,10 +28,7 @@ use super::{
 };
 use crate::waitlist::{BackupItem, ListKey, Selection, SuppressionItem};
 
-pub(super) use self::{
-    lines::BackupCounts,
-    reader::{BackupReader, is_backup},
-};
+pub(super) use self::{lines::BackupCounts, reader::BackupReader};
 
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -164,7 +164,7 @@ impl<R: Read> Iterator for BackupReader<R> {
 }
 
 /// Returns whether a file that begins like this is a backup.
-pub(crate) fn is_backup(beginning: &[u8]) -> bool {
+fn is_backup(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING.as_bytes())
 }
 

@@ -14,11 +14,12 @@ use super::{
 };
 use crate::{
     cli::{
-        control::BATCH_SIZE, list_extras, open_list_error::OpenListError,
-        store_location::StoreLocation, transfer::email_hashes::EmailHashes,
-        waitlist_handle::WaitlistHandle,
+        list_extras, open_list_error::OpenListError, store_location::StoreLocation,
+        transfer::email_hashes::EmailHashes, waitlist_handle::WaitlistHandle,
     },
-    waitlist::{Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry},
+    waitlist::{
+        CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
+    },
 };
 
 /// Where the people are added.
@@ -145,7 +146,7 @@ fn next_batch(
     report: &mut ImportReport,
 ) -> Result<Vec<Person>, FileError> {
     let mut batch = Vec::new();
-    while batch.len() < BATCH_SIZE
+    while batch.len() < CALL_MAX
         && let Some(Row { cells, .. }) = rows.next_row()?
     {
         let Some(person) = cells

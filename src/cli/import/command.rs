@@ -28,7 +28,8 @@ use crate::{
         store_location::StoreArgs,
         terminal::{output::OutputArgs, progress::byte_progress, signals},
     },
-    waitlist::{Email, set_exit_note},
+    exit::set_exit_note,
+    waitlist::Email,
 };
 
 #[derive(clap::Args)]

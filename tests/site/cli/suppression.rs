@@ -4,8 +4,6 @@ use serde_json::json;
 
 use super::{TestCli, addresses, all_stores, stderr, stdout, with_three_people};
 
-const LEFT: &str = "1 left this list: not added, because only they can join again, on the page\n";
-
 /// Imports a file of one person, and returns the report.
 fn import(cli: &TestCli, typed: &str) -> String {
     stdout(
