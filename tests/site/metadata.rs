@@ -71,9 +71,6 @@ async fn link_previews_have_a_title_description_and_image() {
         ("og:image:height", "630"),
         ("og:locale", "en_US"),
         ("twitter:card", "summary_large_image"),
-        ("twitter:title", title),
-        ("twitter:description", description),
-        ("twitter:image", card),
         ("twitter:image:alt", copy::head::CARD_ALT),
     ] {
         assert_eq!(without_hashes(&metas[name]), content, "{name}");

@@ -73,11 +73,9 @@ pub fn PageMetadata() -> impl IntoView {
         ("og:image:alt", head::CARD_ALT),
         ("og:locale", "en_US"),
     ];
+    // X takes the title, the description and the image from Open Graph.
     let twitter = [
         ("twitter:card", "summary_large_image"),
-        ("twitter:title", &title),
-        ("twitter:description", &description),
-        ("twitter:image", &card_url),
         ("twitter:image:alt", head::CARD_ALT),
     ];
     view! {
