@@ -7,16 +7,23 @@ const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "gu");
 /** Removes invisible characters from the ends of a text. */
 export const trimInvisible = (typed: string) => typed.replaceAll(INVISIBLE_ENDS, "");
 
-/** Digits, and digits with spaces and hyphens between them. */
-const CODE_PATTERNS = [/\d+/g, /\d[\d\s\u2010-\u2015-]*/g];
+const DIGIT = /\p{Nd}/u;
+/** Digits with spaces and hyphens between them: one number, or several. */
+const DIGITS = /\d[\d\s\u2010-\u2015-]*/g;
 const CODE_LENGTH = 6;
 
-/** Returns the code in a text, such as a pasted sentence. Returns nothing if the text has none or several. */
+/** Returns the first code in a text, such as a pasted sentence. Keyboards of many languages have digits of their own. */
 export function readCode(typed: string): string | undefined {
-  // Japanese keyboards type digits in full width.
-  const text = typed.replaceAll(/[０-９]/g, (digit) => digit.normalize("NFKC"));
-  const numbers = CODE_PATTERNS.flatMap((pattern) => text.match(pattern) ?? []);
-  const codes = numbers.map((number) => number.replaceAll(/\D/g, ""));
-  const [code, ...others] = new Set(codes.filter(({ length }) => length === CODE_LENGTH));
-  return others.length > 0 ? undefined : code;
+  const text = [...typed].map((char) => (DIGIT.test(char) ? toAscii(char) : char)).join("");
+  const groups = text.match(DIGITS) ?? [];
+  const numbers = groups.flatMap((it) => [...it.split(/\D+/), it.replaceAll(/\D/g, "")]);
+  return numbers.find(({ length }) => length === CODE_LENGTH);
+}
+
+/** Unicode has the digits of a script in a row, from zero to nine, and the next script may follow. */
+function toAscii(digit: string): string {
+  const value = digit.codePointAt(0) ?? 0;
+  let before = value;
+  while (DIGIT.test(String.fromCodePoint(before - 1))) before -= 1;
+  return String((value - before) % 10);
 }

@@ -3,7 +3,7 @@
 //! A code can be guessed, so each counts towards the five tries for an address and towards the limit of the client. The API
 //! and the form without JavaScript share this.
 
-use std::collections::BTreeSet;
+use std::iter;
 
 use axum::{
     body::Body,
@@ -129,21 +129,27 @@ pub(super) async fn confirm_by_code(
     }
 }
 
-/// Returns the code in a text: people write `123 456` and `123-456`, paste the sentence around it, and type in full width
-/// with a Japanese keyboard. Returns `None` if the text has no code, or several. `islands/waitlist-form/typed.ts` has the
-/// same rule.
+/// Returns the first code in a text: people write `123 456` and `123-456`, paste the sentence around it, and type the
+/// digits of their language. `islands/waitlist-form/typed.ts` has the same rule.
 fn read_code(typed: &str) -> Option<String> {
-    let to_ascii = |c| match c {
-        '\u{ff10}'..='\u{ff19}' => char::from_digit(u32::from(c) - 0xff10, 10).unwrap_or(c),
-        _ => c,
-    };
     let text: String = typed.chars().map(to_ascii).collect();
-    let is_digit = |c: char| c.is_ascii_digit();
     let is_inside = |c: char| c.is_whitespace() || matches!(c, '-' | '\u{2010}'..='\u{2015}');
-    // Digits, and digits with spaces and hyphens between them.
-    let numbers = text.split(|c| !is_digit(c));
-    let groups = text.split(|c| !is_digit(c) && !is_inside(c));
-    let codes = numbers.chain(groups).map(|it| it.replace(is_inside, ""));
-    let codes: BTreeSet<_> = codes.filter(|it| it.len() == CODE_LEN).collect();
-    (codes.len() == 1).then(|| codes.into_iter().next())?
+    // Digits with spaces and hyphens between them: one number, or several.
+    let groups = text.split(|c: char| !c.is_ascii_digit() && !is_inside(c));
+    let mut numbers = groups.flat_map(|it| {
+        let several = it.split(is_inside).map(str::to_owned);
+        several.chain(iter::once(it.replace(is_inside, "")))
+    });
+    numbers.find(|it| it.len() == CODE_LEN)
+}
+
+/// Returns a decimal digit of any script as one of ASCII. Unicode has the digits of a script in a row, from zero to nine,
+/// and the next script may follow. Other numbers, such as `½`, are in no code.
+fn to_ascii(c: char) -> char {
+    let before = (0..u32::from(c)).rev().map_while(char::from_u32);
+    let before = before.take_while(|it| it.is_numeric()).count();
+    match u32::try_from(before % 10) {
+        Ok(digit) if c.is_numeric() => char::from_digit(digit, 10).unwrap_or(c),
+        _ => c,
+    }
 }
