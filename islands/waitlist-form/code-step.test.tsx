@@ -108,10 +108,10 @@ describe("a code", () => {
     ["that is wrong", 400, WRONG, "true"],
     ["after too many wrong ones", 423, LOCKED, "true"],
     ["that cannot be checked", 503, FAILED, "false"],
-  ])("%s is explained until it is corrected", async (_what, status, text, invalid) => {
+  ])("%s is shown and explained until it is corrected", async (_what, status, text, invalid) => {
     postCode.mockResolvedValueOnce(new Response("no", { status }));
     const user = await join();
-    await user.type(await findCodeField(), "123456{Enter}");
+    await user.type(await findCodeField(), "123456 or 123457{Enter}");
     await waitFor(() => expect(message()).toBe(text));
     expectErrorToast(text);
     expect(codeField()?.getAttribute("aria-invalid")).toBe(invalid);
@@ -168,7 +168,12 @@ describe("a code", () => {
   test("stays if the visitor clicks 'Use another address' while it is checked", async () => {
     const respond = holdResponse(postCode);
     const user = await join();
-    await user.type(await findCodeField(), "123456{Enter}");
+    await user.type(await findCodeField(), "123456");
+    await act(async () => {
+      fireEvent.submit(screen.getByRole("button"));
+      // Before the next render.
+      fireEvent.click(screen.getByRole("link", { name: "Use another address" }));
+    });
     await user.click(screen.getByRole("link", { name: "Use another address" }));
     await act(async () => respond(new Response("no", { status: 503 })));
     expect(codeField()?.value).toBe("123456");

@@ -36,16 +36,16 @@ export function pristine(form: FormState, settings: Settings): FormState {
   return { ...form, outcome: "", message };
 }
 
-/** Sends `submission`. After a failure the form stays as `typed`. */
+/** Sends `submission`. After a failure the form stays as `sent`. */
 export async function submit(
   submission: Submission,
-  typed: FormState,
+  sent: FormState,
   settings: Settings,
 ): Promise<Result> {
   try {
     await send(submission);
   } catch (error) {
-    const form = formAfterFailure(error, submission, typed, settings);
+    const form = formAfterFailure(error, submission, sent, settings);
     return [form, form.message];
   }
   const { step, email } = submission;
@@ -74,7 +74,7 @@ async function send({ step, email, code, topic }: Submission): Promise<unknown> 
 function formAfterFailure(
   error: unknown,
   { step, email }: Submission,
-  typed: FormState,
+  sent: FormState,
   { confirms }: Settings,
 ): FormState {
   const status = statusOf(error);
@@ -82,7 +82,7 @@ function formAfterFailure(
   const [outcome, message] = failures[status] ?? failures.other;
   // Joining again sends another code.
   const asksForCode = confirms && step === "email" && status === 409;
-  return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : typed), outcome, message };
+  return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : sent), outcome, message };
 }
 
 /** Returns whether the outcome is an error. */

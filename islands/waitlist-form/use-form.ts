@@ -22,7 +22,7 @@ export type FormControls = ReturnType<typeof useForm>;
 export function useForm(settings: Settings, initial: FormState, onSuccess: () => void) {
   const refs = useRefs();
   const { view, update, show, onInput, isRepeat } = useView(settings, initial, refs.input);
-  const { form, isPending } = view;
+  const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
   useFocus(refs, view, update);
@@ -34,11 +34,13 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const invalid = (message: string): FormState => ({ ...typedForm(), outcome: "invalid", message });
 
   async function send(submission: Submission) {
-    const typed = typedForm();
+    // The field shows what was sent: the code, without the sentence around it.
+    const { email, code } = submission;
+    const sent = { ...form, email, code };
     isSending.current = true;
     dismissToast();
     update({ form: pristine(form, settings), isPending: true, announcement: "" });
-    const [after, text] = await submit(submission, typed, settings);
+    const [after, text] = await submit(submission, sent, settings);
     isSending.current = false;
     show(after, text);
     if (!hasFailed(after)) onSuccess();
@@ -56,7 +58,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
-    if (isPending) return;
+    if (isSending.current) return;
     show(emailForm(settings, form.email));
     focusIn(refs.form, refs.input);
   }
