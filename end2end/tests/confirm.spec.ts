@@ -35,16 +35,39 @@ test.describe("the step for the code", { tag: "@once" }, () => {
 });
 
 test.describe("the step for the code, without JavaScript", { tag: "@once" }, () => {
-  test.use({ javaScriptEnabled: false });
+  test.use({ javaScriptEnabled: false, expectedConsole: /status of 4\d\d/ });
 
-  test("leads to another address", async ({ landing, page }) => {
+  for (const query of ["", "?ref=hn"]) {
+    test(`leads to another address from /${query}, with the source of the visitor`, async ({
+      landing,
+      page,
+    }) => {
+      await page.goto(`/${query}`);
+      await landing.email.fill(uniqueEmail());
+      await landing.email.press("Enter");
+      await expect(codeField(page)).toBeVisible();
+      await page.getByRole("link", { name: "Use another address" }).click();
+      await expect(landing.email).toBeInViewport();
+      await expect(codeField(page)).toHaveCount(0);
+      await expect(page).toHaveURL(`/${query || "?email"}#waitlist`);
+    });
+  }
+
+  test("says the same above the field after a wrong code", async ({ landing, page }) => {
+    const email = uniqueEmail();
     await page.goto("/");
-    await landing.email.fill(uniqueEmail());
-    await landing.email.press("Enter");
-    await expect(codeField(page)).toBeVisible();
-    await page.getByRole("link", { name: "Use another address" }).click();
-    await expect(landing.email).toBeVisible();
-    await expect(codeField(page)).toHaveCount(0);
+    for (const lead of [/^Check your inbox/, /^If you have not confirmed/]) {
+      await landing.email.fill(email);
+      await landing.email.press("Enter");
+      await expect(page.locator(".waitlist-lead")).toHaveText(lead);
+      for (const code of ["12345", "123"]) {
+        await codeField(page).fill(code);
+        await codeField(page).press("Enter");
+        await expect(landing.message).toHaveText("Please enter only the six digits of the code");
+        await expect(page.locator(".waitlist-lead")).toHaveText(lead);
+      }
+      await page.getByRole("link", { name: "Use another address" }).click();
+    }
   });
 });
 

@@ -46,6 +46,11 @@ struct CodeForm {
 pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let headers = parts.headers.clone();
+    // The text above the field stays: the address of somebody who was listed may be confirmed already.
+    let lead = match parts.uri.query() {
+        Some("listed") => islands::CODE_ASKED,
+        _ => islands::CODE_SENT,
+    };
     let admitted = admit(&state, Attempt::Code, &parts);
     // Read before a client over its limit is rejected: the form needs the address again.
     let (error, form) = match read_form(&state, parts, body).await {
@@ -58,7 +63,10 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
                 let page = LinkPage::Confirmed;
                 return respond_with_link_page(&state, page, StatusCode::OK, &headers);
             };
-            let form = form_after(&error, &email, code);
+            let form = FormState {
+                lead: copy::fill_email(lead, &email),
+                ..form_after(&error, &email, code)
+            };
             (error, form)
         }
         // The address is unknown, so the form asks for it. Joining again leads to the code.
@@ -88,7 +96,6 @@ fn form_after(error: &RequestError, email: &str, code: String) -> FormState {
         _ => (FormOutcome::Failed, islands::CODE_FAILED),
     };
     FormState {
-        lead: copy::fill_email(islands::CODE_ASKED, email),
         outcome,
         message: message.into(),
         code,

@@ -8,12 +8,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     AppState, RequestError,
+    error::with_no_store,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, REVALIDATE, Resource},
     source_parameter::SourceParameter,
@@ -26,6 +27,10 @@ use crate::{
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
 pub(super) const JOINED_PARAMETER: &str = "joined";
+
+/// The parameter of the link that leads from the form for a code back to the one for an address. Without it, the link would
+/// be an anchor of the page that asks for the code.
+const EMAIL_PARAMETER: &str = "email";
 
 /// The link to the landing page, on the not-found page.
 const HOME: &str = "/";
@@ -148,7 +153,15 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     } else {
         state.page_cache.landing()
     };
-    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    let (request, _) = request.into_parts();
+    let query = request.uri.query().unwrap_or_default();
+    if query == EMAIL_PARAMETER
+        && let Some(parameter) = SourceParameter::from_referer(&state, &request)
+    {
+        let redirect = Redirect::to(&format!("/?{parameter}"));
+        return with_no_store(redirect.into_response(), None);
+    }
+    let mut parameters = query.split('&');
     let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
         &landing.plain
     } else if landing.count == state.shown_count.get() {
@@ -157,8 +170,8 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
         // The count must include the visitor who has just joined.
         &render_with_form(state.current_page(), joined_form())
     };
-    let mut response = page.respond(StatusCode::OK, request.headers());
-    if request.headers().contains_key(header::IF_NONE_MATCH) {
+    let mut response = page.respond(StatusCode::OK, &request.headers);
+    if request.headers.contains_key(header::IF_NONE_MATCH) {
         let (name, value) = REVISIT;
         response.headers_mut().insert(name, value);
     }
