@@ -146,6 +146,49 @@ test(
 );
 
 test(
+  "§4 in the visitor's own colours a message that is not reached has no bubble either",
+  { tag: "@once" },
+  async ({ landing, page }) => {
+    await page.emulateMedia({ forcedColors: "active" });
+    await openStopped(page, landing);
+    await showShare(page, landing, 0.9);
+    const message = landing.lines.nth(7).locator("span");
+    await landing.revealLines(7);
+    await expect(message).toHaveCSS("border-color", "rgba(0, 0, 0, 0)");
+    await page.clock.runFor(800);
+    await expect(landing.shownLines).toHaveCount(8);
+    await expect(message).not.toHaveCSS("border-color", "rgba(0, 0, 0, 0)");
+  },
+);
+
+test.describe("the button before the island works", { tag: "@once" }, () => {
+  const button = (page: Page) => page.locator(".terminal button");
+
+  test("cannot be reached while a press would be lost", async ({ landing, page }) => {
+    const release = await landing.holdRequests("**/islands/boot-*.js");
+    await landing.open();
+    await page.getByRole("link", { name: "Watch Demo" }).focus();
+    await page.keyboard.press("Tab");
+    await expect(page.getByRole("link", { name: "Start Your Agent Now" })).toBeFocused();
+    release();
+    await expect(button(page)).toBeVisible();
+  });
+
+  test("takes a press, which the island then follows", async ({ landing, page }) => {
+    const release = await landing.holdRequests("**/islands/demo-terminal-*.js");
+    await landing.open();
+    await expect(button(page)).toBeVisible();
+    await page.getByRole("link", { name: "Watch Demo" }).focus();
+    await page.keyboard.press("Tab");
+    await expect(button(page)).toBeFocused();
+    await page.keyboard.press("Enter");
+    release();
+    await expect(button(page)).toHaveAccessibleName("Play the demo");
+    await expect(button(page)).toBeFocused();
+  });
+});
+
+test(
   "§4 with reduced motion all lines are shown, even before scripts load, and no button",
   { tag: "@once" },
   async ({ landing, page }) => {

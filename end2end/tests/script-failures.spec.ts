@@ -129,11 +129,8 @@ test.describe("a script", { tag: "@once" }, () => {
       await landing.section("demo").scrollIntoViewIfNeeded();
       for (const line of await landing.lines.locator("span").all())
         await expect(line).not.toHaveCSS("opacity", "1");
-      const button = landing.section("demo").getByRole("button");
-      await expect(button).toHaveCSS("opacity", "0");
-      // Tab reaches it, and the focus must be seen.
-      await button.press("Shift");
-      await expect(button).toHaveCSS("opacity", "1");
+      // A press would be lost, so it can be neither seen nor reached.
+      await expect(landing.section("demo").getByRole("button")).toHaveCount(0);
       const contrasts = await measureContrast(page, { selector: ".terminal-lines span" });
       expect(contrasts).toHaveLength(9);
       expect(tooLow(4.5, contrasts)).toEqual([]);
