@@ -107,6 +107,15 @@ let reportOnce = (error: unknown) => {
   console.error("the islands failed to load:", error);
 };
 
+/**
+ * Tab may leave a part of a control out of view: in Chromium a field while the page scrolls smoothly, in WebKit always a
+ * field, and a link. Both scroll to the caret only. The header needs no scroll.
+ */
+addEventListener("keyup", ({ key, target }) => {
+  if (key === "Tab" && target instanceof Element && target.closest("main"))
+    target.scrollIntoView({ block: "nearest" });
+});
+
 function start() {
   boot().catch((error: unknown) => {
     reportOnce(error);

@@ -24,15 +24,17 @@ test(
   { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ settings, visitor }) => {
     await visitor.open();
-    const demoPlays = await visitor.evaluate(
-      (query) => matchMedia(query).matches,
-      "(scripting: enabled) and (prefers-reduced-motion: no-preference)",
-    );
+    const demoPlays = settings.javaScript && !settings.reducedMotion;
+    if (settings.javaScript) {
+      // Before that, the demo's button cannot be reached.
+      await eventually(() => visitor.attributes("html", "data-hosted")).toEqual([""]);
+    }
     for (const control of controlsAt(settings.width, demoPlays)) {
       await visitor.press(KEYS.tab);
       await eventually(() => visitor.focus()).toBe(control);
-      // WebKit scrolls a field only as far as its caret, so a part of it may stay out of view.
-      await eventually(() => visitor.isInView(":focus"), { message: control }).toBe(true);
+      // Without scripts, WebKit scrolls a field only as far as its caret, so a part of it may stay out of view.
+      const isInView = () => visitor.isInView(":focus", settings.javaScript);
+      await eventually(isInView, { message: control }).toBe(true);
       // WebKit may lose the scroll of a second Tab while the page still scrolls for the first.
       await visitor.waitForScrollEnd();
       const outline = await visitor.evaluate(() => {

@@ -223,18 +223,23 @@ export class Visitor {
     }, selector);
   }
 
-  /** Whether the middle of each visible match is inside the window. */
-  isInView(selector: string): Promise<boolean> {
-    return this.evaluate((selector) => {
-      const visible = [...document.querySelectorAll(selector)].filter((it) => it.checkVisibility());
-      const isInside = (element: Element) => {
-        const { left, right, top, bottom } = element.getBoundingClientRect();
-        const x = (left + right) / 2;
-        const y = (top + bottom) / 2;
-        return x > 0 && y > 0 && x < innerWidth && y < innerHeight;
-      };
-      return visible.length > 0 && visible.every(isInside);
-    }, selector);
+  /** Whether each visible match is inside the window: its middle, or all of it. */
+  isInView(selector: string, isWhole = false): Promise<boolean> {
+    return this.evaluate(
+      (selector, isWhole) => {
+        const all = [...document.querySelectorAll(selector)];
+        const visible = all.filter((it) => it.checkVisibility());
+        const isInside = (element: Element) => {
+          const { left, right, top, bottom } = element.getBoundingClientRect();
+          const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+          if (isWhole) return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+          return x > 0 && y > 0 && x < innerWidth && y < innerHeight;
+        };
+        return visible.length > 0 && visible.every(isInside);
+      },
+      selector,
+      isWhole,
+    );
   }
 
   /** Runs a function in the page. */
