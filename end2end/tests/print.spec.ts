@@ -1,6 +1,7 @@
 /** The page in print. */
 import { measureContrast, tooLow } from "../support/contrast.ts";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
+import { boundingBox } from "../support/landing-page.ts";
 import { confirmingTest } from "../support/mail-server.ts";
 
 const DRAWN_LINES = ".scene :is(path, rect, circle):not(.wash, .caret)";
@@ -42,6 +43,22 @@ for (const colorScheme of ["light", "dark"] as const) {
     },
   );
 }
+
+test(
+  "the contact prints without the space that fills a window",
+  { tag: "@once" },
+  async ({ landing, page }) => {
+    await landing.open();
+    await page.emulateMedia({ media: "print" });
+    const contact = await boundingBox(landing.section("contact"));
+    const sheet = await boundingBox(page.locator(".sheet"));
+    const links = await boundingBox(page.locator(".contact-links"));
+    expect(sheet.y - contact.y).toBeLessThan(40);
+    expect(contact.y + contact.height - links.y - links.height).toBeLessThan(40);
+    const texts = await boundingBox(page.locator(".sheet > div").first());
+    expect(sheet.height - texts.height).toBeLessThan(130);
+  },
+);
 
 test("each contact link prints its address once", { tag: "@once" }, async ({ landing, page }) => {
   await landing.openForm();
