@@ -169,6 +169,17 @@ export class LandingPage {
     await expect(element).toBeInViewport({ ratio: 1 });
   }
 
+  /** Waits until an element is wholly in view, and nothing covers its first line. */
+  async expectUncovered(element: Locator): Promise<void> {
+    await expect(element).toBeInViewport({ ratio: 1 });
+    const isOnTop = () =>
+      element.evaluate((node) => {
+        const { left, top, bottom } = node.getBoundingClientRect();
+        return [top + 1, bottom - 1].every((y) => document.elementFromPoint(left + 1, y) === node);
+      });
+    await expect.poll(isOnTop).toBe(true);
+  }
+
   /** Opens the tooltip of the e-mail link. It scrolls first, because scrolling closes a tooltip. */
   async openTooltip(): Promise<void> {
     const link = this.page.getByRole("link", { name: "Email us" });

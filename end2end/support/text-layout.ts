@@ -1,6 +1,10 @@
 /** Finds badly laid out text: cut off, overflowing, overlapping, or in lines that are too long. */
 import type { Page } from "@playwright/test";
 
+/** The text spacing that WCAG 1.4.12 allows visitors to set. */
+export const TEXT_SPACING = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+  word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`;
+
 /** Describes each text that is cut off, leaves its box or the page, or overlaps another text. */
 export function findMisplacedText(page: Page): Promise<string[]> {
   return page.evaluate(misplacedText);

@@ -1,12 +1,16 @@
 /** Confirming an address: the step for the code, and the page of the link. */
-import type { Page } from "@playwright/test";
-import { expect, uniqueEmail } from "../support/fixtures.ts";
+import type { Locator, Page } from "@playwright/test";
+import { addStyle, expect, uniqueEmail } from "../support/fixtures.ts";
+import { hiddenWidth } from "../support/landing-page.ts";
 import { CONFIRM_LINK, confirmingTest as test } from "../support/mail-server.ts";
+import { TEXT_SPACING } from "../support/text-layout.ts";
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
 const codeField = (page: Page) => page.getByLabel("Code from the message");
 
 test.describe("the step for the code", { tag: "@once" }, () => {
+  test.use({ expectedConsole: /status of 400/ });
+
   for (const [width, height] of [
     [320, 256],
     [360, 640],
@@ -14,7 +18,7 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     [640, 360],
     [844, 390],
   ] as const) {
-    test(`is in view and has the focus in a window of ${width} × ${height}`, async ({
+    test(`is in view with its label, and has the focus in a window of ${width} × ${height}`, async ({
       landing,
       page,
     }) => {
@@ -29,10 +33,52 @@ test.describe("the step for the code", { tag: "@once" }, () => {
       );
       await landing.finishAnimations();
       await landing.expectClearOfToast(codeField(page));
+      await landing.expectUncovered(page.getByText("Code from the message"));
       expect(await landing.horizontalOverflow()).toBe(0);
+      await codeField(page).fill("12345");
+      await codeField(page).press("Enter");
+      await expect(landing.message).toHaveText("Please enter only the six digits of the code");
+      await landing.keepToastOpen();
+      await landing.finishAnimations();
+      await expect(landing.toasts).toBeInViewport({ ratio: 1 });
+      await landing.expectClearOfToast(codeField(page));
+      await landing.expectUncovered(page.getByText("Code from the message"));
+    });
+  }
+
+  for (const [setting, css] of [
+    ["more space in the text", TEXT_SPACING],
+    ["doubled text", "html { font-size: 200%; }"],
+  ] as const) {
+    test(`shows the whole code and the whole title of a toast at 320 px with ${setting}`, async ({
+      landing,
+      page,
+    }) => {
+      await page.setViewportSize({ width: 320, height: 640 });
+      await landing.openForm();
+      await addStyle(page, css);
+      await landing.email.fill(uniqueEmail());
+      await landing.email.press("Enter");
+      await expect(codeField(page)).toBeFocused();
+      expect(await linesOf(page.locator(".toast-title"))).toBe(1);
+      await codeField(page).fill("888888");
+      expect(await hiddenWidth(codeField(page))).toBe(0);
+      await codeField(page).press("Enter");
+      await expect(landing.toasts).toContainText("Error");
+      expect(await linesOf(page.locator(".toast-title"))).toBe(1);
+      expect(await linesOf(landing.bar.getByRole("link", { name: "Get Started" }))).toBeLessThan(3);
     });
   }
 });
+
+/** Returns the number of lines of a text. */
+function linesOf(element: Locator): Promise<number> {
+  return element.evaluate((node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+  });
+}
 
 test.describe("the step for the code, without JavaScript", { tag: "@once" }, () => {
   test.use({ javaScriptEnabled: false, expectedConsole: /status of 4\d\d/ });

@@ -1,14 +1,11 @@
 /** The layout fits every width, zoom and text size: nothing overflows, and no text is cut off. */
 import { addStyle, expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { boundingBox, hiddenWidth } from "../support/landing-page.ts";
-import { findMisplacedText, longestLines } from "../support/text-layout.ts";
+import { findMisplacedText, longestLines, TEXT_SPACING } from "../support/text-layout.ts";
 
 const WIDTHS = [
   320, 360, 390, 480, 600, 639, 640, 767, 768, 900, 1023, 1024, 1280, 1440, 1920, 2560,
 ];
-/** The text spacing that WCAG 1.4.12 allows visitors to set. */
-const TEXT_SPACING = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
-  word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`;
 /** In longer lines readers lose the start of the next one. */
 const MAX_CHARACTERS_PER_LINE = 75;
 const RUNNING_TEXT = "main :is(p, figcaption, .hero-steps span):not(.terminal *)";
