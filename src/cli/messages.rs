@@ -13,7 +13,8 @@ use super::{
     time::rfc3339, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, ListKey, Message, MessageId, Selection, Suppressions,
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, Selection,
+    Suppressions,
 };
 
 #[derive(clap::Args)]
@@ -161,12 +162,11 @@ fn print_deliveries(
         .iter()
         .map(|delivery| {
             let status = &delivery.status;
-            let reply = status.reply.as_ref();
             ListedDelivery {
                 email: addresses.get(&delivery.recipient).cloned(),
                 state: status.state.as_str(),
                 since: status.since.map(rfc3339),
-                reply: reply.map(|reply| format!("{} {}", reply.code, reply.text())),
+                reply: words(status),
             }
         })
         .collect();
@@ -186,6 +186,17 @@ fn print_deliveries(
             writeln!(out, "nobody is refused, deferred or unknown")?;
         }
         Ok(())
+    })
+}
+
+/// Returns the words of the mail server, or why it has said nothing.
+fn words(status: &DeliveryStatus) -> Option<String> {
+    let reply = status.reply.as_ref();
+    let reply = reply.map(|reply| format!("{} {}", reply.code, reply.text()));
+    reply.or_else(|| match status.state {
+        DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
+        DeliveryState::Refused => Some("not sent: this program refused the address".into()),
+        _ => None,
     })
 }
 

@@ -55,6 +55,10 @@ impl<'a> Mailer<'a> {
     /// # Errors
     /// [`ConnectError`].
     pub async fn connect(&mut self) -> Result<(), ConnectError> {
+        // The result of the last message is recorded by now.
+        if let Some(connection) = &mut self.connection {
+            connection.reset().await;
+        }
         if !self.connection.as_ref().is_some_and(|it| it.is_usable()) {
             let connected = tokio::select! {
                 biased;
@@ -99,7 +103,7 @@ impl<'a> Mailer<'a> {
             outcome = expiry => outcome,
         };
         let is_closed = match &outcome {
-            SendOutcome::NotSent(NotSent::NeedsSmtputf8 | NotSent::Stopped) => false,
+            SendOutcome::NotSent(NotSent::Stopped) => false,
             SendOutcome::NotSent(_) => true,
             SendOutcome::Rejected(_, reply) => reply.is_closing(),
             SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
@@ -127,6 +131,16 @@ impl<'a> Mailer<'a> {
     }
 }
 
+/// Returns whether a mail server objected to the sender or to the message, by what the ledger keeps of a delivery. It does not
+/// keep which part the server replied to.
+pub fn is_objection(status: &DeliveryStatus) -> bool {
+    let is_objection = |reply: &ServerReply| {
+        // A final reply to a deferred delivery was an objection.
+        reply.code >= 500 || SmtpReply::from(reply).is_objection(MessagePart::Content)
+    };
+    status.state == DeliveryState::Deferred && status.reply.as_ref().is_some_and(is_objection)
+}
+
 impl From<SendOutcome> for SendResult {
     fn from(outcome: SendOutcome) -> Self {
         match outcome {
@@ -143,22 +157,8 @@ impl From<SendOutcome> for SendResult {
                 Self::objected(reply)
             }
             SendOutcome::Rejected(_, reply) => Self::replied(DeliveryState::Refused, reply),
-            SendOutcome::NotSent(NotSent::NeedsSmtputf8) => Self::noted(
-                DeliveryState::Refused,
-                ServerReply::new(
-                    553,
-                    "5.6.7 the mail server does not support this address (SMTPUTF8)",
-                ),
-            ),
-            SendOutcome::NotSent(cause) => Self::noted(
-                DeliveryState::Deferred,
-                ServerReply::new(451, &format!("4.4.2 {cause}")),
-            ),
-            SendOutcome::Unknown => Self {
-                status: DeliveryStatus::new(DeliveryState::Unknown),
-                reply: None,
-                is_objection: false,
-            },
+            SendOutcome::NotSent(_) => Self::without_reply(DeliveryState::Deferred),
+            SendOutcome::Unknown => Self::without_reply(DeliveryState::Unknown),
         }
     }
 }
@@ -166,14 +166,17 @@ impl From<SendOutcome> for SendResult {
 impl SendResult {
     /// The address cannot be written into a message.
     pub fn unwritable_address() -> Self {
-        let text = "5.1.3 the address cannot be written into an e-mail";
-        Self::noted(DeliveryState::Refused, ServerReply::new(553, text))
+        Self::without_reply(DeliveryState::Refused)
     }
 
     fn replied(state: DeliveryState, reply: SmtpReply) -> Self {
         Self {
-            reply: Some(reply.clone()),
-            ..Self::noted(state, ServerReply::new(reply.code, &reply.text))
+            status: DeliveryStatus {
+                reply: Some(ServerReply::new(reply.code, &reply.text)),
+                ..DeliveryStatus::new(state)
+            },
+            reply: Some(reply),
+            is_objection: false,
         }
     }
 
@@ -184,14 +187,10 @@ impl SendResult {
         }
     }
 
-    /// A result with words of this program in place of a reply.
-    fn noted(state: DeliveryState, note: ServerReply) -> Self {
+    /// A result that no server gave, so the ledger keeps no reply: the connection broke, or this program refuses the address.
+    fn without_reply(state: DeliveryState) -> Self {
         Self {
-            status: DeliveryStatus {
-                state,
-                since: None,
-                reply: Some(note),
-            },
+            status: DeliveryStatus::new(state),
             reply: None,
             is_objection: false,
         }

@@ -15,7 +15,7 @@ use super::{error::StoreFuture, message_id::MessageId, suppression::AddressHash}
 
 /// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer
 /// than a delivery takes with all its timeouts, which is 19 minutes: eight and a half to connect again and write
-/// (`src/cli/send/sender.rs`), ten for the reply and a half for RSET (`src/mail/smtp/timeouts.rs`).
+/// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
 pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
 /// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.
 pub const CONFIRMATION_ATTEMPTS_MAX: u32 = 20;
@@ -137,24 +137,6 @@ impl ServerReply {
     pub fn text(&self) -> &str {
         &self.text
     }
-
-    /// Returns whether this reply to a deferred delivery was an objection to the sender or to the message, which stopped the send.
-    pub fn is_objection(&self) -> bool {
-        self.code == 454 || self.code >= 500 || self.text.starts_with("4.7.")
-    }
-
-    /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and
-    /// 504, RFC 5321, section 4.2.2; 5.1.x, RFC 3463, section 3.2, without those of the sender's address).
-    pub fn is_bad_address(&self) -> bool {
-        let is_sender =
-            ["5.1.7", "5.1.8"].contains(&self.text.split(' ').next().unwrap_or_default());
-        matches!(self.code, 501 | 504) || self.text.starts_with("5.1.") && !is_sender
-    }
-
-    /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
-    pub fn is_no_such_mailbox(&self) -> bool {
-        self.code >= 500 && self.text.split(' ').next() == Some("5.1.1")
-    }
 }
 
 impl std::fmt::Debug for ServerReply {
@@ -215,7 +197,8 @@ pub struct DeliveryStatus {
     /// When the delivery got into the state. Stores keep it to the millisecond. Waiting and sending deliveries have
     /// none.
     pub since: Option<SystemTime>,
-    /// What the mail server replied.
+    /// What the mail server replied. `None` if it has not: a deferred delivery without a reply was not sent, because the
+    /// connection broke before, and this program refused an address that is refused without one.
     pub reply: Option<ServerReply>,
 }
 

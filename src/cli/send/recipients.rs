@@ -9,9 +9,9 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use crate::cli::waitlist_handle::WaitlistHandle;
+use crate::mail::{SmtpReply, is_objection};
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
-    ServerReply,
 };
 
 /// The people that the owner wants to write to.
@@ -187,8 +187,7 @@ impl Plan {
                 Some((number, delivery)) if is_due(delivery.status.state) => {
                     let status = delivery.status.clone();
                     let is_rest = status.state == DeliveryState::Waiting && !is_person;
-                    let is_objected = status.state == DeliveryState::Deferred
-                        && status.reply.as_ref().is_some_and(ServerReply::is_objection);
+                    let is_objected = is_objection(&status);
                     let recipient = recipient(number, status, delivery.attempts);
                     if is_rest {
                         interrupted.push(recipient);
@@ -361,7 +360,7 @@ fn find_undeliverable(list: &WaitlistHandle) -> anyhow::Result<HashSet<AddressHa
         for delivery in list.deliveries(&message.id)? {
             let reply = delivery.status.reply.as_ref();
             if delivery.status.state == DeliveryState::Refused
-                && reply.is_some_and(|reply| reply.is_no_such_mailbox())
+                && reply.is_some_and(|reply| SmtpReply::from(reply).is_no_such_mailbox())
             {
                 undeliverable.insert(delivery.recipient);
             }

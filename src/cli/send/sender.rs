@@ -297,11 +297,11 @@ impl Sender<'_> {
                 Ok(None) => continue,
                 Err(error) => error,
             };
-            if is_deferred(&error) && self.outbox.leave_to_others() {
+            if error.is_deferral() && self.outbox.leave_to_others() {
                 connection.is_deferred = true;
                 return Ok(None);
             }
-            let may_reconnect = is_transient(&error) && started.elapsed() < RECONNECT_PERIOD;
+            let may_reconnect = error.is_transient() && started.elapsed() < RECONNECT_PERIOD;
             let pause = pauses.next().filter(|_| may_reconnect);
             match pause {
                 Some(pause) if self.outbox.stop().is_none() => {
@@ -349,21 +349,5 @@ impl<'a> ListCheck<'a> {
             self.are_listed = are_listed.collect();
         }
         Ok(self.are_listed.get(at) == Some(&true))
-    }
-}
-
-/// Returns whether the mail server asks to connect later (4xx), as it does when there are too many connections: with 421, or with
-/// 432 after the login.
-fn is_deferred(error: &ConnectError) -> bool {
-    matches!(error, ConnectError::Rejected { reply, .. } if reply.is_transient())
-}
-
-/// Returns whether an error of connecting may pass in a moment.
-fn is_transient(error: &ConnectError) -> bool {
-    match error {
-        ConnectError::Timeout { .. } | ConnectError::Broken { .. } | ConnectError::Protocol(_) => {
-            true
-        }
-        error => is_deferred(error),
     }
 }

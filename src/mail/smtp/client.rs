@@ -3,9 +3,13 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
+use futures_util::future::select_ok;
 use mail_send::{Credentials, Error};
 use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::{sleep, timeout},
+};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
 
@@ -18,6 +22,11 @@ use super::{
 };
 use crate::config::{SmtpEncryption, SmtpUrl};
 
+/// Maximum number of addresses of a mail server that are tried.
+const ADDRESSES_MAX: usize = 8;
+/// How long an address is tried alone before the next one is tried too (RFC 8305, section 5).
+const HEAD_START: Duration = Duration::from_millis(250);
+
 /// Opens connections to a mail server.
 #[derive(Clone)]
 pub struct SmtpClient {
@@ -26,6 +35,8 @@ pub struct SmtpClient {
     hello_name: String,
     tls: TlsConnector,
     timeouts: SmtpTimeouts,
+    /// Used instead of looking up the host.
+    addresses: Option<Vec<SocketAddr>>,
 }
 
 /// What a step has found.
@@ -65,7 +76,15 @@ impl SmtpClient {
             hello_name: hello_name.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             timeouts,
+            addresses: None,
         })
+    }
+
+    /// Connects to these addresses, instead of looking up the host.
+    #[must_use]
+    pub fn with_addresses(mut self, addresses: Vec<SocketAddr>) -> Self {
+        self.addresses = Some(addresses);
+        self
     }
 
     /// Returns the time limits of its connections.
@@ -117,13 +136,34 @@ impl SmtpClient {
         Ok(SmtpConnection::new(client, &hello, self.timeouts))
     }
 
+    /// Connects to the first address that responds. Each has its own time limit and begins while the one before is still
+    /// tried, so an address that swallows packets delays the others by a moment.
     async fn connect_tcp(&self) -> Result<TcpStream, ConnectError> {
-        let limit = self.timeouts.connect;
-        let target = (self.url.host.as_str(), self.url.port);
-        let connected = timeout(limit, TcpStream::connect(target)).await;
-        let step = ConnectStep::Connect;
-        let connected = connected.map_err(|_| ConnectError::Timeout { step, limit })?;
-        let stream = connected.map_err(ConnectError::Connect)?;
+        let (step, limit) = (ConnectStep::Connect, self.timeouts.connect);
+        let is_late = |_| ConnectError::Timeout { step, limit };
+        let addresses = match &self.addresses {
+            Some(addresses) => addresses.clone(),
+            None => {
+                let found = lookup_host((self.url.host.as_str(), self.url.port));
+                let found = timeout(limit, found).await.map_err(is_late)?;
+                found.map_err(ConnectError::Connect)?.collect()
+            }
+        };
+        let attempts = (0..).zip(addresses.into_iter().take(ADDRESSES_MAX));
+        let attempts: Vec<_> = attempts
+            .map(|(at, address)| {
+                Box::pin(async move {
+                    sleep(HEAD_START * at).await;
+                    let connected = timeout(limit, TcpStream::connect(address)).await;
+                    connected.map_err(is_late)?.map_err(ConnectError::Connect)
+                })
+            })
+            .collect();
+        if attempts.is_empty() {
+            let error = io::Error::other("the host has no address");
+            return Err(ConnectError::Connect(error));
+        }
+        let (stream, _) = select_ok(attempts).await?;
         // Commands wait for responses.
         stream.set_nodelay(true).map_err(ConnectError::Connect)?;
         Ok(stream)

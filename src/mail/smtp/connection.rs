@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use mail_send::smtp::message::Parameters;
-use smtp_proto::{EXT_PIPELINING, EXT_SMTP_UTF8, EhloResponse};
+use smtp_proto::{EXT_PIPELINING, EhloResponse};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -17,14 +16,17 @@ use super::{
 
 /// Maximum time to say goodbye.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum time to end a message that the server has rejected. A new connection takes less than a slow response.
+const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to a mail server, for one message after another.
 pub struct SmtpConnection {
     client: RawClient,
-    has_smtputf8: bool,
     has_pipelining: bool,
     timeouts: SmtpTimeouts,
     is_usable: bool,
+    /// Whether the server has rejected the last message, and waits for RSET before the next one.
+    needs_reset: bool,
 }
 
 impl SmtpConnection {
@@ -35,10 +37,10 @@ impl SmtpConnection {
     ) -> Self {
         Self {
             client,
-            has_smtputf8: hello.has_capability(EXT_SMTP_UTF8),
             has_pipelining: hello.has_capability(EXT_PIPELINING),
             timeouts,
             is_usable: true,
+            needs_reset: false,
         }
     }
 
@@ -59,28 +61,28 @@ impl SmtpConnection {
         message: &[u8],
         give_up: &CancellationToken,
     ) -> SendOutcome {
-        let mut parameters = Parameters::new();
-        if !recipient.is_ascii() {
-            if !self.has_smtputf8 {
-                return SendOutcome::NotSent(NotSent::NeedsSmtputf8);
-            }
-            parameters.add("SMTPUTF8");
-        }
         // Until the last reply says otherwise.
         self.is_usable = false;
         let written = tokio::select! {
             biased;
-            written = self.write(sender, &parameters, recipient, message) => written,
+            written = self.write(sender, recipient, message) => written,
             () = give_up.cancelled() => Err(SendOutcome::NotSent(NotSent::Stopped)),
         };
         let outcome = match written {
             Ok(()) => self.read_outcome().await,
             Err(outcome) => outcome,
         };
-        if matches!(outcome, SendOutcome::Rejected(..)) && self.is_usable {
-            self.is_usable = self.client.rset().await.is_ok();
-        }
+        self.needs_reset = matches!(outcome, SendOutcome::Rejected(..));
         outcome.without_address(recipient)
+    }
+
+    /// Ends the last message if the server has rejected it. Call it before the next message, and after the result of the last
+    /// one is recorded: the result is known, and a server that stalls now must not change or delay it.
+    pub async fn reset(&mut self) {
+        if self.is_usable && std::mem::take(&mut self.needs_reset) {
+            let reset = timeout(RESET_TIMEOUT, self.client.rset()).await;
+            self.is_usable = matches!(reset, Ok(Ok(())));
+        }
     }
 
     /// Says goodbye. The response does not matter, so a server that sends none delays nobody.
@@ -95,13 +97,11 @@ impl SmtpConnection {
     async fn write(
         &mut self,
         sender: &str,
-        parameters: &Parameters<'_>,
         recipient: &str,
         message: &[u8],
     ) -> Result<(), SendOutcome> {
         let (client, is_pipelined) = (&mut self.client, self.has_pipelining);
-        let replies =
-            EnvelopeReplies::send(client, is_pipelined, sender, parameters, recipient).await;
+        let replies = EnvelopeReplies::send(client, is_pipelined, sender, recipient).await;
         self.is_usable = replies.can_continue();
         replies.into_result()?;
         match timeout(self.timeouts.step, self.client.write_message(message)).await {

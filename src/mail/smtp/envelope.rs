@@ -1,6 +1,6 @@
 //! The envelope of a message: `MAIL` and `RCPT`, and `DATA`, which asks for the content.
 
-use mail_send::{Error, smtp::message::Parameters};
+use mail_send::Error;
 use smtp_proto::{Response, response::parser::ResponseReceiver};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -33,11 +33,10 @@ impl EnvelopeReplies {
         client: &mut RawClient,
         is_pipelined: bool,
         sender: &str,
-        parameters: &Parameters<'_>,
         recipient: &str,
     ) -> Self {
         let commands = [
-            format!("MAIL FROM:<{sender}>{parameters}\r\n"),
+            format!("MAIL FROM:<{sender}>\r\n"),
             format!("RCPT TO:<{recipient}>\r\n"),
             "DATA\r\n".to_owned(),
         ];

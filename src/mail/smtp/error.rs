@@ -89,6 +89,24 @@ pub enum ConnectError {
     LogInRejected(SmtpReply),
 }
 
+impl ConnectError {
+    /// Returns whether another attempt may succeed in a moment.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Connect(_) | Self::Timeout { .. } | Self::Broken { .. } | Self::Protocol(_) => {
+                true
+            }
+            error => error.is_deferral(),
+        }
+    }
+
+    /// Returns whether the server asks to connect later (4xx), as it does when there are too many connections: with 421, or
+    /// with 432 after the login.
+    pub fn is_deferral(&self) -> bool {
+        matches!(self, Self::Rejected { reply, .. } if reply.is_transient())
+    }
+}
+
 /// Why TLS cannot be used at all.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSetupError {

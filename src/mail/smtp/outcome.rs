@@ -51,7 +51,4 @@ pub enum NotSent {
     /// The program ends, and the server was slow.
     #[error("the program was stopped")]
     Stopped,
-    /// The address has characters that the server does not support.
-    #[error("the address is not in ASCII, and the server does not support that (SMTPUTF8)")]
-    NeedsSmtputf8,
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use smtp_proto::Response;
 
+use crate::waitlist::ServerReply;
+
 /// What takes the place of an address.
 const ADDRESS: &str = "<address>";
 /// How an address shows: `@`, the same in a URL, and the full-width one.
@@ -83,6 +85,22 @@ impl SmtpReply {
         codes.contains(&self.code) || classes.iter().any(|it| self.text.starts_with(it))
     }
 
+    /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and
+    /// 504, RFC 5321, section 4.2.2; 5.1.x, RFC 3463, section 3.2, without those of the sender's address).
+    pub fn is_bad_address(&self) -> bool {
+        let is_sender = ["5.1.7", "5.1.8"].contains(&self.first_word());
+        matches!(self.code, 501 | 504) || self.text.starts_with("5.1.") && !is_sender
+    }
+
+    /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
+    pub fn is_no_such_mailbox(&self) -> bool {
+        self.code >= 500 && self.first_word() == "5.1.1"
+    }
+
+    fn first_word(&self) -> &str {
+        self.text.split(' ').next().unwrap_or_default()
+    }
+
     /// Returns whether the text begins with an enhanced code.
     pub(in crate::mail) fn has_enhanced_code(&self) -> bool {
         ["2.", "4.", "5."]
@@ -126,6 +144,16 @@ impl SmtpReply {
         Self {
             code: self.code,
             text: words.collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// The reply that the ledger keeps.
+impl From<&ServerReply> for SmtpReply {
+    fn from(reply: &ServerReply) -> Self {
+        Self {
+            code: reply.code,
+            text: reply.text().to_owned(),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     waitlist::{
         AddressHash, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Email,
-        MessageId, ServerReply, StoreError,
+        MessageId, StoreError,
     },
 };
 
@@ -201,11 +201,7 @@ impl<'a> Courier<'a> {
             }
         };
         self.failures = 0;
-        let is_bad_address = status
-            .reply
-            .as_ref()
-            .is_some_and(ServerReply::is_bad_address);
-        let is_refused = status.state == DeliveryState::Refused && !is_bad_address;
+        let is_refused = status.state == DeliveryState::Refused && !reply.is_bad_address();
         self.refusals = if is_refused { self.refusals + 1 } else { 0 };
         // Not all of these people can have mistyped their address.
         let is_brake = self.refusals > REFUSALS_MAX;

@@ -4,6 +4,7 @@ mod link_check;
 mod pipelining;
 #[cfg(target_os = "linux")]
 mod postfix;
+mod smtp_addresses;
 mod smtp_faults;
 mod smtp_limits;
 pub(crate) mod smtp_server;

@@ -1,7 +1,7 @@
 //! Every fault of a mail server at every step has the right outcome: nothing that may have been accepted counts as not
 //! sent, and nothing that was not accepted counts as unknown.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use landing::{
     config::SmtpUrl,
@@ -9,7 +9,7 @@ use landing::{
         ConnectError, ConnectStep, Mailer, MessagePart, NotSent, SendOutcome, SmtpClient,
         SmtpConnection, SmtpTimeouts,
     },
-    waitlist::Email,
+    waitlist::{DeliveryState, Email},
 };
 
 use tokio_util::sync::CancellationToken;
@@ -347,4 +347,29 @@ async fn later_replies_show_no_secret_of_the_login() {
     let sent = sent.expect("a result").expect("a connection");
     let reply = sent.status.reply.expect("a reply");
     assert_eq!(reply.text(), "5.7.1 <hidden> with <hidden> may not send");
+}
+
+/// The result of the message is known before, and must be recorded: a server that stalls then must not delay it.
+#[tokio::test(flavor = "multi_thread")]
+async fn rejection_is_known_before_the_connection_is_reset() {
+    let server = SmtpServer::scripted(|step, line| match step {
+        Step::Recipient if line.contains("ann@") => Action::Reply("450 4.2.1 busy"),
+        Step::Reset => Action::Stall,
+        _ => Action::Continue,
+    });
+    let client = client(&server, "");
+    let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
+    let mut states = Vec::new();
+    for typed in ["ann@example.com", "bob@example.com"] {
+        mailer.connect().await.expect("a connection");
+        let recipient = Email::parse(typed).expect("an address");
+        let started = Instant::now();
+        let sent = mailer.send(&recipient, MESSAGE, &[]).await;
+        let sent = sent.expect("a result").expect("a connection");
+        assert!(started.elapsed() < STEP_TIMEOUT, "{typed}");
+        states.push(sent.status.state);
+    }
+    assert_eq!(states, [DeliveryState::Deferred, DeliveryState::Accepted]);
+    // The second message went over another connection.
+    assert_eq!((server.connection_count(), server.received().len()), (2, 1));
 }
