@@ -45,6 +45,12 @@ pub enum Fact {
 }
 
 impl WaitlistEntry {
+    /// Returns whether the person was asked to confirm the address, and has not. Until then, nobody knows who has signed the
+    /// person up, so a suppression of the address stays.
+    pub fn awaits_confirmation(&self) -> bool {
+        self.asked_at.is_some() && self.confirmed_at.is_none()
+    }
+
     /// Returns the facts about the entry.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
         let asked = self.asked_at.map(Fact::AskedAt);

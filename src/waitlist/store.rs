@@ -114,8 +114,9 @@ pub trait OwnerList: Ledger {
     /// Like [`Waitlist::join`]. Some suppressions may have been added. Repeating the call is safe.
     fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()>;
 
-    /// Lifts the suppressions of those addresses that are on the list. Returns for each address whether it is on the
-    /// list. Once the future resolves, the change is durable. It waits for space in the queue.
+    /// Lifts the suppressions of those addresses that are on the list, except for those that
+    /// [await a confirmation](WaitlistEntry::awaits_confirmation). Returns for each address whether it is on the list.
+    /// Once the future resolves, the change is durable. It waits for space in the queue.
     ///
     /// # Errors
     /// Like [`Waitlist::join`]. Some suppressions may be lifted. Repeating the call is safe.
@@ -174,7 +175,8 @@ pub trait OwnerList: Ledger {
 pub trait Waitlist: OwnerList {
     /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
     /// the address is on the list and survives a crash of the process and of the machine. If the address was
-    /// suppressed, it no longer is, because the person wants to be on the list.
+    /// suppressed, it no longer is, because the person wants to be on the list; unless the entry
+    /// [awaits a confirmation](WaitlistEntry::awaits_confirmation).
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on

@@ -254,9 +254,18 @@ impl Operation for AddFacts<'_> {
             let entries: Vec<_> = recorded.iter().map(|(_, entry, ..)| *entry).collect();
             let ids: Vec<_> = recorded.iter().map(|(_, _, id, _)| *id).collect();
             let (kinds, times): (Vec<_>, Vec<_>) = recorded.iter().map(|(.., fact)| *fact).unzip();
+            let confirmed = recorded
+                .iter()
+                .filter(|(.., (kind, _))| *kind == sql::CONFIRMED);
+            let lifted = confirmed.flat_map(|(address, ..)| {
+                let list_keys = moment.list_keys.iter();
+                list_keys.map(move |list_key| hash_bytes(list_key, address))
+            });
+            let lifted: Vec<_> = lifted.collect();
             let (slot, epoch) = (moment.slot, moment.epoch);
-            let params: [&(dyn ToSql + Sync); 7] =
-                [&keys, &entries, &ids, &kinds, &times, &slot, &epoch];
+            let params: [&(dyn ToSql + Sync); 8] = [
+                &keys, &entries, &ids, &kinds, &times, &slot, &epoch, &lifted,
+            ];
             moment.change(sql::ADD_FACTS, &params).await?;
         }
         let is_listed = |(key, ..): &(String, _, _)| listed.contains_key(key.as_bytes());

@@ -187,7 +187,7 @@ pub(super) const JOIN_WITH_SUPPRESSIONS: &str = join_statement!(
 
 /// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does
 /// nothing, because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero
-/// like [`JOIN`], and is rolled back.
+/// like [`JOIN`], and is rolled back. Lifts the suppressions with the hashes $8, of those who confirm.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
         INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
@@ -197,6 +197,8 @@ pub(super) const ADD_FACTS: &str = "
         JOIN {schema}.waitlist_entries AS entry ON entry.key = fact.key AND entry.id = fact.entry
         ON CONFLICT (key, id) DO NOTHING
         RETURNING id
+    ), lifted AS (
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($8::bytea[])
     ), counted AS (
         UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $6 AND epoch = $7
         RETURNING entries

@@ -47,7 +47,7 @@ pub(super) const ADD_DEPARTURES: &str = "
 /// Returns all departures.
 pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";
 
-/// Lifts the suppressions with the hashes $2 of those keys $1 that are listed. Late, after a person was suppressed:
+/// Lifts the suppressions with the hashes $2 of those keys $1 that are listed and await no confirmation. Late, after a person was suppressed:
 /// slot $3 no longer has the epoch $4, so it divides by zero like [`JOIN`](super::sql::JOIN).
 pub(super) const LIFT_LISTED: &str = "
     WITH lifted AS (
@@ -55,6 +55,8 @@ pub(super) const LIFT_LISTED: &str = "
             SELECT address.hash
             FROM unnest($1::bytea[], $2::bytea[]) AS address (key, hash)
             JOIN {schema}.waitlist_entries AS entry ON entry.key = address.key
+            WHERE EXISTS (SELECT FROM {schema}.waitlist_facts WHERE key = entry.key AND kind = 'confirmed')
+                OR NOT EXISTS (SELECT FROM {schema}.waitlist_facts WHERE key = entry.key AND kind = 'asked')
         )
     ), counted AS (
         UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $3 AND epoch = $4

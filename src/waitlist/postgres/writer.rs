@@ -44,6 +44,15 @@ pub(super) struct NewEntry<'a> {
     pub(super) is_imported: bool,
 }
 
+impl NewEntry<'_> {
+    /// See [`WaitlistEntry::awaits_confirmation`](super::super::entry::WaitlistEntry::awaits_confirmation).
+    fn awaits_confirmation(&self) -> bool {
+        let has_asked = |(_, fact): &(Uuid, Fact)| matches!(fact, Fact::AskedAt(_));
+        let has_confirmed = |(_, fact): &(Uuid, Fact)| matches!(fact, Fact::ConfirmedAt(_));
+        self.facts.iter().any(has_asked) && !self.facts.iter().any(has_confirmed)
+    }
+}
+
 /// The result of an insertion.
 #[derive(Default)]
 pub(super) struct JoinedEntries {
@@ -110,7 +119,7 @@ impl Writer {
         self.has_slot && self.connection.is_usable()
     }
 
-    /// Inserts sign-ups. Those of visitors lift the suppressions of their addresses.
+    /// Inserts sign-ups. Those of visitors lift the suppressions of their addresses, unless they await a confirmation.
     ///
     /// # Errors
     /// [`Failure::StaleSlot`] if an entry was erased since the last statement, or if the slot is missing. After an
@@ -147,7 +156,8 @@ impl Writer {
         }
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
         let (imported_keys, imported_hashes) = self.hashes_of(imported.iter().map(|it| it.key));
-        let (_, lifted) = self.hashes_of(visitors.iter().map(|it| it.key));
+        let certain = visitors.iter().filter(|it| !it.awaits_confirmation());
+        let (_, lifted) = self.hashes_of(certain.map(|it| it.key));
         let suppressions: [&(dyn ToSql + Sync); 3] = [&imported_keys, &imported_hashes, &lifted];
         let params = [&params[..], &suppressions[..]].concat();
         let row = self.insert_in_epoch(sql::JOIN_WITH_SUPPRESSIONS, &params);

@@ -129,11 +129,15 @@ impl SledCommitter {
         self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address.
+    /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address, unless the
+    /// entry awaits a confirmation.
     pub(super) fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         let is_new = !self.contents.people.contains(&key);
-        let suppressions = self.find_suppressions(&key);
+        let suppressions = match entry.awaits_confirmation() {
+            true => Vec::new(),
+            false => self.find_suppressions(&key),
+        };
         if is_new {
             self.add_entry(entry, suppressions.len() * SUPPRESSION_BYTES);
         }
@@ -219,11 +223,16 @@ impl SledCommitter {
         CorrectOutcome::Corrected
     }
 
-    /// Records a fact. Returns whether its address is on the list.
+    /// Records a fact. A confirmation lifts the suppressions of the address, in the same batch. Returns whether the address is
+    /// on the list.
     pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
         let entry = self.contents.people.get(key);
         if let Some(entry) = entry {
             self.append(RecordItem::Fact(StoredFact { entry, fact }));
+            if let Fact::ConfirmedAt(_) = fact {
+                let suppressions = self.find_suppressions(key);
+                self.lift(suppressions);
+            }
         }
         entry.is_some()
     }
@@ -236,7 +245,7 @@ impl SledCommitter {
     }
 
     /// Returns the entry with this number, which somebody has.
-    fn person(&self, number: u64) -> Result<WaitlistEntry, ::sled::Error> {
+    pub(super) fn person(&self, number: u64) -> Result<WaitlistEntry, ::sled::Error> {
         let person = self.contents.person(&self.records, number)?;
         person.ok_or_else(|| ::sled::Error::ReportableBug(format!("item {number} is missing")))
     }

@@ -3,6 +3,7 @@
 use super::{
     super::suppression::{AddressHash, ListKey, SuppressionItem},
     committer::SledCommitter,
+    error::or_exit,
     record::{RecordItem, StoredDeparture},
 };
 
@@ -37,13 +38,16 @@ impl SledCommitter {
         }
     }
 
-    /// Lifts the suppressions of an address if it is on the list. Returns whether it is.
+    /// Lifts the suppressions of an address if it is on the list, unless the entry awaits a confirmation. Returns whether it
+    /// is on the list.
     pub(super) fn lift_listed(&mut self, key: &str) -> bool {
-        let is_listed = self.contents.people.contains(key);
-        if is_listed {
-            let suppressions = self.find_suppressions(key);
+        let suppressions = self.find_suppressions(key);
+        let Some(number) = self.contents.people.get(key) else {
+            return false;
+        };
+        if !suppressions.is_empty() && !or_exit(self.person(number)).awaits_confirmation() {
             self.lift(suppressions);
         }
-        is_listed
+        true
     }
 }

@@ -21,12 +21,12 @@ pub(super) struct ModelState {
 impl ModelState {
     fn join(&mut self, entry: WaitlistEntry, is_imported: bool) -> JoinOutcome {
         let is_listed = self.is_listed(&entry.email);
-        if !is_imported {
+        if !is_imported && !entry.awaits_confirmation() {
             self.lift(&entry.email);
         }
         if is_listed {
             JoinOutcome::AlreadyListed
-        } else if self.suppressions.contains(&entry.email) {
+        } else if is_imported && self.suppressions.contains(&entry.email) {
             JoinOutcome::Suppressed
         } else {
             self.entries.push(entry);
@@ -266,11 +266,13 @@ impl OwnerList for ReferenceModel {
     fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         self.change(|state| {
             let mut lift = |email: &Email| {
-                let is_listed = state.is_listed(email);
-                if is_listed {
+                let mut entries = state.entries.iter();
+                let entry = entries.find(|it| it.email.key() == email.key());
+                let awaits = entry.map(WaitlistEntry::awaits_confirmation);
+                if awaits == Some(false) {
                     state.lift(email);
                 }
-                is_listed
+                awaits.is_some()
             };
             emails.iter().map(&mut lift).collect()
         })
@@ -330,12 +332,15 @@ impl Waitlist for ReferenceModel {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|ModelState { entries, .. }| {
+        self.change(|state| {
             let mut record = |(email, fact): (Email, Fact)| {
-                let entry = entries
-                    .iter_mut()
-                    .find(|entry| entry.email.key() == email.key());
-                entry.map(|entry| entry.apply(fact)).is_some()
+                let mut entries = state.entries.iter_mut();
+                let entry = entries.find(|entry| entry.email.key() == email.key());
+                let is_listed = entry.map(|entry| entry.apply(fact)).is_some();
+                if is_listed && matches!(fact, Fact::ConfirmedAt(_)) {
+                    state.lift(&email);
+                }
+                is_listed
             };
             facts.into_iter().map(&mut record).collect()
         })
