@@ -33,8 +33,7 @@ Every recipient of a message is in one of these states:
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 
-`landing send` continues with the deferred and waiting ones. The server continues those of confirmation-1 to
-confirmation-5.")]
+`landing send` continues with the deferred and waiting ones. The server continues those of confirmation.")]
 pub(super) struct MessagesArgs {
     /// Message whose refused, deferred and unknown recipients are listed
     id: Option<MessageId>,
@@ -71,7 +70,9 @@ struct ListedDelivery {
 
 pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
     let list = args.store.announce_location()?.open_to_read()?;
-    let messages = list.messages()?;
+    let mut messages = list.messages()?;
+    // Nobody got these.
+    messages.retain(|message| message.id != MessageId::confirmation_days());
     if let Some(id) = &args.id {
         if !messages.iter().any(|message| message.id == *id) {
             bail!("no message {id} was sent; `landing messages` lists those that were");

@@ -4,7 +4,7 @@
 //! `mail` has the options for sending mail, and `confirm` those for confirming addresses. `values` parses the values of
 //! the options.
 
-mod confirm;
+mod confirmation;
 mod mail;
 mod values;
 
@@ -15,7 +15,7 @@ use ipnet::IpNet;
 use crate::copy;
 use values::{parse_contact_email, parse_network};
 
-pub use confirm::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
+pub use confirmation::{ConfirmOptions, ConfirmSettings, ConfirmSwitch};
 pub use mail::{
     DkimSettings, InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl,
 };

@@ -1,6 +1,6 @@
 //! Turns a rendered message into the bytes of an e-mail (RFC 5322), with lettre.
 
-use std::time::SystemTime;
+use std::{fmt::Display, time::SystemTime};
 
 use lettre::{
     Message,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::MailFrom,
-    waitlist::{Email, ListKey, MessageId},
+    waitlist::{Email, ListKey},
 };
 
 /// What an e-mail has besides its text.
@@ -78,18 +78,22 @@ pub fn compose(
         .subject(&message.subject)
         .date(headers.date)
         .message_id(Some(format!("<{}>", headers.message_id)));
-    let more = match headers.unsubscribe {
+    let mut more = match headers.unsubscribe {
         Some(url) => vec![
             ("List-Id", format!("<waitlist.{}>", headers.host)),
             ("List-Unsubscribe", format!("<{url}>")),
-            (
-                "List-Unsubscribe-Post",
-                "List-Unsubscribe=One-Click".to_owned(),
-            ),
         ],
-        // It responds to a sign-up, so nobody's absence note is to reply to it (RFC 3834).
-        None => vec![("Auto-Submitted", "auto-replied".to_owned())],
+        // A program has sent it, so nobody's absence note is to reply to it (RFC 3834, section 5).
+        None => vec![("Auto-Submitted", "auto-generated".to_owned())],
     };
+    // RFC 8058, section 3.1: only for https.
+    if headers
+        .unsubscribe
+        .is_some_and(|url| url.starts_with("https:"))
+    {
+        let one_click = "List-Unsubscribe=One-Click".to_owned();
+        more.push(("List-Unsubscribe-Post", one_click));
+    }
     for (name, value) in more {
         builder = builder.raw_header(unfolded_header(name, value));
     }
@@ -123,7 +127,7 @@ fn quoted_printable(content_type: ContentType, text: &str) -> SinglePart {
 
 /// Returns the id of a person's e-mail, without angle brackets. It is the same for each attempt, so that programs can
 /// recognize an e-mail that arrives twice.
-pub fn message_id(key: &ListKey, message: &MessageId, email: &Email, from: &MailFrom) -> String {
+pub fn message_id(key: &ListKey, message: &impl Display, email: &Email, from: &MailFrom) -> String {
     let hash = key.hash(format!("{message}\n{}", email.key()));
     let bytes = hash.as_bytes().iter().map(|byte| u128::from(*byte));
     let number = bytes.fold(0, |number, byte| number << 8 | byte);

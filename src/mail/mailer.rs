@@ -169,6 +169,11 @@ impl SendResult {
         Self::without_reply(DeliveryState::Refused)
     }
 
+    /// Nothing was sent, because the server has closed the connection before, or the program ends. The delivery waits again.
+    pub fn given_back() -> Self {
+        Self::without_reply(DeliveryState::Waiting)
+    }
+
     fn replied(state: DeliveryState, reply: SmtpReply) -> Self {
         Self {
             status: DeliveryStatus {

@@ -3,21 +3,21 @@
 //! - `template`: [`Template`], a message in Markdown, and what it becomes for one person.
 //! - `compose`: turns it into the bytes of an e-mail.
 //! - `person_token`: [`PersonTokens`], which name a person in a link without showing the address.
-//! - `confirmation`: the message that asks a person to confirm the address, and its code.
+//! - `code_message`: the message that asks a person to confirm the address, and its code.
 //! - `dkim`: [`DkimSigner`], which signs it.
 //! - `smtp`: the connection to the mail server.
 //! - `mailer`: [`Mailer`], which sends one message after another.
 
+mod code_message;
 mod compose;
-mod confirmation;
 mod dkim;
 mod mailer;
 mod person_token;
 mod smtp;
 mod template;
 
+pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
-pub use confirmation::{CODE_LEN, confirmation_code, confirmation_message};
 pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
 pub use mailer::{Mailer, SendResult, is_objection};
 pub use person_token::{PersonTokens, TokenPurpose};

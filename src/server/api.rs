@@ -20,7 +20,7 @@ use super::{
     evicted::Evicted,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     rate_limit::Attempt,
-    sign_up::admit,
+    sign_up::{Visitor, admit},
     source_parameter::SourceParameter,
 };
 
@@ -55,13 +55,14 @@ async fn call_server_function(
     request: Request,
 ) -> Result<Response, RequestError> {
     let (mut parts, mut body) = request.into_parts();
-    let mut source = None;
+    let mut visitor = None;
     if let Some(attempt) = attempt {
-        admit(&state, attempt, &parts)?;
+        let client = admit(&state, attempt, &parts)?;
         if !has_json_content_type(&parts.headers) {
             return Err(RequestError::NotJson);
         }
-        source = SourceParameter::from_referer(&state, &parts).map(|it| it.source().clone());
+        let source = SourceParameter::from_referer(&state, &parts).map(|it| it.source().clone());
+        visitor = Some(Visitor { client, source });
         let bytes = read_body(&state, body).await?;
         // serde would accept an array with one string as a struct with one string field.
         if bytes.trim_ascii_start().starts_with(b"[") {
@@ -84,7 +85,7 @@ async fn call_server_function(
     let Some(mut service) = service else {
         return Err(RequestError::NotFound);
     };
-    let call = FunctionCall::new(state.clone(), source);
+    let call = FunctionCall::new(state.clone(), visitor);
     let request = Request::from_parts(parts, body);
     let (mut response, changes) = call.run(service.run(request)).await;
     response.headers_mut().remove(SERVER_FN_ERROR_HEADER);

@@ -4,8 +4,7 @@ use std::cell::Cell;
 
 use axum::http::StatusCode;
 
-use super::AppState;
-use crate::waitlist::Source;
+use super::{AppState, sign_up::Visitor};
 
 tokio::task_local! {
     /// The current call.
@@ -18,8 +17,8 @@ tokio::task_local! {
 /// a tenth slower (0.82 of the requests per second of bare axum, against 0.92).
 pub(super) struct FunctionCall {
     state: AppState,
-    /// The source of the visitor.
-    source: Option<Source>,
+    /// Who attempts something. `None` for a call that everybody may make as often as they like.
+    visitor: Option<Visitor>,
     status: Cell<Option<StatusCode>>,
     retry_after: Cell<Option<u64>>,
 }
@@ -33,10 +32,10 @@ pub(super) struct ResponseChanges {
 }
 
 impl FunctionCall {
-    pub(super) fn new(state: AppState, source: Option<Source>) -> Self {
+    pub(super) fn new(state: AppState, visitor: Option<Visitor>) -> Self {
         Self {
             state,
-            source,
+            visitor,
             status: Cell::default(),
             retry_after: Cell::default(),
         }
@@ -64,12 +63,12 @@ pub(super) fn current_state() -> AppState {
     CURRENT_CALL.with(|call| call.state.clone())
 }
 
-/// Returns the source of the visitor, for a server function.
+/// Returns the visitor, for a server function. `None` if the caller has checked nobody.
 ///
 /// # Panics
 /// Outside of a call.
-pub(super) fn current_source() -> Option<Source> {
-    CURRENT_CALL.with(|call| call.source.clone())
+pub(super) fn current_visitor() -> Option<Visitor> {
+    CURRENT_CALL.with(|call| call.visitor.clone())
 }
 
 /// Sets the status of the response. Without this, it is 200.

@@ -23,6 +23,9 @@ impl From<IpAddr> for ClientKey {
 }
 
 impl ClientKey {
+    /// Stands for clients that are not known any more. No client has this address.
+    pub(super) const UNKNOWN: Self = Self(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+
     /// Returns whether the client is an IPv6 network.
     pub(super) fn is_ipv6(self) -> bool {
         self.0.is_ipv6()

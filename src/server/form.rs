@@ -1,26 +1,29 @@
 //! The sign-up form without JavaScript, which the browser posts to `/`.
 
 use axum::{
+    body::{Body, Bytes, to_bytes},
     extract::{FromRequest, Request, State},
-    http::StatusCode,
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
-use serde::Deserialize;
+use futures_util::FutureExt;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     AppState, RequestError,
     api::read_body,
     error::with_no_store,
+    limits::BODY_MAX_BYTES,
     page_cache::{JOINED_PARAMETER, render_with_form},
     rate_limit::Attempt,
-    sign_up::{admit, sign_up},
+    sign_up::{SignUp, Visitor, admit, sign_up},
     source_parameter::SourceParameter,
 };
 use crate::{
     copy::{self, islands},
     page::{code_form, empty_form},
     waitlist::{Email, InvalidEmail},
-    wire::{FormOutcome, FormState},
+    wire::{FormOutcome, FormState, FormStep},
 };
 
 /// `POST /`. After a success, redirects to a page that reports it. After a failure, responds with the landing page
@@ -28,7 +31,8 @@ use crate::{
 pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers().clone();
     let FormFailure { error, typed } = match process_form(&state, request).await {
-        // The form for the code needs the address, which must not be in a URL. So there is no redirect.
+        // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
+        // reloads the page sends the sign-up again. Then it gets the same page.
         Ok(FormSuccess { email, .. }) if state.confirmation.is_some() => {
             let page = render_with_form(state.current_page(), code_form(&email));
             return with_no_store(page.respond(StatusCode::OK, &headers), None);
@@ -41,10 +45,10 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     };
     error.log();
     let (status, retry_after) = (error.status(), error.retry_after());
-    let is_limited = matches!(error, RequestError::RateLimited(_));
     // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
-    let response = if is_limited {
-        state.page_cache.respond_with_failure(status, &headers)
+    let response = if matches!(error, RequestError::RateLimited(_)) {
+        let cache = &state.page_cache;
+        cache.respond_with_failure(FormStep::Email, &typed, status, &headers)
     } else {
         let form = form_after(&error, &typed, state.confirmation.is_some());
         render_with_form(state.current_page(), form).respond(status, &headers)
@@ -76,23 +80,38 @@ struct FormFailure {
 
 /// Reads the form and signs its sender up.
 async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess, FormFailure> {
-    let (parameter, SignUpForm { email, topic }) =
-        read_form(state, request)
-            .await
-            .map_err(|error| FormFailure {
-                error,
-                typed: String::new(),
-            })?;
+    let (parts, body) = request.into_parts();
+    let client = match admit(state, Attempt::SignUp, &parts) {
+        Ok(client) => client,
+        Err(error) => {
+            let typed = read_arrived::<SignUpForm>(parts, body).await;
+            let typed = typed.map(|form| form.email).unwrap_or_default();
+            return Err(FormFailure { error, typed });
+        }
+    };
+    let parameter = SourceParameter::from_referer(state, &parts);
+    let form = read_form::<SignUpForm>(state, parts, body).await;
+    let SignUpForm { email, topic } = form.map_err(|error| FormFailure {
+        error,
+        typed: String::new(),
+    })?;
     let signed_up = if topic.is_empty() {
-        let source = parameter.as_ref().map(SourceParameter::source);
-        sign_up(state, &email, source.cloned()).await
+        let source = parameter.as_ref().map(|it| it.source().clone());
+        match sign_up(state, &email, Visitor { client, source }).await {
+            Ok(SignUp {
+                is_new, was_asked, ..
+            }) if is_new || was_asked => Ok(()),
+            Ok(_) => Err(RequestError::AlreadyListed),
+            Err(error) => Err(error),
+        }
     } else {
         // Only the log says that nothing was stored: a bot must not learn that it was recognised.
         tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
-        Email::parse(&email).map_err(RequestError::InvalidEmail)
+        let parsed = Email::parse(&email).map(drop);
+        parsed.map_err(RequestError::InvalidEmail)
     };
     match signed_up {
-        Ok(_) => Ok(FormSuccess { email, parameter }),
+        Ok(()) => Ok(FormSuccess { email, parameter }),
         Err(error) => Err(FormFailure {
             error,
             typed: email,
@@ -100,16 +119,28 @@ async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess,
     }
 }
 
-async fn read_form(
+/// Reads a form.
+///
+/// # Errors
+/// [`RequestError::MalformedBody`], and the errors of [`read_body`].
+pub(super) async fn read_form<F: DeserializeOwned>(
     state: &AppState,
-    request: Request,
-) -> Result<(Option<SourceParameter>, SignUpForm), RequestError> {
-    let (parts, body) = request.into_parts();
-    admit(state, Attempt::SignUp, &parts)?;
-    let parameter = SourceParameter::from_referer(state, &parts);
-    let request = Request::from_parts(parts, read_body(state, body).await?.into());
-    let form = axum::Form::<SignUpForm>::from_request(request, &()).await;
-    form.map(|axum::Form(form)| (parameter, form))
+    parts: Parts,
+    body: Body,
+) -> Result<F, RequestError> {
+    parse_form(parts, read_body(state, body).await?).await
+}
+
+/// Reads the form of a client that is rejected anyway, so that its page keeps what was typed: only if all of it has arrived.
+pub(super) async fn read_arrived<F: DeserializeOwned>(parts: Parts, body: Body) -> Option<F> {
+    let body = to_bytes(body, BODY_MAX_BYTES).now_or_never()?;
+    parse_form(parts, body.ok()?).await.ok()
+}
+
+async fn parse_form<F: DeserializeOwned>(parts: Parts, body: Bytes) -> Result<F, RequestError> {
+    let request = Request::from_parts(parts, body.into());
+    let form = axum::Form::<F>::from_request(request, &()).await;
+    form.map(|axum::Form(form)| form)
         .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
 }
 

@@ -8,9 +8,9 @@ use leptos::{
 
 use super::{
     RequestError,
-    call::{current_source, current_state, set_status},
-    confirm_code::confirm_by_code,
-    sign_up::sign_up,
+    call::{current_state, current_visitor, set_status},
+    code_form::confirm_by_code,
+    sign_up::{SignUp, sign_up},
 };
 use crate::wire;
 
@@ -25,13 +25,18 @@ pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
 /// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// The errors of [`sign_up`].
+/// [`RequestError::AlreadyListed`], and the errors of [`sign_up`].
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// The address, as typed.
     email: String,
 ) -> Result<wire::SignUpBody, RequestError> {
-    let email = sign_up(&current_state(), &email, current_source()).await?;
+    let visitor = current_visitor();
+    let visitor = visitor.ok_or_else(|| RequestError::Internal("nobody was checked".into()))?;
+    let SignUp { email, is_new, .. } = sign_up(&current_state(), &email, visitor).await?;
+    if !is_new {
+        return Err(RequestError::AlreadyListed);
+    }
     set_status(StatusCode::CREATED);
     Ok(wire::SignUpBody {
         email: email.as_typed().to_owned(),

@@ -16,7 +16,7 @@
 //! | `form` | `POST /`: the sign-up form without JavaScript |
 //! | `api` | `/api/*`: the checks before a server function runs |
 //! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
-//! | `confirm_code` | `/confirm`: the code that confirms an address, without JavaScript |
+//! | `code_form` | `/confirm`: the code that confirms an address, without JavaScript |
 //! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
 //! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
 //! | `health` | `/healthz` and `/readyz` |
@@ -27,6 +27,7 @@
 //! |---|---|
 //! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
 //! | `confirmation` | asking people to confirm their address |
+//! | `list_keys` | the keys of the list, for links and codes |
 //! | `shown_count` | the number of people that the page shows |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
@@ -48,7 +49,7 @@ mod api;
 mod assets;
 mod call;
 mod client;
-mod confirm_code;
+mod code_form;
 mod confirmation;
 mod connections;
 mod error;
@@ -57,6 +58,7 @@ mod form;
 mod functions;
 mod health;
 mod limits;
+mod list_keys;
 mod middleware;
 mod page_cache;
 mod person_links;
@@ -79,7 +81,7 @@ use axum::http::HeaderMap;
 use tokio::{net::TcpListener, time::timeout};
 
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::{ConfirmationError, ConfirmationSender};
+pub use confirmation::{AskedPeople, ConfirmationError, ConfirmationSender, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use limits::{CLIENT_TIMEOUTS, Timeouts};
@@ -104,7 +106,7 @@ pub struct AppStateInner {
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
     link_pages: person_links::LinkPages,
-    list_keys: person_links::KeyCache,
+    list_keys: Arc<list_keys::ListKeys>,
     /// Added to every response.
     security_headers: HeaderMap,
     proxies: TrustedProxies,
@@ -126,8 +128,11 @@ impl AppState {
         sender: Option<ConfirmationSender>,
     ) -> Self {
         let files = site_files::SiteFiles::new(config);
-        let confirmation =
-            sender.map(|sender| Arc::new(Confirmation::new(sender, Arc::clone(&list))));
+        let list_keys = Arc::new(list_keys::ListKeys::new(Arc::clone(&list)));
+        let confirmation = sender.map(|sender| {
+            let (list, keys) = (Arc::clone(&list), Arc::clone(&list_keys));
+            Arc::new(Confirmation::new(sender, list, keys))
+        });
         let shown_count =
             shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
         let page = files.page(shown_count.get(), confirmation.is_some());
@@ -135,7 +140,7 @@ impl AppState {
             page_cache: page_cache::PageCache::new(page),
             text_files: text_files::TextFiles::new(files.site()),
             link_pages: person_links::LinkPages::default(),
-            list_keys: person_links::KeyCache::default(),
+            list_keys,
             list,
             shown_count,
             confirmation,
@@ -197,7 +202,7 @@ pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut
     if let Some(mut messages) = messages
         && timeout(state.shutdown_grace, &mut messages).await.is_err()
     {
-        // The message under way becomes unknown.
+        // The message under way is unknown, and is sent again after the next start.
         messages.abort();
     }
 }

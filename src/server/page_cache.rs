@@ -10,6 +10,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
+use html_escape::encode_quoted_attribute;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
@@ -21,8 +22,9 @@ use super::{
 };
 use crate::{
     copy::islands,
-    page::{Page, document, empty_form},
-    wire::{FormOutcome, FormState},
+    page::{Page, code_form, document, empty_form},
+    waitlist::Email,
+    wire::{FormOutcome, FormState, FormStep},
 };
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
@@ -36,6 +38,9 @@ const EMAIL_PARAMETER: &str = "email";
 const HOME: &str = "/";
 /// Is replaced by a link with the source of a visitor.
 const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
+
+/// Is replaced by the address that a visitor has typed.
+const ADDRESS_PLACEHOLDER: &str = "typed-by-a-visitor@example.invalid";
 
 /// The current landing page, and the not-found page.
 #[derive(Debug)]
@@ -54,6 +59,8 @@ struct CachedLanding {
     plain: Resource,
     /// Reports a failed sign-up. Cached, so rejecting a flood of sign-ups costs no rendering.
     failed: Resource,
+    /// The same with an address, for each step of the form, split where the address belongs.
+    failed_parts: [(FormStep, Vec<String>); 2],
     /// Reports a successful sign-up.
     joined: Resource,
 }
@@ -74,9 +81,24 @@ impl PageCache {
         }
     }
 
-    /// Responds with the page that reports a failed sign-up without JavaScript.
-    pub(super) fn respond_with_failure(&self, status: StatusCode, request: &HeaderMap) -> Response {
-        self.landing().failed.respond(status, request)
+    /// Responds with the page that reports that a step of the form has failed without JavaScript, for a reason that has
+    /// nothing to do with what was typed. The field keeps a valid address.
+    pub(super) fn respond_with_failure(
+        &self,
+        step: FormStep,
+        typed: &str,
+        status: StatusCode,
+        request: &HeaderMap,
+    ) -> Response {
+        let landing = self.landing();
+        let parts = landing.failed_parts.iter().find(|(it, _)| *it == step);
+        let Some(((_, parts), email)) = parts.zip(Email::parse(typed).ok()) else {
+            return landing.failed.respond(status, request);
+        };
+        // An address has neither quotation marks nor backslashes. So this is right in the properties of the island too.
+        let html = parts.join(&*encode_quoted_attribute(email.as_typed()));
+        let body = EncodedBody::identity(html.into());
+        Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body).respond(status, request)
     }
 
     fn landing(&self) -> Arc<CachedLanding> {
@@ -92,6 +114,30 @@ impl CachedLanding {
             message: islands::FAILED.into(),
             ..empty_form()
         };
+        let with_address = |form: FormState, message: &str| {
+            let form = FormState {
+                outcome: FormOutcome::Failed,
+                message: message.into(),
+                ..form
+            };
+            let step = form.step;
+            let html = document::landing_page(Page {
+                form: Some(form),
+                ..page.clone()
+            });
+            (
+                step,
+                html.split(ADDRESS_PLACEHOLDER).map(str::to_owned).collect(),
+            )
+        };
+        let email_form = FormState {
+            email: ADDRESS_PLACEHOLDER.into(),
+            ..empty_form()
+        };
+        let failed_parts = [
+            with_address(email_form, islands::FAILED),
+            with_address(code_form(ADDRESS_PLACEHOLDER), islands::CODE_FAILED),
+        ];
         let failed = render_with_form(page.clone(), failed);
         let joined = render_with_form(page.clone(), joined_form());
         let plain = EncodedBody::compress(document::landing_page(page), compression);
@@ -99,6 +145,7 @@ impl CachedLanding {
             count,
             plain: Resource::new(&HTML_CONTENT_TYPE, REVALIDATE, plain),
             failed,
+            failed_parts,
             joined,
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! A GET changes nothing, because mail programs and scanners open links. It shows a page with one button. The button, or
 //! the mail program itself (one-click, RFC 8058), sends a POST. The POST of a mail program has neither a cookie nor an
-//! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check and from the limits per client.
-//! A token cannot be guessed, and a repeated POST costs little.
+//! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check. One that unsubscribes is exempt from
+//! the limits per client too, because a provider sends those of many people; one that confirms counts like a code. A token
+//! cannot be guessed, and each request looks up one person.
 
 use std::{
     collections::HashMap,
     slice,
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    sync::{Mutex, PoisonError},
 };
 
 use axum::{
@@ -23,46 +23,19 @@ use super::{
     api::read_body,
     confirmation::ConfirmOutcome,
     error::with_no_store,
-    limits::LIST_KEYS_MAX_AGE,
+    rate_limit::Attempt,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
+    sign_up::limit,
 };
 use crate::{
-    mail::{PersonTokens, TokenPurpose},
+    mail::TokenPurpose,
     page::{LinkPage, Recipient, document},
-    waitlist::{Email, Erasure, ListKey, StoreError, Waitlist},
+    waitlist::{Email, Erasure, StoreError, Waitlist},
 };
 
 /// The pages that are the same for everybody, rendered at the first request. A flood of links must not render them.
 #[derive(Default)]
 pub(super) struct LinkPages(Mutex<HashMap<LinkPage, Resource>>);
-
-/// The keys of the list, as they were a moment ago.
-#[derive(Default)]
-pub(super) struct KeyCache(Mutex<Option<(Instant, Arc<[ListKey]>)>>);
-
-impl KeyCache {
-    async fn tokens(
-        &self,
-        list: &dyn Waitlist,
-        purpose: TokenPurpose,
-    ) -> Result<PersonTokens, StoreError> {
-        let cached = self.lock().clone();
-        let fresh = cached.filter(|(read_at, _)| read_at.elapsed() < LIST_KEYS_MAX_AGE);
-        let keys = match fresh {
-            Some((_, keys)) => keys,
-            None => {
-                let keys: Arc<[ListKey]> = list.keys().await?.into();
-                *self.lock() = Some((Instant::now(), Arc::clone(&keys)));
-                keys
-            }
-        };
-        Ok(PersonTokens::new(&keys, purpose))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Instant, Arc<[ListKey]>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// `GET /confirm/{token}`: asks, unless there is nothing to confirm.
 pub(super) async fn ask_to_confirm(
@@ -72,19 +45,15 @@ pub(super) async fn ask_to_confirm(
 ) -> Response {
     let question = async {
         let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
-        let (Some(email), Some(confirmation)) = (person, &state.confirmation) else {
+        let Some(email) = person.filter(|_| state.confirmation.is_some()) else {
             return Ok((LinkPage::WrongConfirmLink, None));
         };
-        if state.list.are_listed(slice::from_ref(&email)).await? != [true] {
-            return Ok((LinkPage::NotListed, None));
-        }
-        let page = match confirmation.has_confirmed(&email) {
-            true => LinkPage::Confirmed,
-            false => LinkPage::Confirm,
+        let page = match state.list.person(&email).await? {
+            None => return Ok((LinkPage::NotListed, None)),
+            Some(entry) if entry.confirmed_at.is_some() => LinkPage::Confirmed,
+            Some(_) => LinkPage::Confirm,
         };
-        let tokens = state
-            .list_keys
-            .tokens(&*state.list, TokenPurpose::Unsubscribe);
+        let tokens = state.list_keys.tokens(TokenPurpose::Unsubscribe);
         let token = tokens.await?.token(&email).unwrap_or_default();
         let recipient = Recipient {
             address: email.masked(),
@@ -102,6 +71,9 @@ pub(super) async fn confirm(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
+    if let Err(error) = limit(&state, Attempt::Code, &parts) {
+        return respond_with_error(&state, LinkPage::ConfirmFailed, &error, &parts.headers);
+    }
     // It is read, so that the connection can be used again.
     let _ = read_body(&state, body).await;
     let outcome = match &state.confirmation {
@@ -176,7 +148,7 @@ async fn find_person(
     purpose: TokenPurpose,
     token: &str,
 ) -> Result<Option<Email>, StoreError> {
-    let tokens = state.list_keys.tokens(&*state.list, purpose).await?;
+    let tokens = state.list_keys.tokens(purpose).await?;
     Ok(tokens.person(token))
 }
 
@@ -197,25 +169,33 @@ fn respond(
     failed: LinkPage,
     request: &HeaderMap,
 ) -> Response {
-    let (page, recipient, error) = match page {
-        Ok((page, recipient)) => (page, recipient, None),
-        Err(error) => (failed, None, Some(RequestError::Unavailable(error))),
+    let (page, recipient) = match page {
+        Ok(found) => found,
+        Err(error) => {
+            return respond_with_error(state, failed, &RequestError::Unavailable(error), request);
+        }
     };
-    if let Some(error) = &error {
-        error.log();
+    let status = match page.is_found() {
+        true => StatusCode::OK,
+        false => StatusCode::NOT_FOUND,
+    };
+    if recipient.is_none() {
+        return respond_with_link_page(state, page, status, request);
     }
-    let status = match (&error, page.is_found()) {
-        (Some(error), _) => error.status(),
-        (None, true) => StatusCode::OK,
-        (None, false) => StatusCode::NOT_FOUND,
-    };
-    let response = match recipient {
-        None => respond_with_link_page(state, page, status, request),
-        Some(_) => with_private_headers(
-            render(state, page, recipient, Compression::Fast).respond(status, request),
-        ),
-    };
-    with_no_store(response, error.and_then(|error| error.retry_after()))
+    let page = render(state, page, recipient, Compression::Fast);
+    with_private_headers(page.respond(status, request))
+}
+
+/// Responds with the page that offers another try.
+fn respond_with_error(
+    state: &AppState,
+    failed: LinkPage,
+    error: &RequestError,
+    request: &HeaderMap,
+) -> Response {
+    error.log();
+    let response = respond_with_link_page(state, failed, error.status(), request);
+    with_no_store(response, error.retry_after())
 }
 
 /// Responds with a page that is the same for everybody.

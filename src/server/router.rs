@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::{
-    AppState, api, confirm_code, form, health, middleware, page_cache, person_links, text_files,
+    AppState, api, code_form, form, health, middleware, page_cache, person_links, text_files,
 };
 
 /// Returns the router, with the middleware around it.
@@ -22,7 +22,7 @@ pub fn router(state: AppState) -> Router {
         .route("/llms.txt", text_files::get(|files| &files.llms))
         .route(
             "/confirm",
-            get(confirm_code::to_form).post(confirm_code::confirm_by_form),
+            get(code_form::to_form).post(code_form::confirm_by_form),
         )
         .route(
             "/confirm/{token}",

@@ -7,10 +7,28 @@ use axum::{
     http::{header, request::Parts},
 };
 
-use super::{AppState, RequestError, rate_limit::Attempt};
+use super::{AppState, ClientKey, RequestError, confirmation::Promise, rate_limit::Attempt};
 use crate::waitlist::{Email, JoinOutcome, Source, StoreError, WaitlistEntry};
 
-/// Checks whether a client may attempt something. Runs before the body is read.
+/// Who signs up.
+#[derive(Clone)]
+pub(super) struct Visitor {
+    pub(super) client: ClientKey,
+    /// Where the visitor comes from.
+    pub(super) source: Option<Source>,
+}
+
+/// The outcome of a sign-up.
+pub(super) struct SignUp {
+    /// The address, as parsed.
+    pub(super) email: Email,
+    /// Whether the address was not on the list before.
+    pub(super) is_new: bool,
+    /// Whether an earlier sign-up has asked the person for the code, less than an hour ago.
+    pub(super) was_asked: bool,
+}
+
+/// Checks whether a client may attempt something, and returns it. Runs before the body is read.
 ///
 /// # Errors
 /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
@@ -18,10 +36,22 @@ pub(super) fn admit(
     state: &AppState,
     attempt: Attempt,
     request: &Parts,
-) -> Result<(), RequestError> {
+) -> Result<ClientKey, RequestError> {
     if is_cross_site(state, request) {
         return Err(RequestError::CrossSite);
     }
+    limit(state, attempt, request)
+}
+
+/// Checks whether a client has attempted something too often, and returns the client.
+///
+/// # Errors
+/// [`RequestError::RateLimited`].
+pub(super) fn limit(
+    state: &AppState,
+    attempt: Attempt,
+    request: &Parts,
+) -> Result<ClientKey, RequestError> {
     let ConnectInfo(peer) = request
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
@@ -36,11 +66,11 @@ pub(super) fn admit(
              add the proxy to --trusted-proxies"
         );
     }
-    let address = state.proxies.client_address(peer.ip(), &request.headers);
-    state
-        .rate_limits
-        .take_token(attempt, address.into())
-        .map_err(RequestError::RateLimited)
+    let client = state.proxies.client_address(peer.ip(), &request.headers);
+    let client = client.into();
+    let taken = state.rate_limits.take_token(attempt, client);
+    taken.map_err(RequestError::RateLimited)?;
+    Ok(client)
 }
 
 /// Returns whether a page of another site made the visitor's browser send this request.
@@ -80,17 +110,16 @@ pub(super) fn is_own_origin(state: &AppState, request: &Parts, origin: &[u8]) ->
     is_own_host || origin == state.files.site().origin.as_bytes()
 }
 
-/// Adds an address to the list, with the source of the visitor. If people are to confirm their address, asks for that,
-/// also if the address was on the list before. Returns the address as parsed.
+/// Adds an address to the list. If people are to confirm their address, asks for that, also if the address was on the list
+/// before. The list says durably that the site must ask, before this returns.
 ///
 /// # Errors
-/// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store
-/// fails.
+/// [`RequestError::InvalidEmail`], and [`RequestError::Unavailable`] if the store fails.
 pub(super) async fn sign_up(
     state: &AppState,
     typed: &str,
-    source: Option<Source>,
-) -> Result<Email, RequestError> {
+    Visitor { client, source }: Visitor,
+) -> Result<SignUp, RequestError> {
     let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
     let now = SystemTime::now();
     let entry = WaitlistEntry {
@@ -98,32 +127,31 @@ pub(super) async fn sign_up(
         asked_at: state.confirmation.as_ref().map(|_| now),
         ..WaitlistEntry::new(email.clone(), now)
     };
-    if let Some(confirmation) = &state.confirmation {
-        confirmation.prepare_sign_up(&email).await;
+    let joined = join(state, entry).await;
+    let (is_new, promise) = joined.map_err(RequestError::Unavailable)?;
+    if let (Some(confirmation), Promise::Renewed) = (&state.confirmation, promise) {
+        confirmation.ask(&email, client);
     }
-    let is_new = join(state, entry)
-        .await
-        .map_err(RequestError::Unavailable)?;
-    if let Some(confirmation) = &state.confirmation {
-        confirmation.ask(&email, is_new);
-    }
-    match is_new {
-        true => Ok(email),
-        false => Err(RequestError::AlreadyListed),
-    }
+    let was_asked = promise == Promise::Recent;
+    Ok(SignUp {
+        email,
+        is_new,
+        was_asked,
+    })
 }
 
-/// Adds an entry to the list. Returns whether it is new.
-async fn join(state: &AppState, entry: WaitlistEntry) -> Result<bool, StoreError> {
+/// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
+async fn join(state: &AppState, entry: WaitlistEntry) -> Result<(bool, Promise), StoreError> {
     loop {
         let is_new = state.list.join(entry.clone()).await? == JoinOutcome::New;
-        let is_listed = match &state.confirmation {
-            Some(confirmation) if !is_new => confirmation.record_return(&entry.email).await?,
-            _ => true,
+        let promise = match &state.confirmation {
+            None => Promise::None,
+            Some(_) if is_new => Promise::Renewed,
+            Some(confirmation) => confirmation.promise_again(&entry.email).await?,
         };
-        if is_listed {
-            return Ok(is_new);
-        }
         // Another instance has just erased it.
+        if promise != Promise::NotListed {
+            return Ok((is_new, promise));
+        }
     }
 }

@@ -17,8 +17,6 @@ use super::{error::StoreFuture, message_id::MessageId, suppression::AddressHash}
 /// than a delivery takes with all its timeouts, which is 19 minutes: eight and a half to connect again and write
 /// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
 pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
-/// How often a message that asks for a confirmation is tried. With the pauses between, that takes three days.
-pub const CONFIRMATION_ATTEMPTS_MAX: u32 = 20;
 /// Maximum length of the subject that the ledger keeps, in bytes. A longer one is cut.
 const SUBJECT_MAX_BYTES: usize = 200;
 /// Maximum length of a server's reply that the ledger keeps, in bytes. A longer one is cut.
@@ -81,21 +79,6 @@ impl DeliveryState {
         Self::Sending,
         Self::Waiting,
     ];
-
-    /// Returns whether a message that asks for a confirmation counts against the budget of a day. Those that are refused
-    /// do too: providers block senders who write to many addresses that do not exist.
-    pub fn counts_against_budget(self) -> bool {
-        matches!(self, Self::Accepted | Self::Refused | Self::Unknown)
-    }
-
-    /// Returns whether nothing more happens with a message that asks for a confirmation, after some attempts.
-    pub fn is_confirmation_done(self, attempts: u32) -> bool {
-        match self {
-            Self::Waiting | Self::Sending => false,
-            Self::Deferred => attempts >= CONFIRMATION_ATTEMPTS_MAX,
-            _ => true,
-        }
-    }
 
     /// Returns the name of the state.
     pub fn as_str(self) -> &'static str {

@@ -8,8 +8,9 @@ use thiserror::Error;
 /// Maximum length of an id, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// What the ids of messages begin with that ask people to confirm their address.
-const CONFIRMATION_PREFIX: &str = "confirmation-";
+/// The id of the message that asks people to confirm their address, and of the days on which a server did.
+const CONFIRMATION: &str = "confirmation";
+const CONFIRMATION_DAYS: &str = "confirmation-days";
 
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -26,16 +27,20 @@ impl MessageId {
         &self.0
     }
 
-    /// Returns the id of a message that asks people to confirm their address: the first, second and so on that a person
-    /// gets. The owner cannot use these ids.
-    pub fn confirmation(number: u8) -> Self {
-        Self(format!("{CONFIRMATION_PREFIX}{number}").into())
+    /// Returns the id of the message that asks people to confirm their address. It has a delivery for each time that a
+    /// person is asked.
+    pub fn confirmation() -> Self {
+        Self(CONFIRMATION.into())
     }
 
-    /// Returns whether this is the id of a message that asks people to confirm their address.
+    /// Returns the id under which the ledger has the days on which a server has asked people: a delivery to nobody for each.
+    pub fn confirmation_days() -> Self {
+        Self(CONFIRMATION_DAYS.into())
+    }
+
+    /// Returns whether this is one of these ids. The owner cannot use them.
     pub fn is_confirmation(&self) -> bool {
-        let number = self.0.strip_prefix(CONFIRMATION_PREFIX);
-        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        [CONFIRMATION, CONFIRMATION_DAYS].contains(&&*self.0)
     }
 
     /// Wraps an id that was parsed before it was stored.

@@ -35,8 +35,8 @@ pub use entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis};
 pub use entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks};
 pub use error::{StoreError, StoreFuture};
 pub use ledger::{
-    CONFIRMATION_ATTEMPTS_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
-    DeliveryStatus, Ledger, Message, ServerReply,
+    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger, Message,
+    ServerReply,
 };
 pub use message_id::{InvalidMessageId, MessageId};
 pub use postgres::{

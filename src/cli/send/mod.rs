@@ -181,6 +181,11 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let signer = DkimSigner::from_settings(&settings)?;
     let origin = args.origin.as_ref();
     let origin = origin.ok_or(InvalidMailSetting::NoOrigin)?;
+    if origin.as_str().starts_with("http:") {
+        print_stderr(
+            "warning: --origin is not https, so mail programs show no button to unsubscribe (RFC 8058)",
+        );
+    }
     let location = args.store.announce_location()?;
     let list = if args.dry_run {
         location.open_to_read()?

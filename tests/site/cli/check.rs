@@ -170,7 +170,9 @@ fn counts_the_people_who_wait_for_a_confirmation_message() {
     let key = URL_SAFE_NO_PAD.decode(key.split('"').next().expect("a key"));
     let key = ListKey::from_slice(&key.expect("Base64")).expect("a key");
     let bob = Email::parse("bob@example.com").expect("an address");
-    let code = confirmation_code(&key, &bob, 1);
+    let joined_at = cli.json(&["show", "bob@example.com"])["joined_at"].clone();
+    let joined_at: jiff::Timestamp = joined_at.as_str().expect("a time").parse().expect("a time");
+    let code = confirmation_code(&key, &bob, joined_at.into());
     let body = format!(r#"{{"email":"bob@example.com","code":"{code}"}}"#);
     server.request("POST", "/api/waitlist/confirm", &body);
     assert_eq!(waiting(), json!(1));

@@ -155,7 +155,7 @@ async fn people_who_have_not_confirmed_get_nothing() {
     cli.run_with_input(&["import"], file).success();
     let server = SmtpServer::start();
     let list = SledWaitlist::open(&cli.file("data")).expect("the list opens");
-    let message = Message::new(MessageId::confirmation(1), SystemTime::now(), "code");
+    let message = Message::new(MessageId::confirmation(), SystemTime::now(), "code");
     list.add_message(message).await.expect("a response");
     drop(list);
     let (out, ..) = send(&cli, &server, &["--all"]);
@@ -168,11 +168,11 @@ async fn people_who_have_not_confirmed_get_nothing() {
     assert_eq!(server.recipients(), ["ann@example.com"]);
     let (out, ..) = send(&cli, &server, &["--all", "--include-unconfirmed"]);
     assert_eq!(out, "1 accepted\n");
-    // The owner cannot send a message by the name of those that ask.
-    cli.write("confirmation-2.md", MESSAGE);
+    // The owner cannot send a message by the name of the one that asks.
+    cli.write("confirmation.md", MESSAGE);
     let url = server.url();
     let mut arguments = args(&url, &["--all"]);
-    arguments[1] = "confirmation-2.md";
+    arguments[1] = "confirmation.md";
     let error = stderr(&cli.run(&arguments).failure());
     assert!(
         error.contains("is for messages that ask to confirm an address"),

@@ -1,7 +1,10 @@
-//! Kills the server while it asks people to confirm their address: no sign-up and no message may be lost, and none
-//! sent twice.
+//! Kills and stops the server while it asks people to confirm their address: no sign-up and no message may be lost. A message
+//! whose result is lost is sent again, so somebody may get it twice.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use landing::waitlist::{DeliveryState, Ledger, MessageId, OwnerList, Selection, SledWaitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -9,21 +12,35 @@ use tokio::runtime::Runtime;
 
 use super::{acknowledged_in, env_number, sign_up};
 use crate::{
-    mail::smtp_server::SmtpServer,
+    mail::smtp_server::{Action, SmtpServer, Step},
     process::{Sandbox, ServerProcess, signal},
 };
 
 /// `make torture NAME=kill` kills more often.
-const ROUNDS: u64 = 6;
+const ROUNDS: u64 = 10;
 /// Sign-ups in a round.
-const SIGN_UPS: u64 = 120;
+const SIGN_UPS: u64 = 24;
 const CLIENTS: u64 = 6;
 
 #[test]
-fn sigkill_loses_and_repeats_no_confirmation() {
+fn kills_and_stops_lose_no_confirmation() {
     let mut random = StdRng::seed_from_u64(env_number("KILL_SEED", 1));
     let runtime = Runtime::new().expect("a runtime");
-    let (sandbox, mail) = (Sandbox::new(), SmtpServer::start());
+    // Some replies come late, and some connections break at the final dot, before or after the message was accepted.
+    let faults = std::sync::Mutex::new(StdRng::seed_from_u64(1));
+    let mail = SmtpServer::scripted(move |step, _| {
+        let chance = faults.lock().expect("no panic").random_range(0..100);
+        match (step, chance) {
+            (Step::End, 0..2) => Action::Cut,
+            (Step::End, 2..4) => Action::AcceptAndCut,
+            (Step::End, _) => {
+                std::thread::sleep(Duration::from_millis(chance / 4));
+                Action::Continue
+            }
+            _ => Action::Continue,
+        }
+    });
+    let sandbox = Sandbox::new();
     let start = || {
         let mut command = sandbox.command();
         command.args([
@@ -45,20 +62,27 @@ fn sigkill_loses_and_repeats_no_confirmation() {
         let delay = Duration::from_millis(random.random_range(20..400));
         let killer = std::thread::spawn(move || {
             std::thread::sleep(delay);
-            signal(process, "-KILL");
+            signal(process, if round % 2 == 0 { "-KILL" } else { "-TERM" });
         });
         let responses = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
         acknowledged.extend(acknowledged_in(&responses).map(str::to_owned));
         killer.join().expect("no panic");
     }
-    // The last start asks everybody who is left.
+    assert!(!acknowledged.is_empty());
+    // The last start asks everybody who is left. A message without a result is sent again after pauses.
     let mut server = start();
-    // `make torture NAME=kill` leaves thousands of messages, so the time is not limited.
-    while {
-        let before = mail.received().len();
-        std::thread::sleep(Duration::from_millis(500));
-        mail.received().len() > before
-    } {}
+    let started = Instant::now();
+    let waits_for = |people: &BTreeSet<String>| {
+        let received: BTreeSet<_> = mail.recipients().into_iter().collect();
+        !people.is_subset(&received)
+    };
+    while waits_for(&acknowledged) {
+        assert!(
+            started.elapsed() < Duration::from_secs(300),
+            "somebody has no message"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
 
@@ -68,28 +92,25 @@ fn sigkill_loses_and_repeats_no_confirmation() {
         .map(|it| it.expect("readable").email.key())
         .collect();
     assert!(acknowledged.is_subset(&listed));
-    let received = mail.recipients();
-    let distinct: BTreeSet<_> = received.iter().cloned().collect();
-    assert_eq!(received.len(), distinct.len(), "a message was sent twice");
-    let deliveries = list.deliveries(&MessageId::confirmation(1));
+    let received: BTreeSet<_> = mail.recipients().into_iter().collect();
+    let deliveries = list.deliveries(&MessageId::confirmation());
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
     let key = runtime.block_on(list.keys()).expect("keys")[0];
-    let states = deliveries.iter().map(|it| (it.recipient, it.status.state));
-    let states: std::collections::HashMap<_, _> = states.collect();
-    let mut unknown = 0;
     for person in &listed {
-        match states.get(&key.hash(person)) {
-            Some(DeliveryState::Accepted) => assert!(distinct.contains(person), "{person} is lost"),
-            // Reported, and not repeated: the person may have it.
-            Some(DeliveryState::Unknown) => unknown += 1,
-            state => panic!("{person} is {state:?}"),
-        }
+        let own = deliveries
+            .iter()
+            .filter(|it| it.recipient == key.hash(person));
+        let is_accepted = own
+            .into_iter()
+            .any(|it| it.status.state == DeliveryState::Accepted);
+        assert!(
+            !is_accepted || received.contains(person),
+            "{person} is lost"
+        );
     }
     println!(
-        "{} people, {} messages, {unknown} unknown",
+        "{} people, {} messages",
         listed.len(),
-        received.len()
+        mail.received().len()
     );
-    // One message is under way at a time.
-    assert!(unknown <= env_number("KILL_ROUNDS", ROUNDS), "{unknown}");
 }

@@ -1,13 +1,28 @@
 //! The step of the form that asks for the code, without JavaScript, over every store.
 
+use std::time::Duration;
+
+use landing::mail::{PersonTokens, TokenPurpose};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::Instant,
+};
+
 use super::{
     StoreFixture,
-    confirmation::{code, is_confirmed, open, site, wait_for},
+    confirmation_fixtures::{add_key, code, is_confirmed, open, site, wait_for},
+    email,
 };
-use crate::mail::smtp_server::SmtpServer;
+use crate::{
+    mail::smtp_server::SmtpServer,
+    test_site::{TestSite, header},
+};
 
 conformance_tests! {
     form_asks_for_the_code_without_javascript,
+    wrong_code_can_be_corrected_in_old_browsers,
+    rate_limit_keeps_the_address_and_waits_for_nothing,
+    links_that_confirm_have_the_rate_limit_of_codes,
 }
 
 async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
@@ -33,10 +48,11 @@ async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert_eq!(page.matches("name=\"code\"").count(), 1, "one form");
-    let (status, page) = post("/", "email=ann%40example.com".into()).await;
-    assert_eq!(status, 409);
-    assert!(page.contains("<title>Error: Email already on waitlist — Steward</title>"));
-    assert_eq!(page.matches("name=\"code\"").count(), 1, "one form");
+    // As when the visitor reloads the page: the same step again.
+    assert_eq!(
+        post("/", "email=ann%40example.com".into()).await,
+        (200, page)
+    );
     let code = code(&wait_for(&server, 1).await);
     let wrong = if code == "123456" { "123457" } else { "123456" };
     let right = format!("email=ann%40example.com&code={code}");
@@ -63,4 +79,97 @@ async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
     assert_eq!(status, 200);
     assert!(page.contains("Your address is confirmed"), "{page}");
     assert!(is_confirmed(&*list, "ann@example.com"));
+    let (status, page) = post("/", "email=ann%40example.com".into()).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("<title>Error: Email already on waitlist — Steward</title>"));
+    assert_eq!(page.matches("name=\"code\"").count(), 1, "one form");
+}
+
+/// Old browsers send `Origin: null` from a page without a referrer, and could never enter another code.
+async fn wrong_code_can_be_corrected_in_old_browsers(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    wait_for(&server, 1).await;
+    let form = site.post("/confirm").body("email=ann%40example.com&code=1");
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let form = form.header("origin", site.origin().to_owned());
+    let response = form.send().await.expect("a response");
+    assert_eq!(response.status(), 400);
+    assert_ne!(header(&response, "referrer-policy"), "no-referrer");
+}
+
+/// The page of a visitor over the limit keeps what was typed. A body that has not arrived is not waited for.
+async fn rate_limit_keeps_the_address_and_waits_for_nothing(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let smtp = format!("--smtp={}", server.url());
+    let options = [
+        "--signups-per-minute=1",
+        "--confirm-signups",
+        "--mail-from=hello@steward.test",
+        "--origin=https://steward.test",
+        &smtp,
+    ];
+    let site = TestSite::with_list(list, &options).await;
+    for (path, body, kept) in [
+        ("/", "email=ann%40example.com", "value=\"ann@example.com\""),
+        (
+            "/confirm",
+            "email=ann%27%26%40example.com&code=123456",
+            "name=\"email\" value=\"ann&#x27;&amp;@example.com\"",
+        ),
+    ] {
+        for is_limited in [false, true] {
+            let form = site.post(path).body(body);
+            let form = form.header("content-type", "application/x-www-form-urlencoded");
+            let response = form.send().await.expect("a response");
+            assert_eq!(response.status() == 429, is_limited, "{path}");
+            if is_limited {
+                assert!(!header(&response, "retry-after").is_empty());
+                let page = response.text().await.expect("text");
+                assert!(page.contains(kept), "{path}: {page}");
+                assert!(page.contains("<title>Error: "), "{path}");
+            }
+        }
+        let started = Instant::now();
+        let mut stream = site.connect().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 100\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n\r\nemail=a"
+        );
+        stream
+            .write_all(head.as_bytes())
+            .await
+            .expect("the server reads");
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.expect("a response");
+        assert_eq!(&status, b"HTTP/1.1 429");
+        assert!(started.elapsed() < Duration::from_secs(5), "{path}");
+    }
+}
+
+/// A link costs a look at one person, and as often as a code.
+async fn links_that_confirm_have_the_rate_limit_of_codes(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let key = add_key(&*list).await;
+    let token = PersonTokens::new(&[key], TokenPurpose::Confirm).token(&email("ann@example.com"));
+    let path = format!("/confirm/{}", token.expect("a token"));
+    let smtp = format!("--smtp={}", server.url());
+    let options = [
+        "--signups-per-minute=3",
+        "--confirm-signups",
+        "--mail-from=hello@steward.test",
+        "--origin=https://steward.test",
+        &smtp,
+    ];
+    let site = TestSite::with_list(list, &options).await;
+    // Ann was erased.
+    for status in [404, 404, 404, 429] {
+        let response = site.post(&path).send().await.expect("a response");
+        assert_eq!(response.status(), status);
+    }
+    let response = site.post(&path).send().await.expect("a response");
+    assert!(!header(&response, "retry-after").is_empty());
+    let page = response.text().await.expect("text");
+    assert!(page.contains("Please try again in a minute."), "{page}");
 }

@@ -1,37 +1,41 @@
-//! The limits of asking people to confirm their address, over every store: tries, messages, the budget of a day, and the
-//! time to confirm.
+//! The limits of the messages that ask people to confirm their address, over every store: for a person, for a mailbox, and
+//! for a day. `confirmation_fairness` has those for a client.
 
 use std::time::{Duration, SystemTime};
 
 use landing::{
     mail::confirmation_code,
-    waitlist::{
-        Delivery, DeliveryResult, DeliveryState, DeliveryStatus, Erasure, Fact, MessageId,
-        SuppressionItem, WaitlistEntry,
-    },
+    waitlist::{DeliveryState, Erasure, Fact, MessageId, WaitlistEntry},
 };
 
 use super::{
     StoreFixture,
-    confirmation::{
-        DAY, add_message, all_recipients, code, confirm, is_confirmed, join_asked, open, site,
-        two_more_join, until, wait_for,
+    confirmation_fixtures::{
+        DAY, add_accepted, add_deliveries, all_recipients, code, confirm, deliveries_to,
+        is_confirmed, join_asked, join_from, open, site, wait_for, wait_for_state,
+        wait_until_asked,
     },
-    email, entries,
+    email,
 };
 use crate::mail::smtp_server::SmtpServer;
 
 conformance_tests! {
     wrong_codes_are_limited,
     code_confirms_nobody_who_was_not_asked,
-    joining_again_sends_another_code_after_an_hour,
-    nobody_gets_more_than_three_messages_a_day_or_five_in_all,
+    joining_again_asks_again_after_an_hour,
+    mailbox_gets_five_messages_in_a_day,
+    cap_of_a_mailbox_recovers,
+    cap_of_a_mailbox_survives_a_restart,
     people_who_leave_and_join_again_are_asked_again,
     imported_people_are_not_asked,
-    daily_budget_is_kept,
+    daily_budget_is_known_after_a_restart,
+    deferred_attempts_count,
     budget_survives_a_clock_that_is_set_back,
-    people_who_do_not_confirm_are_erased,
     people_who_have_left_get_no_message,
+}
+
+fn hours(hours: u64) -> Duration {
+    Duration::from_secs(hours * 60 * 60)
 }
 
 async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
@@ -55,8 +59,9 @@ async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
         assert_eq!(confirm(&site, "ann@example.com", malformed).await, 400);
     }
     assert_eq!(confirm(&site, "eve@example.com", &code).await, 400);
-    for _ in 0..5 {
-        assert_eq!(confirm(&site, "ann@example.com", wrong).await, 400);
+    // The fifth one says that no code counts any more.
+    for status in [400, 400, 400, 400, 423] {
+        assert_eq!(confirm(&site, "ann@example.com", wrong).await, status);
     }
     // The right one too, however often.
     for code in [wrong, &code].into_iter().cycle().take(300) {
@@ -72,80 +77,128 @@ async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
 async fn code_confirms_nobody_who_was_not_asked(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let imported = WaitlistEntry::new(email("ann@example.com"), SystemTime::now());
+    let joined_at = imported.joined_at;
     list.join(imported).await.expect("a response");
     let site = site(&list, &server, &[]).await;
     // The start creates the key.
     site.join("bob@example.com").await;
     wait_for(&server, 1).await;
     let key = list.keys().await.expect("keys")[0];
-    let code = confirmation_code(&key, &email("ann@example.com"), 1);
+    let code = confirmation_code(&key, &email("ann@example.com"), joined_at);
     assert_eq!(confirm(&site, "ann@example.com", &code).await, 400);
     assert!(!is_confirmed(&*list, "ann@example.com"));
 }
 
-async fn joining_again_sends_another_code_after_an_hour(fixture: impl StoreFixture) {
+async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
-        join_asked(&*list, typed, DAY).await;
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    let people = [
+        ("ann@example.com", minutes(62)),
+        ("bob@example.com", minutes(58)),
+        ("cyd@example.com", minutes(62)),
+    ];
+    for (typed, age) in people {
+        join_asked(&*list, typed, age).await;
     }
     let confirmed = (
         email("cyd@example.com"),
         Fact::ConfirmedAt(SystemTime::now()),
     );
     list.add_facts(vec![confirmed]).await.expect("a response");
-    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-    let sent = [
-        ("ann@example.com", minutes(61)),
-        ("bob@example.com", minutes(59)),
-        ("cyd@example.com", minutes(61)),
-    ];
-    add_message(&*list, 1, &sent).await;
+    let sent = people.map(|(typed, age)| (typed, age - minutes(1)));
+    add_accepted(&*list, &sent).await;
     let site = site(&list, &server, &[]).await;
-    // The start reads the list first.
-    site.join("dan@example.com").await;
-    wait_for(&server, 1).await;
-    for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
+    for (typed, _) in people {
         assert_eq!(site.join(typed).await.status(), 409);
     }
-    let message = wait_for(&server, 2).await;
+    let message = wait_for(&server, 1).await;
     assert_eq!(message.recipient, "ann@example.com");
-    let recipients = all_recipients(&site, &server).await;
-    assert_eq!(recipients, ["ann@example.com", "dan@example.com"]);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["ann@example.com"]);
     assert_eq!(
         confirm(&site, "ann@example.com", &code(&message)).await,
         200
     );
 }
 
-async fn nobody_gets_more_than_three_messages_a_day_or_five_in_all(fixture: impl StoreFixture) {
+/// All of these addresses lead to one mailbox. Two others are like them, and do not.
+async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    let hours = |hours: u64| Duration::from_secs(hours * 60 * 60);
-    // Ann has had three today, Bob three with the last one yesterday, and Cyd five.
-    let people = ["ann@example.com", "bob@example.com", "cyd@example.com"];
-    for typed in people {
-        join_asked(&*list, typed, DAY * 3).await;
-    }
-    for (number, ages) in [(1, [23, 72, 72]), (2, [10, 71, 71]), (3, [5, 25, 70])] {
-        let sent: Vec<_> = people.into_iter().zip(ages.map(hours)).collect();
-        add_message(&*list, number, &sent).await;
-    }
-    add_message(&*list, 4, &[("cyd@example.com", hours(40))]).await;
-    add_message(&*list, 5, &[("cyd@example.com", hours(30))]).await;
     let site = site(&list, &server, &[]).await;
-    for typed in people {
-        assert_eq!(site.join(typed).await.status(), 409);
+    let tagged = (0..8).map(|number| format!("victim+{number}@gmail.com"));
+    let dotted = [
+        "v.ictim@gmail.com",
+        "vi.c.tim+x@googlemail.com",
+        "VICTIM@GoogleMail.com",
+    ];
+    let variants: Vec<_> = tagged.chain(dotted.map(str::to_owned)).collect();
+    // Another client for each: the cap is not that of a client.
+    for (client, typed) in (1..).zip(&variants) {
+        join_from(&site, client, typed).await;
     }
-    let message = wait_for(&server, 1).await;
-    assert_eq!(message.recipient, "bob@example.com");
-    // Leaving and joining again resets nothing.
-    list.erase(&[email("cyd@example.com")], Erasure::Complete)
-        .await
-        .expect("a response");
-    assert_eq!(site.join("cyd@example.com").await.status(), 201);
-    assert_eq!(all_recipients(&site, &server).await, ["bob@example.com"]);
+    wait_until_asked(&*list).await;
+    for (client, typed) in [(100, "v.ictim@example.com"), (101, "victim@example.com")] {
+        join_from(&site, client, typed).await;
+    }
+    wait_until_asked(&*list).await;
+    let recipients = server.recipients();
+    let reached = recipients.iter().filter(|it| !it.ends_with("@example.com"));
+    assert_eq!((reached.count(), recipients.len()), (5, 7));
+    // The others were not sent, and are not sent later: nobody replied.
+    let mut refused = 0;
+    for typed in &variants {
+        for delivery in deliveries_to(&*list, typed).await {
+            let status = delivery.status;
+            refused += usize::from((status.state, status.reply) == (DeliveryState::Refused, None));
+        }
+    }
+    assert_eq!(refused, variants.len() - 5);
 }
 
-/// Ann joins again before another message is allowed. An hour after the last one, she gets it all the same.
+async fn cap_of_a_mailbox_recovers(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    // Ann has had five in a day, and Bob one of his five before.
+    for typed in ["ann@example.com", "bob@example.com"] {
+        join_asked(&*list, typed, DAY * 3).await;
+    }
+    for (ann, bob) in [(23, 25), (20, 23), (15, 20), (10, 15), (5, 10)] {
+        let sent = [
+            ("ann@example.com", hours(ann)),
+            ("bob@example.com", hours(bob)),
+        ];
+        add_accepted(&*list, &sent).await;
+    }
+    let site = site(&list, &server, &[]).await;
+    for typed in ["ann@example.com", "bob@example.com"] {
+        assert_eq!(site.join(typed).await.status(), 409);
+    }
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["bob@example.com"]);
+    // Leaving and joining again resets nothing.
+    let ann = [email("ann@example.com")];
+    list.erase(&ann, Erasure::Complete)
+        .await
+        .expect("a response");
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["bob@example.com"]);
+}
+
+/// The ledger has no addresses, but those on the list say which mailbox its hashes belong to.
+async fn cap_of_a_mailbox_survives_a_restart(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let sent: Vec<_> = (0..5).map(|it| format!("ann+{it}@example.com")).collect();
+    for typed in &sent {
+        join_asked(&*list, typed, hours(3)).await;
+        add_accepted(&*list, &[(typed, hours(2))]).await;
+    }
+    let site = site(&list, &server, &[]).await;
+    site.join("ann+another@example.com").await;
+    assert_eq!(all_recipients(&site, &*list, &server).await, [""; 0]);
+    wait_for_state(&*list, "ann+another@example.com", DeliveryState::Refused).await;
+}
+
+/// Ann has left and joined again since her message, so that Bob's counts, and hers does not.
 async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
@@ -156,32 +209,35 @@ async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixt
         ("ann@example.com", minutes(61)),
         ("bob@example.com", minutes(61)),
     ];
-    add_message(&*list, 1, &sent).await;
+    add_accepted(&*list, &sent).await;
     let site = site(&list, &server, &["--confirm-days=1"]).await;
     let message = wait_for(&server, 1).await;
     assert_eq!(message.recipient, "ann@example.com");
-    // The task has erased those whose time is up before it sends messages.
-    assert_eq!(list.count(), 2);
     assert_eq!(
         confirm(&site, "ann@example.com", &code(&message)).await,
         200
     );
-    assert_eq!(all_recipients(&site, &server).await, ["ann@example.com"]);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["ann@example.com"]);
 }
 
 async fn imported_people_are_not_asked(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let entry = WaitlistEntry::new(email("ann@example.com"), SystemTime::now());
     list.join_all(vec![entry]).await.expect("a response");
+    // The second one was asked, then erased and imported by the owner before the message could be sent.
+    let imported = WaitlistEntry::new(email("cyd@example.com"), SystemTime::now() - DAY);
+    list.join_all(vec![imported]).await.expect("a response");
+    add_deliveries(&*list, &[("cyd@example.com", DeliveryState::Waiting, None)]).await;
     let site = site(&list, &server, &["--confirm-days=1"]).await;
     site.join("bob@example.com").await;
     assert_eq!(site.join("ann@example.com").await.status(), 409);
-    wait_for(&server, 1).await;
-    assert_eq!(list.count(), 2);
-    assert_eq!(all_recipients(&site, &server).await, ["bob@example.com"]);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["bob@example.com"]);
 }
 
-async fn daily_budget_is_kept(fixture: impl StoreFixture) {
+/// Each site has room for one message more than the one before it. If one sent more, the next would see it.
+async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     for typed in ["old@example.com", "today@example.com"] {
         join_asked(&*list, typed, DAY * 2).await;
@@ -190,119 +246,90 @@ async fn daily_budget_is_kept(fixture: impl StoreFixture) {
         ("old@example.com", DAY + Duration::from_secs(60)),
         ("today@example.com", DAY - Duration::from_secs(60)),
     ];
-    add_message(&*list, 1, &sent).await;
-    let site = site(&list, &server, &["--confirm-per-day=3"]).await;
+    add_accepted(&*list, &sent).await;
     for number in 0..5 {
-        let joined = site.join(&format!("{number}@example.com")).await;
-        assert_eq!(joined.status(), 201);
+        join_asked(
+            &*list,
+            &format!("{number}@example.com"),
+            Duration::from_secs(60),
+        )
+        .await;
     }
-    wait_for(&server, 2).await;
-    two_more_join(&site, &*list).await;
-    assert_eq!(server.recipients(), ["0@example.com", "1@example.com"]);
-    let deliveries = list.deliveries(&MessageId::confirmation(1)).await;
-    let deliveries = deliveries.expect("deliveries");
-    let waiting = deliveries
-        .iter()
-        .filter(|it| it.status.state == DeliveryState::Waiting);
-    assert_eq!(waiting.count(), 5);
+    let mut sites = Vec::new();
+    for (per_day, sent) in [(2, 1), (3, 2), (4, 3)] {
+        let budget = format!("--confirm-per-day={per_day}");
+        sites.push(site(&list, &server, &[&budget]).await);
+        // The client is new, so it gets the only message that is left.
+        join_from(
+            &sites[sent - 1],
+            per_day,
+            &format!("new-{per_day}@example.com"),
+        )
+        .await;
+        wait_for(&server, sent).await;
+    }
+    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    assert_eq!(deliveries.expect("deliveries").len(), 2 + 3);
+}
+
+/// Providers count what is offered to them, and not what they accept.
+async fn deferred_attempts_count(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    join_asked(&*list, "ann@example.com", hours(5)).await;
+    let deferred = Some(SystemTime::now() - Duration::from_secs(30));
+    add_deliveries(
+        &*list,
+        &[("ann@example.com", DeliveryState::Deferred, deferred)],
+    )
+    .await;
+    let full = site(&list, &server, &["--confirm-per-day=1"]).await;
+    join_from(&full, 1, "bob@example.com").await;
+    // The other site has room for one more.
+    let site = site(&list, &server, &["--confirm-per-day=2"]).await;
+    join_from(&site, 2, "cyd@example.com").await;
+    wait_for(&server, 1).await;
+    assert_eq!(
+        list.deliveries(&MessageId::confirmation())
+            .await
+            .expect("deliveries")
+            .len(),
+        2
+    );
 }
 
 async fn budget_survives_a_clock_that_is_set_back(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     join_asked(&*list, "ann@example.com", DAY).await;
-    add_message(&*list, 1, &[("ann@example.com", Duration::ZERO)]).await;
-    let id = MessageId::confirmation(1);
-    let two_hours_ahead = DeliveryStatus {
-        since: Some(SystemTime::now() + Duration::from_secs(2 * 60 * 60)),
-        ..DeliveryStatus::new(DeliveryState::Accepted)
-    };
-    let finished = list
-        .finish_deliveries(
-            &id,
-            vec![DeliveryResult {
-                number: 0,
-                attempt: 0,
-                status: two_hours_ahead,
-            }],
-        )
-        .await;
-    assert_eq!(finished, Ok(()));
+    let two_hours_ahead = Some(SystemTime::now() + hours(2));
+    add_deliveries(
+        &*list,
+        &[("ann@example.com", DeliveryState::Accepted, two_hours_ahead)],
+    )
+    .await;
+    let full = site(&list, &server, &["--confirm-per-day=1"]).await;
+    join_from(&full, 1, "bob@example.com").await;
     let site = site(&list, &server, &["--confirm-per-day=2"]).await;
-    site.join("bob@example.com").await;
+    join_from(&site, 2, "cyd@example.com").await;
     wait_for(&server, 1).await;
-    two_more_join(&site, &*list).await;
-    assert_eq!(server.recipients(), ["bob@example.com"]);
-}
-
-async fn people_who_do_not_confirm_are_erased(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
-    let people = ["late@example.com", "soon@example.com", "yes@example.com"];
-    for typed in people {
-        join_asked(&*list, typed, DAY * 40).await;
-    }
-    // The second one was asked before the owner erased and imported the address.
-    let imported = ["old@example.com", "owner@example.com"];
-    let imported =
-        imported.map(|typed| WaitlistEntry::new(email(typed), SystemTime::now() - DAY * 90));
-    list.join_all(imported.to_vec()).await.expect("a response");
-    let confirmed = (
-        email("yes@example.com"),
-        Fact::ConfirmedAt(SystemTime::now()),
-    );
-    list.add_facts(vec![confirmed]).await.expect("a response");
-    let sent = [
-        ("late@example.com", DAY * 31),
-        ("owner@example.com", DAY * 31),
-        ("soon@example.com", DAY * 29),
-        ("yes@example.com", DAY * 31),
-    ];
-    add_message(&*list, 1, &sent).await;
-    let site = site(&list, &server, &["--confirm-days=30"]).await;
-    until(|| list.count() < 5).await;
-    // The person may join again, and is asked again, once the task has erased everybody whose time is up.
-    assert_eq!(site.join("late@example.com").await.status(), 201);
-    let message = wait_for(&server, 1).await;
-    assert_eq!(message.recipient, "late@example.com");
-    let mut listed: Vec<_> = entries(&*list)
-        .into_iter()
-        .map(|it| it.email.key())
-        .collect();
-    listed.sort();
     assert_eq!(
-        listed,
-        [
-            "late@example.com",
-            "old@example.com",
-            "owner@example.com",
-            "soon@example.com",
-            "yes@example.com"
-        ]
-    );
-    assert_eq!(
-        confirm(&site, "late@example.com", &code(&message)).await,
-        200
+        list.deliveries(&MessageId::confirmation())
+            .await
+            .expect("deliveries")
+            .len(),
+        2
     );
 }
 
 async fn people_who_have_left_get_no_message(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    for typed in ["ann@example.com", "bob@example.com"] {
-        join_asked(&*list, typed, DAY).await;
-    }
-    add_message(&*list, 1, &[]).await;
-    let key = list.keys().await.expect("keys")[0];
-    let hash = |typed| key.hash(email(typed).key());
-    let deliveries = ["ann@example.com", "bob@example.com"].map(|it| Delivery::waiting(hash(it)));
-    let id = MessageId::confirmation(1);
-    let added = list.add_deliveries(&id, 0, deliveries.to_vec()).await;
-    assert_eq!(added, Ok(true));
-    // Ann has left, and Bob is listed and suppressed, as in the middle of an import.
-    list.erase(&[email("ann@example.com")], Erasure::Complete)
+    join_asked(&*list, "ann@example.com", DAY).await;
+    add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
+    let ann = [email("ann@example.com")];
+    list.erase(&ann, Erasure::Complete)
         .await
         .expect("a response");
-    let suppressed = vec![SuppressionItem::Address(hash("bob@example.com"))];
-    list.add_suppressions(suppressed).await.expect("a response");
     let site = site(&list, &server, &[]).await;
     site.join("cyd@example.com").await;
-    assert_eq!(all_recipients(&site, &server).await, ["cyd@example.com"]);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["cyd@example.com"]);
 }

@@ -25,7 +25,11 @@ macro_rules! conformance_tests {
 }
 
 mod confirmation;
+mod confirmation_consent;
+mod confirmation_erasure;
+mod confirmation_fairness;
 mod confirmation_faults;
+mod confirmation_fixtures;
 mod confirmation_form;
 mod confirmation_limits;
 mod conformance;

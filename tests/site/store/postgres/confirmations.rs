@@ -7,7 +7,7 @@ use landing::waitlist::Waitlist;
 use super::SharedDatabase;
 use crate::{
     mail::smtp_server::SmtpServer,
-    store::confirmation::{code, confirm, is_confirmed, site, wait_for},
+    store::confirmation_fixtures::{code, confirm, is_confirmed, site, wait_for},
 };
 
 /// A person has five tries. A right code that could not be recorded does not count as one.

@@ -1,19 +1,24 @@
 //! The message that asks a person to confirm the address, and its code.
 
+use std::time::SystemTime;
+
 use super::template::{Footer, Placeholders, RenderedMessage, Template, TemplateError};
 use crate::{
     copy,
-    waitlist::{Email, ListKey},
+    waitlist::{Email, ListKey, unix_millis},
 };
 
 /// Number of digits of a code.
 pub const CODE_LEN: usize = 6;
 
-/// Returns the code in a person's message with this number, counted from 1: six digits. Only someone with the key of
-/// the list can compute it, so no table of codes is needed.
-pub fn confirmation_code(key: &ListKey, email: &Email, message: u8) -> String {
+/// Returns the code of a sign-up: six digits. Only someone with the key of the list can compute it, so no table of codes is
+/// needed. All messages about a sign-up have the same one, because they may arrive late and in any order. A new code for each
+/// would not be harder to guess: the number of tries for each message is the same.
+pub fn confirmation_code(key: &ListKey, email: &Email, joined_at: SystemTime) -> String {
+    // Exports have whole seconds.
+    let joined_at = unix_millis(joined_at) / 1000;
     // No address has a line break, so this input never equals an address.
-    let hash = key.hash(format!("code\n{message}\n{}", email.key()));
+    let hash = key.hash(format!("code\n{joined_at}\n{}", email.key()));
     let number = hash.as_bytes().iter().fold(0, |remainder, byte| {
         (remainder * 256 + u32::from(*byte)) % 10_u32.pow(CODE_LEN as u32)
     });

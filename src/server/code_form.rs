@@ -6,16 +6,20 @@
 use std::iter;
 
 use axum::{
-    body::Body,
-    extract::{FromRequest, Request, State},
-    http::{StatusCode, request::Parts},
+    extract::{Request, State},
+    http::StatusCode,
     response::{Redirect, Response},
 };
 use serde::Deserialize;
 
 use super::{
-    AppState, RequestError, api::read_body, confirmation::ConfirmOutcome, error::with_no_store,
-    page_cache::render_with_form, person_links::respond_with_link_page, rate_limit::Attempt,
+    AppState, RequestError,
+    confirmation::ConfirmOutcome,
+    error::with_no_store,
+    form::{read_arrived, read_form},
+    page_cache::render_with_form,
+    person_links::respond_with_link_page,
+    rate_limit::Attempt,
     sign_up::admit,
 };
 use crate::{
@@ -23,7 +27,7 @@ use crate::{
     mail::CODE_LEN,
     page::{LinkPage, code_form, empty_form},
     waitlist::Email,
-    wire::{FormOutcome, FormState},
+    wire::{FormOutcome, FormState, FormStep},
 };
 
 /// `GET /confirm`, which a browser sends when somebody opens the URL of the page after a wrong code: leads to the form
@@ -51,15 +55,17 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
         Some("listed") => islands::CODE_ASKED,
         _ => islands::CODE_SENT,
     };
-    let admitted = admit(&state, Attempt::Code, &parts);
-    // Read before a client over its limit is rejected: the form needs the address again.
-    let (error, form) = match read_form(&state, parts, body).await {
+    if let Err(error) = admit(&state, Attempt::Code, &parts) {
+        // The form needs the address again.
+        let typed = read_arrived::<CodeForm>(parts, body).await;
+        let email = typed.map(|form| form.email).unwrap_or_default();
+        let cache = &state.page_cache;
+        let page = cache.respond_with_failure(FormStep::Code, &email, error.status(), &headers);
+        return with_no_store(page, error.retry_after());
+    }
+    let (error, form) = match read_form::<CodeForm>(&state, parts, body).await {
         Ok(CodeForm { email, code }) => {
-            let confirmed = match admitted {
-                Ok(()) => confirm_by_code(&state, &email, &code).await,
-                Err(error) => Err(error),
-            };
-            let Err(error) = confirmed else {
+            let Err(error) = confirm_by_code(&state, &email, &code).await else {
                 let page = LinkPage::Confirmed;
                 return respond_with_link_page(&state, page, StatusCode::OK, &headers);
             };
@@ -101,13 +107,6 @@ fn form_after(error: &RequestError, email: &str, code: String) -> FormState {
         code,
         ..code_form(email)
     }
-}
-
-async fn read_form(state: &AppState, parts: Parts, body: Body) -> Result<CodeForm, RequestError> {
-    let request = Request::from_parts(parts, read_body(state, body).await?.into());
-    let form = axum::Form::<CodeForm>::from_request(request, &()).await;
-    form.map(|axum::Form(form)| form)
-        .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
 }
 
 /// Confirms an address by the code that was sent to it.

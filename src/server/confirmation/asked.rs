@@ -1,0 +1,201 @@
+//! What the ledger says about the people who were asked: who is to be asked, and whose time is up.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
+
+use super::history::{Attempt, AttemptResult, DAY, age};
+use crate::{
+    mail::SmtpReply,
+    waitlist::{
+        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, WaitlistEntry,
+    },
+};
+
+/// How often a message is tried. With the pauses between, that takes three days.
+pub(super) const ATTEMPTS_MAX: u32 = 20;
+/// The first pauses before a message is tried again, after the server has asked for it, and if nobody knows whether it was
+/// sent. They double, up to the longest one.
+const DEFERRED_PAUSE: Duration = Duration::from_secs(60);
+const UNKNOWN_PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// The people who were asked, by the hashes of their addresses.
+#[derive(Default)]
+pub struct AskedPeople {
+    people: HashMap<AddressHash, LastDelivery>,
+    /// When the site has noted that it asks people, about once a day.
+    days: Vec<SystemTime>,
+}
+
+/// The last delivery to a person.
+struct LastDelivery {
+    start: DeliveryStart,
+    since: Option<SystemTime>,
+    /// When the mail server has accepted the last message that it has accepted.
+    accepted_at: Option<SystemTime>,
+}
+
+/// A person who is to be asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Due {
+    /// The delivery that is tried again, if there is one.
+    pub(super) retry: Option<DeliveryStart>,
+    /// How long to wait.
+    pub(super) pause: Duration,
+}
+
+impl AskedPeople {
+    /// Takes the deliveries of the ledger, and those that note the days.
+    pub fn new(deliveries: &[Delivery], days: &[Delivery]) -> Self {
+        let mut people = HashMap::<_, LastDelivery>::new();
+        for (number, delivery) in (0..).zip(deliveries) {
+            let DeliveryStatus { state, since, .. } = delivery.status;
+            let before = people.get(&delivery.recipient);
+            let accepted_before = before.and_then(|it| it.accepted_at);
+            let accepted_at = since.filter(|_| state == DeliveryState::Accepted);
+            let start = DeliveryStart {
+                number,
+                state,
+                attempts: delivery.attempts,
+            };
+            let accepted_at = accepted_at.or(accepted_before);
+            people.insert(
+                delivery.recipient,
+                LastDelivery {
+                    start,
+                    since,
+                    accepted_at,
+                },
+            );
+        }
+        let days = days.iter().filter_map(|day| day.status.since).collect();
+        Self { people, days }
+    }
+
+    /// Returns whether a message to a person is still to be sent.
+    pub fn is_due(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
+        self.due(hash, entry, now).is_some()
+    }
+
+    /// Returns whether a person is to be asked: nothing was sent since the last sign-up, or it is to be tried again.
+    pub(super) fn due(
+        &self,
+        hash: AddressHash,
+        entry: &WaitlistEntry,
+        now: SystemTime,
+    ) -> Option<Due> {
+        let asked_at = entry.asked_at.filter(|_| entry.confirmed_at.is_none())?;
+        let new = Due {
+            retry: None,
+            pause: Duration::ZERO,
+        };
+        let Some(last) = self.people.get(&hash) else {
+            return Some(new);
+        };
+        if last.start.state == DeliveryState::Sending {
+            return None;
+        }
+        if let Some(pause) = retry_pause(&last.start) {
+            let waited = last.since.map_or(Duration::MAX, |since| age(since, now));
+            let (retry, pause) = (Some(last.start), pause.saturating_sub(waited));
+            return Some(Due { retry, pause });
+        }
+        // If the clock was wrong at the sign-up, one message is enough.
+        let was_asked = last.since.is_none_or(|since| since >= asked_at) || asked_at > now;
+        (!was_asked).then_some(new)
+    }
+
+    /// Returns whether a person is to be erased, who has not confirmed the address: the mail server has accepted a message
+    /// since the person joined, and since then, and since the last sign-up, the site was asking on as many days as people
+    /// have. A site that was switched off for a while, or has begun with a wrong clock, has noted fewer days.
+    pub(super) fn is_time_up(
+        &self,
+        hash: AddressHash,
+        entry: &WaitlistEntry,
+        days: u32,
+        now: SystemTime,
+    ) -> bool {
+        let (Some(asked_at), None) = (entry.asked_at, entry.confirmed_at) else {
+            return false;
+        };
+        let accepted_at = self.people.get(&hash).and_then(|last| last.accepted_at);
+        let Some(accepted_at) = accepted_at.filter(|at| *at >= entry.joined_at) else {
+            return false;
+        };
+        let from = accepted_at.max(asked_at).max(entry.joined_at);
+        let counts = |day: &&SystemTime| (from..=now).contains(*day);
+        let days_asking = self.days.iter().filter(counts).count();
+        days_asking > days as usize && now.duration_since(from).is_ok_and(|it| it >= DAY * days)
+    }
+
+    /// Returns whether the site has noted in the last day that it asks people.
+    pub(super) fn has_noted_day(&self, now: SystemTime) -> bool {
+        // A little less than a day, so that no day is missed.
+        let limit = DAY - Duration::from_secs(60 * 60);
+        self.days.iter().any(|day| age(*day, now) < limit)
+    }
+}
+
+/// Returns the pause before a delivery is tried again, or `None` if nothing more happens with it.
+pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
+    let first = match delivery.state {
+        DeliveryState::Waiting => return Some(Duration::ZERO),
+        DeliveryState::Deferred => DEFERRED_PAUSE,
+        DeliveryState::Unknown => UNKNOWN_PAUSE,
+        _ => return None,
+    };
+    let may_retry = delivery.attempts + 1 < ATTEMPTS_MAX;
+    may_retry.then(|| (first * 2_u32.pow(delivery.attempts)).min(LONGEST_PAUSE))
+}
+
+/// Returns what counts of the result of an attempt, or `None` if it is none: this program has sent nothing.
+pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
+    match (status.state, &status.reply) {
+        (DeliveryState::Waiting | DeliveryState::Left, _) | (DeliveryState::Refused, None) => None,
+        (DeliveryState::Accepted | DeliveryState::Unknown | DeliveryState::Sending, _) => {
+            Some(AttemptResult::Arrived)
+        }
+        (DeliveryState::Refused, Some(reply)) if SmtpReply::from(reply).is_bad_address() => {
+            Some(AttemptResult::BadAddress)
+        }
+        _ => Some(AttemptResult::Failed),
+    }
+}
+
+/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one.
+pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<Attempt> {
+    let mut recent = Vec::new();
+    for (number, delivery) in (0..).zip(deliveries) {
+        // A delivery that has begun has no time until it is tried again.
+        let is_open = delivery.attempts + 1 < ATTEMPTS_MAX;
+        let at = delivery.status.since.or(is_open.then_some(now));
+        let at = at.filter(|at| age(*at, now) < DAY);
+        let Some((at, result)) = at.zip(result_of(&delivery.status)) else {
+            continue;
+        };
+        let attempt = Attempt {
+            at,
+            delivery: number,
+            recipient: delivery.recipient,
+            mailbox: None,
+            by: None,
+            result,
+        };
+        recent.extend((0..=delivery.attempts).map(|earlier| Attempt {
+            result: if earlier == 0 {
+                result
+            } else {
+                AttemptResult::Failed
+            },
+            ..attempt
+        }));
+    }
+    recent
+}
+
+/// Returns how many of the deliveries count against the budget of the last 24 hours, with all their attempts.
+pub fn count_recent(deliveries: &[Delivery], now: SystemTime) -> usize {
+    recent_attempts(deliveries, now).len()
+}

@@ -1,0 +1,233 @@
+//! Sends one message, and records it before and after.
+
+use std::time::{Duration, SystemTime};
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::Confirmation;
+use crate::{
+    copy,
+    mail::{
+        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, SendResult, TokenPurpose,
+        compose, confirmation_code, confirmation_message, message_id,
+    },
+    waitlist::{
+        Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
+        MessageId, StoreError, WaitlistEntry,
+    },
+};
+
+/// Pause after the store has failed.
+pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
+/// How often the result of a message is recorded again. A result that is lost is unknown, and the message is sent again.
+const FINISH_ATTEMPTS_MAX: usize = 5;
+/// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
+/// the sender, and the others get the message when the cause is fixed.
+const REFUSALS_MAX: usize = 5;
+
+/// Sends messages over a connection, and records them.
+pub(super) struct Courier<'a> {
+    confirmation: &'a Confirmation,
+    mailer: Mailer<'a>,
+    /// The number of deliveries in the ledger.
+    pub(super) known: u32,
+    /// How many messages in a row the mail server has refused.
+    refusals: usize,
+}
+
+/// The e-mail for a person.
+struct WrittenMessage {
+    bytes: Vec<u8>,
+    /// The token and the code, which neither the log nor the ledger must get from a server that quotes the message.
+    secrets: [String; 2],
+}
+
+/// What became of a message.
+pub(super) enum Sent {
+    /// Another process has added deliveries, perhaps to the same person. Nothing was sent.
+    Overtaken,
+    /// This is what the ledger has, and what the mail server replied.
+    Done(DeliveryStart, SendResult),
+    /// The message cannot be written. Nothing was recorded.
+    Unwritable(ComposeError),
+}
+
+impl<'a> Courier<'a> {
+    /// It connects with the first message. `give_up` is that of the mailer.
+    pub(super) fn new(confirmation: &'a Confirmation, give_up: CancellationToken) -> Self {
+        let sender = &confirmation.sender;
+        let address = &sender.settings.mail.bounce_address;
+        Self {
+            confirmation,
+            mailer: Mailer::new(&sender.client, address, give_up),
+            known: 0,
+            refusals: 0,
+        }
+    }
+
+    /// Connects. Nothing is recorded: while the mail server cannot be reached, no delivery is in doubt after a crash. The
+    /// future can be dropped.
+    pub(super) async fn connect(&mut self) -> Result<(), ConnectError> {
+        self.mailer.connect().await
+    }
+
+    /// Says goodbye to the mail server.
+    pub(super) async fn quit(self) {
+        self.mailer.quit().await;
+    }
+
+    /// Sends a message to a person, for the first time or again.
+    ///
+    /// The first attempt is a new delivery, which is unknown until the result is recorded. So a crash leaves what is true.
+    /// If the mailbox is full, the result is that this program refuses the message.
+    pub(super) async fn send(
+        &mut self,
+        key: &ListKey,
+        entry: &WaitlistEntry,
+        retry: Option<DeliveryStart>,
+        is_full: bool,
+    ) -> Result<Sent, StoreError> {
+        let number = retry.map_or(self.known, |start| start.number);
+        let message = match self.write(key, entry, number) {
+            Ok(message) => Some(message).filter(|_| !is_full),
+            Err(ComposeError::Address) => None,
+            Err(error) => return Ok(Sent::Unwritable(error)),
+        };
+        let Some(attempts) = self.begin(key, entry, retry).await? else {
+            return Ok(Sent::Overtaken);
+        };
+        let mut result = match message {
+            Some(WrittenMessage { bytes, secrets }) => {
+                match self.mailer.send(&entry.email, &bytes, &secrets).await {
+                    Ok(Some(result)) => result,
+                    // The server has closed the connection since the last message, or the program ends: nothing was sent.
+                    Ok(None) | Err(_) => SendResult::given_back(),
+                }
+            }
+            None => SendResult::unwritable_address(),
+        };
+        self.defer_refusals(&mut result);
+        result.status = now(result.status);
+        self.finish(number, attempts, &result.status).await?;
+        let state = result.status.state;
+        Ok(Sent::Done(
+            DeliveryStart {
+                number,
+                state,
+                attempts,
+            },
+            result,
+        ))
+    }
+
+    /// Begins a delivery. Returns how often it was begun again, or `None` if another process has changed the ledger.
+    async fn begin(
+        &mut self,
+        key: &ListKey,
+        entry: &WaitlistEntry,
+        retry: Option<DeliveryStart>,
+    ) -> Result<Option<u32>, StoreError> {
+        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
+        if let Some(start) = retry {
+            let begun = list.begin_deliveries(&id, vec![start]).await?;
+            return Ok((begun == [true]).then_some(start.attempts + 1));
+        }
+        if self.known == 0 {
+            let message = Message::new(id.clone(), SystemTime::now(), copy::mail::CONFIRM_SUBJECT);
+            list.add_message(message).await?;
+        }
+        let delivery = Delivery {
+            status: now(DeliveryStatus::new(DeliveryState::Unknown)),
+            ..Delivery::waiting(key.hash(entry.email.key()))
+        };
+        let is_added = list.add_deliveries(&id, self.known, vec![delivery]).await?;
+        self.known += u32::from(is_added);
+        Ok(is_added.then_some(0))
+    }
+
+    /// Records the result of an attempt.
+    async fn finish(
+        &self,
+        number: u32,
+        attempt: u32,
+        status: &DeliveryStatus,
+    ) -> Result<(), StoreError> {
+        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
+        let mut finished = Ok(());
+        for _ in 0..FINISH_ATTEMPTS_MAX {
+            let status = status.clone();
+            let result = DeliveryResult {
+                number,
+                attempt,
+                status,
+            };
+            finished = list.finish_deliveries(&id, vec![result]).await;
+            if matches!(finished, Ok(()) | Err(StoreError::Superseded)) {
+                break;
+            }
+            sleep(STORE_PAUSE).await;
+        }
+        match finished {
+            // Another process has taken this one for dead, and sends the message again.
+            Err(StoreError::Superseded) => Ok(()),
+            finished => finished,
+        }
+    }
+
+    /// Defers a message that is refused after many others: not all of these people can have mistyped their address.
+    fn defer_refusals(&mut self, result: &mut SendResult) {
+        let Some(reply) = &result.reply else {
+            return;
+        };
+        let is_refused = result.status.state == DeliveryState::Refused && !reply.is_bad_address();
+        self.refusals = if is_refused { self.refusals + 1 } else { 0 };
+        if self.refusals > REFUSALS_MAX {
+            (result.status.state, result.is_objection) = (DeliveryState::Deferred, true);
+        }
+    }
+
+    /// Writes the message for a person.
+    fn write(
+        &self,
+        key: &ListKey,
+        entry: &WaitlistEntry,
+        number: u32,
+    ) -> Result<WrittenMessage, ComposeError> {
+        let settings = &self.confirmation.sender.settings;
+        let (mail, email) = (&settings.mail, &entry.email);
+        let tokens = PersonTokens::new(std::slice::from_ref(key), TokenPurpose::Confirm);
+        let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
+        let code = confirmation_code(key, email, entry.joined_at);
+        let message = confirmation_message(
+            &settings.product,
+            mail.postal_address.as_deref(),
+            &code,
+            &format!("{}/confirm/{token}", settings.origin.as_str()),
+        )?;
+        // The same for all attempts, so that mail programs can recognise a message that arrives twice.
+        let id = format!("{} {number}", MessageId::confirmation());
+        let headers = MessageHeaders {
+            from: &mail.from,
+            to: email,
+            message_id: &message_id(key, &id, email, &mail.from),
+            date: SystemTime::now(),
+            host: settings.origin.host(),
+            unsubscribe: None,
+            signer: self.confirmation.sender.signer.as_ref(),
+        };
+        Ok(WrittenMessage {
+            bytes: compose(&headers, &message)?,
+            secrets: [token, code],
+        })
+    }
+}
+
+/// Returns a status as of now. A delivery that waits has no time.
+fn now(status: DeliveryStatus) -> DeliveryStatus {
+    let is_waiting = status.state == DeliveryState::Waiting;
+    DeliveryStatus {
+        since: (!is_waiting).then(SystemTime::now),
+        ..status
+    }
+}

@@ -1,0 +1,164 @@
+//! The attempts of the last 24 hours: the budget, and the share of each client and each mailbox in it.
+//!
+//! After a restart, the ledger still has the attempts, but not the clients. Its size is that of the budget.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::{Duration, SystemTime},
+};
+
+use crate::{server::ClientKey, waitlist::AddressHash};
+
+/// Maximum number of messages to a mailbox in 24 hours.
+const MAILBOX_MESSAGES_MAX: usize = 5;
+/// Number of bad addresses in 24 hours from which on a client must wait, if they are more than a share of its messages:
+/// thousands of people may be behind one address, and some of them mistype theirs.
+const BAD_ADDRESSES_MAX: u32 = 5;
+const BAD_ADDRESSES_SHARE: u32 = 20;
+/// The same for all clients together: a share of the budget, but at least this number. Providers block senders who write to
+/// many addresses that do not exist.
+const ALL_BAD_ADDRESSES_MIN: u32 = 20;
+
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// An attempt to ask a person.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt {
+    pub(super) at: SystemTime,
+    /// The number of the delivery.
+    pub(super) delivery: u32,
+    pub(super) recipient: AddressHash,
+    /// See [`hash_mailbox`](super::mailbox::hash_mailbox). Unknown for people who have left the list since.
+    pub(super) mailbox: Option<AddressHash>,
+    /// `None` if another process has made the attempt.
+    pub(super) by: Option<ClientKey>,
+    pub(super) result: AttemptResult,
+}
+
+/// What counts of the result of an attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum AttemptResult {
+    /// The mailbox has the message, or may have it.
+    Arrived,
+    /// There is no such mailbox.
+    BadAddress,
+    /// The message was not sent, perhaps for now.
+    Failed,
+}
+
+/// The attempts of the last 24 hours.
+pub(super) struct History {
+    per_day: u32,
+    /// The oldest first.
+    attempts: VecDeque<Attempt>,
+    /// What each client has used of the budget.
+    clients: HashMap<ClientKey, Usage>,
+    bad_addresses: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    attempts: u32,
+    bad_addresses: u32,
+}
+
+impl History {
+    pub(super) fn new(per_day: u32) -> Self {
+        Self {
+            per_day,
+            attempts: VecDeque::new(),
+            clients: HashMap::new(),
+            bad_addresses: 0,
+        }
+    }
+
+    /// Adds an attempt that was made a moment ago.
+    pub(super) fn add(&mut self, attempt: Attempt) {
+        self.attempts.push_back(attempt);
+        self.count(&attempt);
+    }
+
+    /// Takes the attempts of the ledger into account, which has those of other processes too.
+    pub(super) fn merge(&mut self, ledger: Vec<Attempt>, now: SystemTime) {
+        let mut attempts: Vec<_> = self.attempts.drain(..).collect();
+        attempts.retain(|attempt| attempt.by.is_some());
+        let own: HashSet<_> = attempts.iter().map(|attempt| attempt.delivery).collect();
+        attempts.extend(ledger.into_iter().filter(|it| !own.contains(&it.delivery)));
+        attempts.retain(|attempt| age(attempt.at, now) < DAY);
+        attempts.sort_by_key(|attempt| attempt.at);
+        // More than the budget say nothing more.
+        let excess = attempts.len().saturating_sub(self.per_day as usize);
+        self.attempts = attempts.split_off(excess).into();
+        self.count_all();
+    }
+
+    /// Returns how long to wait until another message fits into the budget.
+    pub(super) fn wait_for_budget(&mut self, now: SystemTime) -> Option<Duration> {
+        let before = self.attempts.len();
+        self.attempts.retain(|attempt| age(attempt.at, now) < DAY);
+        if self.attempts.len() < before {
+            self.count_all();
+        }
+        let excess = self.attempts.len().checked_sub(self.per_day as usize)?;
+        let wait = DAY.saturating_sub(age(self.attempts[excess].at, now));
+        Some(wait.max(Duration::from_secs(1)))
+    }
+
+    /// Returns how many messages a client has had, or `None` if it must wait: it has had as many as are left for
+    /// everybody, or has named too many addresses that do not exist.
+    pub(super) fn rank(&self, by: ClientKey) -> Option<u32> {
+        let usage = self.clients.get(&by).copied().unwrap_or_default();
+        let left = self.per_day.saturating_sub(self.attempts.len() as u32);
+        let max = if self.has_many_bad_addresses() {
+            1
+        } else {
+            BAD_ADDRESSES_MAX
+        };
+        let is_careless = usage.bad_addresses >= max
+            && usage.bad_addresses * BAD_ADDRESSES_SHARE > usage.attempts;
+        (usage.attempts < left && !is_careless).then_some(usage.attempts)
+    }
+
+    /// Returns whether so many addresses did not exist that every client with one of them must wait.
+    pub(super) fn has_many_bad_addresses(&self) -> bool {
+        self.bad_addresses >= (self.per_day / BAD_ADDRESSES_SHARE).max(ALL_BAD_ADDRESSES_MIN)
+    }
+
+    /// Returns whether a mailbox has had as many messages as it may.
+    pub(super) fn is_full(&self, mailbox: AddressHash, recipient: AddressHash) -> bool {
+        let arrived = self.attempts.iter().filter(|attempt| {
+            attempt.result == AttemptResult::Arrived
+                && (attempt.mailbox == Some(mailbox) || attempt.recipient == recipient)
+        });
+        arrived.count() >= MAILBOX_MESSAGES_MAX
+    }
+
+    fn count(&mut self, attempt: &Attempt) {
+        let is_bad = u32::from(attempt.result == AttemptResult::BadAddress);
+        self.bad_addresses += is_bad;
+        if let Some(by) = attempt.by {
+            let usage = self.clients.entry(by).or_default();
+            usage.attempts += 1;
+            usage.bad_addresses += is_bad;
+        }
+    }
+
+    fn count_all(&mut self) {
+        self.clients.clear();
+        self.bad_addresses = 0;
+        let attempts = std::mem::take(&mut self.attempts);
+        attempts.iter().for_each(|attempt| self.count(attempt));
+        self.attempts = attempts;
+    }
+}
+
+/// Returns how long ago something was. The clocks of several instances differ, and a clock that was set back by hours must
+/// give no other budget: what is less than a day in the future counts as now. What is further was noted by a clock that was
+/// wrong, and counts as long ago.
+pub(super) fn age(then: SystemTime, now: SystemTime) -> Duration {
+    match now.duration_since(then) {
+        Ok(age) => age,
+        Err(error) if error.duration() < DAY => Duration::ZERO,
+        Err(_) => Duration::MAX,
+    }
+}

@@ -1,0 +1,40 @@
+//! Which addresses lead to the same mailbox, as far as it is known from outside.
+
+use crate::waitlist::{AddressHash, Email, ListKey};
+
+/// Providers that ignore dots before the @. Both names are the same provider.
+const GMAIL: [&str; 2] = ["gmail.com", "googlemail.com"];
+/// Providers whose addresses have tags after a hyphen, and no hyphen otherwise, besides all domains `yahoo.…`.
+const HYPHEN_TAGS: [&str; 3] = ["ymail.com", "rocketmail.com", "myyahoo.com"];
+
+/// Returns the hash of the mailbox that an address leads to. No address has a line break, so it never equals the hash of an
+/// address.
+pub(super) fn hash_mailbox(key: &ListKey, email: &Email) -> AddressHash {
+    key.hash(format!("mailbox\n{}", mailbox_key(email)))
+}
+
+/// Returns what all addresses of a mailbox share, by its key.
+///
+/// A tag after a plus sign is removed from every address: nearly all providers deliver `ann+x@` to `ann@` (RFC 5233), and a
+/// provider that does not loses little, because only the number of messages in a day depends on it. Tags after a hyphen and
+/// dots are removed only where the provider ignores them. A whole domain may lead to one mailbox, which nobody outside can
+/// know: there only the share of each client counts.
+fn mailbox_key(email: &Email) -> String {
+    let key = email.key();
+    let (local, domain) = key.split_once('@').unwrap_or((&key, ""));
+    let local = without_tag(local, '+');
+    if GMAIL.contains(&domain) {
+        return format!("{}@{}", local.replace('.', ""), GMAIL[0]);
+    }
+    let has_hyphen_tags = domain.starts_with("yahoo.") || HYPHEN_TAGS.contains(&domain);
+    match has_hyphen_tags {
+        true => format!("{}@{domain}", without_tag(local, '-')),
+        false => format!("{local}@{domain}"),
+    }
+}
+
+/// Returns the part before a tag. A local part that begins with the separator has none.
+fn without_tag(local: &str, separator: char) -> &str {
+    let name = local.split(separator).next();
+    name.filter(|name| !name.is_empty()).unwrap_or(local)
+}

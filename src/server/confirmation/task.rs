@@ -1,0 +1,335 @@
+//! The task: asks one person after another, and fills the queue from the store.
+
+use std::{
+    collections::HashSet,
+    future::pending,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use tokio::time::{sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Confirmation,
+    asked::{AskedPeople, recent_attempts, result_of, retry_pause},
+    brake::{Brakes, LONGEST_PAUSE, Trouble},
+    courier::{Courier, STORE_PAUSE, Sent},
+    history::{Attempt, AttemptResult, History},
+    mailbox::hash_mailbox,
+    queue::Ask,
+    sweep,
+};
+use crate::{
+    mail::SendResult,
+    server::ClientKey,
+    waitlist::{
+        AddressHash, Delivery, DeliveryStart, DeliveryState, ListKey, MessageId, StoreError,
+        SuppressionItem, WaitlistEntry,
+    },
+};
+
+/// How long the message under way may take to reach the mail server after the server was asked to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time between two sweeps.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// How often the task looks whether people may be asked whose client had to wait.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a message is begun again that another process has begun.
+const BEGIN_ATTEMPTS_MAX: usize = 5;
+
+/// Asks people until `stop` resolves. Then it finishes the message that is under way, unless the mail server is slow.
+pub(super) async fn run(confirmation: &Confirmation, stop: impl Future<Output = ()>) {
+    let (stopping, give_up) = (CancellationToken::new(), CancellationToken::new());
+    let follow_stop = async {
+        stop.await;
+        stopping.cancel();
+        sleep(STOP_TIMEOUT).await;
+        give_up.cancel();
+        pending().await
+    };
+    let mut task = Task {
+        confirmation,
+        courier: Courier::new(confirmation, give_up.clone()),
+        history: History::new(confirmation.sender.settings.messages_per_day),
+        brakes: Brakes::new(),
+        asked_elsewhere: HashSet::new(),
+        is_loaded: false,
+        next_sweep: Instant::now(),
+    };
+    let work = async {
+        task.work(&stopping).await;
+        task.courier.quit().await;
+    };
+    tokio::select! {
+        () = work => {}
+        () = follow_stop => {}
+    }
+}
+
+struct Task<'a> {
+    confirmation: &'a Confirmation,
+    courier: Courier<'a>,
+    history: History,
+    brakes: Brakes,
+    /// The people whom other processes have asked since the last sweep, which may have found them too.
+    asked_elsewhere: HashSet<AddressHash>,
+    /// Whether the ledger was read.
+    is_loaded: bool,
+    next_sweep: Instant,
+}
+
+impl Task<'_> {
+    async fn work(&mut self, stopping: &CancellationToken) {
+        while !stopping.is_cancelled() {
+            if self.next_sweep <= Instant::now() || self.confirmation.queue().needs_sweep() {
+                tokio::select! {
+                    biased;
+                    () = stopping.cancelled() => break,
+                    () = self.sweep() => {}
+                }
+            }
+            let Some(ask) = self.next() else {
+                let wake_at = self.wake_at();
+                tokio::select! {
+                    biased;
+                    () = stopping.cancelled() => break,
+                    () = self.confirmation.asked.notified() => {}
+                    () = sleep_until(wake_at.into()) => {}
+                }
+                continue;
+            };
+            // A mail server that does not respond must not delay the end of the program.
+            let connected = tokio::select! {
+                biased;
+                () = stopping.cancelled() => break,
+                connected = self.courier.connect() => connected,
+            };
+            match connected {
+                Ok(()) => self.ask(ask).await,
+                Err(error) => {
+                    let pause = self.brakes.note_for_all(Trouble::NoReply);
+                    let server = &self.confirmation.sender.settings.mail.smtp;
+                    self.report(pause, &format!("{server}: {error}"));
+                    self.confirmation.queue().add_later(ask, Instant::now());
+                }
+            }
+        }
+    }
+
+    /// Returns the person who is next.
+    fn next(&mut self) -> Option<Ask> {
+        let is_paused = !self.is_loaded || self.brakes.until().is_some();
+        if is_paused || self.confirmation.queue().is_empty() {
+            return None;
+        }
+        if let Some(wait) = self.history.wait_for_budget(SystemTime::now()) {
+            let per_day = self.confirmation.sender.settings.messages_per_day;
+            self.brakes.pause(wait);
+            let reason =
+                format!("{per_day} were sent in 24 hours, which is the limit (--confirm-per-day)");
+            self.report(wait, &reason);
+            return None;
+        }
+        let (brakes, history) = (&self.brakes, &self.history);
+        let rank = |by: ClientKey| history.rank(by).filter(|_| !brakes.holds(by));
+        self.confirmation.queue().take(Instant::now(), rank)
+    }
+
+    /// Returns when to look for the next person again.
+    fn wake_at(&self) -> Instant {
+        let queue = self.confirmation.queue();
+        let next = match self.brakes.until() {
+            Some(until) => Some(until),
+            None if queue.has_waiting() => Some(Instant::now() + POLL_INTERVAL),
+            None => queue.next_at(),
+        };
+        next.map_or(self.next_sweep, |next| next.min(self.next_sweep))
+    }
+
+    /// Asks a person, and puts the person into the queue again if the message is to be tried again.
+    async fn ask(&mut self, ask: Ask) {
+        match self.try_ask(&ask).await {
+            Ok(None) => {}
+            Ok(Some((retry, pause))) => {
+                let retry = Some(retry);
+                let at = Instant::now() + pause;
+                self.confirmation
+                    .queue()
+                    .add_later(Ask { retry, ..ask }, at);
+            }
+            Err(error) => {
+                self.brakes.pause(STORE_PAUSE);
+                self.report(STORE_PAUSE, &error.to_string());
+                self.confirmation.queue().add_later(ask, Instant::now());
+            }
+        }
+    }
+
+    /// Asks a person. Returns the delivery that is to be tried again, and the pause before that.
+    async fn try_ask(
+        &mut self,
+        ask: &Ask,
+    ) -> Result<Option<(DeliveryStart, Duration)>, StoreError> {
+        // After connecting, which takes time: the person may have left or confirmed a moment ago.
+        let entry = self.confirmation.list.person(&ask.email).await?;
+        let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
+            return Ok(None);
+        };
+        let key = self.confirmation.key().await?;
+        let recipient = key.hash(entry.email.key());
+        let mailbox = hash_mailbox(&key, &entry.email);
+        let mut retry = ask.retry;
+        let mut has_changed = self.asked_elsewhere.remove(&recipient);
+        for _ in 0..BEGIN_ATTEMPTS_MAX {
+            if has_changed {
+                let asked = self.read_ledger().await?.0;
+                let due = asked.due(recipient, &entry, SystemTime::now());
+                let Some(due) = due.filter(|due| due.pause.is_zero()) else {
+                    return Ok(None);
+                };
+                retry = due.retry;
+            }
+            let is_full = self.history.is_full(mailbox, recipient);
+            // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
+            if is_full && retry.is_some() {
+                return Ok(None);
+            }
+            match self.courier.send(&key, &entry, retry, is_full).await? {
+                Sent::Done(start, result) => {
+                    if let Some(result) = result_of(&result.status) {
+                        self.history.add(Attempt {
+                            at: SystemTime::now(),
+                            delivery: start.number,
+                            recipient,
+                            mailbox: Some(mailbox),
+                            by: Some(ask.by),
+                            result,
+                        });
+                        self.confirmation.tries.reset(&entry.email);
+                    }
+                    self.note(ask.by, &result);
+                    return Ok(retry_pause(&start).map(|pause| (start, pause)));
+                }
+                Sent::Unwritable(error) => {
+                    self.brakes.pause(LONGEST_PAUSE);
+                    self.report(LONGEST_PAUSE, &error.to_string());
+                    return Ok(None);
+                }
+                // Another process has changed the ledger.
+                Sent::Overtaken => has_changed = true,
+            }
+        }
+        Err(StoreError::Busy)
+    }
+
+    /// Takes the result of a message into account, which may make people wait.
+    fn note(
+        &mut self,
+        by: ClientKey,
+        SendResult {
+            status,
+            reply,
+            is_objection,
+        }: &SendResult,
+    ) {
+        let trouble = match reply {
+            None if status.state == DeliveryState::Waiting => return,
+            Some(reply) if reply.is_closing() => {
+                let pause = self.brakes.note_for_all(Trouble::NoReply);
+                return self.report(pause, &reply.to_string());
+            }
+            Some(_) if *is_objection => Trouble::Objection,
+            None if status.state != DeliveryState::Refused => Trouble::NoReply,
+            _ => {
+                self.brakes.release(by);
+                let is_bad = result_of(status) == Some(AttemptResult::BadAddress);
+                if is_bad && self.history.has_many_bad_addresses() {
+                    self.brakes.pause(LONGEST_PAUSE);
+                    self.report(LONGEST_PAUSE, "too many addresses do not exist");
+                }
+                return;
+            }
+        };
+        let words = reply.as_ref().map_or_else(
+            || "it did not reply to a message".to_owned(),
+            |reply| format!("the mail server objects to the sender or to the message: {reply}"),
+        );
+        match self.brakes.note(by, trouble) {
+            Some(pause) => self.report(pause, &words),
+            None => tracing::info!(
+                "a message that asks to confirm an address was not accepted, and will be tried again: {words}"
+            ),
+        }
+    }
+
+    fn report(&self, pause: Duration, reason: &str) {
+        tracing::warn!(
+            "messages that ask people to confirm their address are paused: {reason}; trying again in {} seconds; \
+             {} people wait for one",
+            pause.as_secs(),
+            self.confirmation.queue().len()
+        );
+    }
+
+    /// Reads the store: asks those who were not asked, and erases those whose time is up.
+    async fn sweep(&mut self) {
+        let swept = self.try_sweep().await;
+        self.is_loaded |= swept.is_ok();
+        self.next_sweep = Instant::now()
+            + if self.is_loaded {
+                SWEEP_INTERVAL
+            } else {
+                STORE_PAUSE
+            };
+        if let Err(error) = swept {
+            tracing::warn!("cannot read who is to be asked to confirm the address: {error}");
+        }
+    }
+
+    async fn try_sweep(&mut self) -> Result<(), StoreError> {
+        self.confirmation.queue().begin_sweep();
+        let list = &self.confirmation.list;
+        if list.keys().await?.is_empty() {
+            let key = SuppressionItem::Key(ListKey::generate()?);
+            list.add_suppressions(vec![key]).await?;
+        }
+        let key = self.confirmation.key().await?;
+        let (asked, recent) = self.read_ledger().await?;
+        self.asked_elsewhere.clear();
+        let now = SystemTime::now();
+        if !asked.has_noted_day(now) {
+            sweep::note_day(&**list, &key, now).await?;
+        }
+        let days = self.confirmation.sender.settings.days;
+        let search = sweep::Search {
+            key,
+            asked,
+            recent,
+            days,
+            now,
+        };
+        let found = search.run(Arc::clone(list)).await?;
+        self.history.merge(found.recent, now);
+        {
+            let mut queue = self.confirmation.queue();
+            for (email, due) in found.due {
+                let (by, retry) = (ClientKey::UNKNOWN, due.retry);
+                queue.add_later(Ask { email, by, retry }, Instant::now() + due.pause);
+            }
+        }
+        sweep::erase(&**list, &found.expired, days, now).await
+    }
+
+    /// Reads the ledger, which other processes change too.
+    async fn read_ledger(&mut self) -> Result<(AskedPeople, Vec<Attempt>), StoreError> {
+        let list = &self.confirmation.list;
+        let deliveries: Vec<Delivery> = list.deliveries(&MessageId::confirmation()).await?;
+        let days = list.deliveries(&MessageId::confirmation_days()).await?;
+        let new = deliveries.iter().skip(self.courier.known as usize);
+        self.asked_elsewhere.extend(new.map(|it| it.recipient));
+        self.courier.known = deliveries.len() as u32;
+        let recent = recent_attempts(&deliveries, SystemTime::now());
+        Ok((AskedPeople::new(&deliveries, &days), recent))
+    }
+}

@@ -1,0 +1,53 @@
+//! Counts wrong codes, so that nobody guesses one.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    num::NonZeroUsize,
+    sync::{Mutex, PoisonError},
+};
+
+use lru::LruCache;
+
+use crate::waitlist::Email;
+
+/// Number of codes that a person may enter, until the next message.
+const TRIES_MAX: u8 = 5;
+/// Maximum number of people who are remembered, which takes about 4 MB. To be forgotten, somebody must enter codes of as many
+/// others who were asked.
+const PEOPLE_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+
+/// The codes that people have entered since the last message, or since the start.
+pub(super) struct Tries {
+    hasher: RandomState,
+    people: Mutex<LruCache<u64, u8>>,
+}
+
+impl Default for Tries {
+    fn default() -> Self {
+        Self {
+            hasher: RandomState::new(),
+            people: Mutex::new(LruCache::new(PEOPLE_MAX)),
+        }
+    }
+}
+
+impl Tries {
+    /// Counts a code before it is compared. Returns how many more the person may enter, or `None` if there were too many.
+    pub(super) fn count(&self, email: &Email) -> Option<u8> {
+        let person = self.hasher.hash_one(email.key());
+        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
+        let tries = people.get_or_insert_mut(person, || 0);
+        if *tries >= TRIES_MAX {
+            return None;
+        }
+        *tries += 1;
+        Some(TRIES_MAX - *tries)
+    }
+
+    /// Forgets the codes of a person.
+    pub(super) fn reset(&self, email: &Email) {
+        let person = self.hasher.hash_one(email.key());
+        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
+        people.pop(&person);
+    }
+}

@@ -1,0 +1,92 @@
+//! Only the person brings an address back that has left the list, over every store.
+
+use landing::waitlist::{Erasure, JoinOutcome, Waitlist, WaitlistEntry};
+use std::time::{Duration, SystemTime};
+
+use super::{
+    StoreFixture,
+    confirmation_fixtures::{code, confirm, is_confirmed, join_asked, link, open, site, wait_for},
+    email,
+};
+use crate::mail::smtp_server::SmtpServer;
+
+conformance_tests! {
+    stranger_does_not_undo_an_opt_out,
+    confirmation_lifts_the_suppression,
+    link_lifts_the_suppression,
+    suppression_is_lifted_for_nobody_who_awaits_a_confirmation,
+}
+
+/// Ann leaves the list, and the owner's command remembers that.
+async fn leave(list: &dyn Waitlist) {
+    let erased = list.erase(&[email("ann@example.com")], Erasure::Suppress);
+    erased.await.expect("a response");
+}
+
+async fn is_suppressed(list: &dyn Waitlist) -> bool {
+    list.is_suppressed(&email("ann@example.com"))
+        .await
+        .expect("a response")
+}
+
+/// A stranger types the address of somebody who has left, nobody confirms, and the owner imports an old file.
+async fn stranger_does_not_undo_an_opt_out(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    leave(&*list).await;
+    let site = site(&list, &server, &[]).await;
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    wait_for(&server, 1).await;
+    assert_eq!(site.join("Ann@example.com").await.status(), 409);
+    assert!(is_suppressed(&*list).await);
+    // Her time is up.
+    let before = SystemTime::now() + Duration::from_secs(60);
+    let ann = [email("ann@example.com")];
+    let erased = list.erase(&ann, Erasure::Unconfirmed { before }).await;
+    assert_eq!(erased, Ok(vec![true]));
+    assert!(is_suppressed(&*list).await);
+    let now = SystemTime::now();
+    let old = WaitlistEntry {
+        confirmed_at: Some(now),
+        ..WaitlistEntry::new(email("ann@example.com"), now)
+    };
+    let imported = list.join_all(vec![old]).await;
+    assert_eq!(imported, Ok(vec![JoinOutcome::Suppressed]));
+}
+
+async fn confirmation_lifts_the_suppression(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    leave(&*list).await;
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    let code = code(&wait_for(&server, 1).await);
+    assert!(is_suppressed(&*list).await);
+    assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
+    assert!(!is_suppressed(&*list).await);
+    assert!(is_confirmed(&*list, "ann@example.com"));
+}
+
+async fn link_lifts_the_suppression(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    leave(&*list).await;
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    let path = link(&wait_for(&server, 1).await);
+    let response = site.post(&path).send().await.expect("a response");
+    assert_eq!(response.status(), 200);
+    assert!(!is_suppressed(&*list).await);
+}
+
+/// An import lifts the suppressions of people who have joined by themselves, which nobody knows of a person who has not
+/// confirmed.
+async fn suppression_is_lifted_for_nobody_who_awaits_a_confirmation(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    leave(&*list).await;
+    join_asked(&*list, "ann@example.com", Duration::ZERO).await;
+    let ann = [email("ann@example.com")];
+    assert_eq!(list.lift_listed(&ann).await, Ok(vec![true]));
+    assert!(is_suppressed(&*list).await);
+    // Without confirmations, the sign-up itself lifts it.
+    let joined = WaitlistEntry::new(email("ann@example.com"), SystemTime::now());
+    assert_eq!(list.join(joined).await, Ok(JoinOutcome::AlreadyListed));
+    assert!(!is_suppressed(&*list).await);
+}

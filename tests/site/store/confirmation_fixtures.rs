@@ -1,0 +1,198 @@
+//! What the tests of confirmations share: a site that asks people, its list and its ledger, and the messages.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use landing::waitlist::{
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
+    SuppressionItem, Waitlist, WaitlistEntry,
+};
+use reqwest::StatusCode;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{StoreFixture, email, entries};
+use crate::{
+    mail::smtp_server::{Received, SmtpServer},
+    test_site::{TRUST_LOOPBACK, TestSite},
+};
+
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Starts a site that asks people to confirm.
+pub(super) async fn site(list: &Arc<dyn Waitlist>, server: &SmtpServer, more: &[&str]) -> TestSite {
+    let smtp = format!("--smtp={}", server.url());
+    let fixed = [
+        "--signups-per-minute=0",
+        "--confirm-signups",
+        TRUST_LOOPBACK,
+        "--mail-from=Steward <hello@steward.test>",
+        "--origin=https://steward.test",
+        &smtp,
+    ];
+    TestSite::with_list(Arc::clone(list), &[&fixed[..], more].concat()).await
+}
+
+/// Signs up as the visitor of a proxy, with the address 203.0.113.`client`.
+pub(super) async fn join_from(site: &TestSite, client: u8, typed: &str) {
+    let post = site.post("/api/waitlist").json(&json!({ "email": typed }));
+    let post = post.header("x-forwarded-for", format!("203.0.113.{client}"));
+    let response = post.send().await.expect("a response");
+    assert_eq!(response.status(), 201, "{typed}");
+}
+
+pub(super) fn open(fixture: &impl StoreFixture) -> Arc<dyn Waitlist> {
+    Arc::from(fixture.open())
+}
+
+/// Waits until the server has received this number of messages, and returns the last one.
+pub(super) async fn wait_for(server: &SmtpServer, count: usize) -> Received {
+    for _ in 0..400 {
+        if server.received().len() >= count {
+            break;
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    let received = server.received();
+    assert_eq!(received.len(), count);
+    received.last().expect("a message").clone()
+}
+
+/// Returns the recipients of all messages, in alphabetical order, once the task has asked everybody. Two more people join, one
+/// after the other, and are left out of the result: whoever was asked by mistake is asked before the second one.
+pub(super) async fn all_recipients(
+    site: &TestSite,
+    list: &dyn Waitlist,
+    server: &SmtpServer,
+) -> Vec<String> {
+    for number in 0..2 {
+        let last = format!("last-{number}-{}@example.com", server.received().len());
+        assert_eq!(site.join(&last).await.status(), 201);
+        wait_until_asked(list).await;
+    }
+    let mut recipients = server.recipients();
+    recipients.retain(|it| !it.starts_with("last-"));
+    recipients
+}
+
+/// Returns the deliveries to a person.
+pub(super) async fn deliveries_to(list: &dyn Waitlist, typed: &str) -> Vec<Delivery> {
+    let Some(key) = list.keys().await.expect("keys").first().copied() else {
+        return Vec::new();
+    };
+    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    let mut deliveries = deliveries.expect("deliveries");
+    deliveries.retain(|it| it.recipient == key.hash(email(typed).key()));
+    deliveries
+}
+
+/// Waits until the last delivery to a person has this state.
+pub(super) async fn wait_for_state(list: &dyn Waitlist, typed: &str, state: DeliveryState) {
+    for _ in 0..1200 {
+        let deliveries = deliveries_to(list, typed).await;
+        if deliveries.last().is_some_and(|it| it.status.state == state) {
+            return;
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{typed}: {:?}", deliveries_to(list, typed).await);
+}
+
+/// Waits until everybody who is to be asked was asked: the ledger says what became of it.
+pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
+    for _ in 0..1200 {
+        let key = list.keys().await.expect("keys").first().copied();
+        let deliveries = list.deliveries(&MessageId::confirmation()).await;
+        let deliveries = deliveries.expect("deliveries");
+        let was_asked = |entry: &WaitlistEntry| {
+            let hash: Option<AddressHash> = key.map(|key| key.hash(entry.email.key()));
+            let mut own = deliveries.iter().filter(|it| Some(it.recipient) == hash);
+            own.any(|Delivery { status, .. }| {
+                status.state != DeliveryState::Unknown && status.since >= entry.asked_at
+            })
+        };
+        let entries = entries(list);
+        let mut asked = entries.iter().filter(|it| it.awaits_confirmation());
+        if asked.all(was_asked) {
+            return;
+        }
+        sleep(Duration::from_millis(25)).await;
+    }
+    panic!("somebody was not asked");
+}
+
+/// Returns the code in a message.
+pub(super) fn code(message: &Received) -> String {
+    let subject = message.message.split("Subject: ").nth(1);
+    subject.expect("a subject").chars().take(6).collect()
+}
+
+/// Returns the path of the link in a message.
+pub(super) fn link(message: &Received) -> String {
+    let text = message.message.replace("=\r\n", "").replace("=\n", "");
+    let path = text.split("https://steward.test").nth(1).expect("a link");
+    let is_path = |c: &char| c.is_ascii_alphanumeric() || "/-_".contains(*c);
+    path.chars().take_while(is_path).collect()
+}
+
+pub(super) async fn confirm(site: &TestSite, email: &str, code: &str) -> StatusCode {
+    let body = json!({ "email": email, "code": code });
+    let response = site.post("/api/waitlist/confirm").json(&body).send().await;
+    response.expect("a response").status()
+}
+
+pub(super) fn is_confirmed(list: &dyn Waitlist, typed: &str) -> bool {
+    let entries = entries(list);
+    let entry = entries.iter().find(|it| it.email.as_typed() == typed);
+    entry.expect("an entry").confirmed_at.is_some()
+}
+
+/// Makes sure that the list has a key.
+pub(super) async fn add_key(list: &dyn Waitlist) -> ListKey {
+    if list.keys().await.expect("keys").is_empty() {
+        let key = ListKey::generate().expect("random numbers");
+        let key = vec![SuppressionItem::Key(key)];
+        list.add_suppressions(key).await.expect("a key");
+    }
+    list.keys().await.expect("keys")[0]
+}
+
+/// Adds messages to people to the ledger, each with a state since a while ago.
+pub(super) async fn add_deliveries(
+    list: &dyn Waitlist,
+    people: &[(&str, DeliveryState, Option<SystemTime>)],
+) {
+    let key = add_key(list).await;
+    let id = MessageId::confirmation();
+    let message = Message::new(id.clone(), SystemTime::now(), "code");
+    list.add_message(message).await.expect("a message");
+    let known = list.deliveries(&id).await.expect("deliveries").len() as u32;
+    let deliveries = people.iter().map(|(typed, state, since)| Delivery {
+        status: DeliveryStatus {
+            since: *since,
+            ..DeliveryStatus::new(*state)
+        },
+        ..Delivery::waiting(key.hash(email(typed).key()))
+    });
+    let added = list.add_deliveries(&id, known, deliveries.collect()).await;
+    assert_eq!(added, Ok(true));
+}
+
+/// Adds messages to people to the ledger, which the mail server has accepted a while ago.
+pub(super) async fn add_accepted(list: &dyn Waitlist, people: &[(&str, Duration)]) {
+    let now = SystemTime::now();
+    let accepted = |(typed, age): &(_, _)| (*typed, DeliveryState::Accepted, Some(now - *age));
+    add_deliveries(list, &people.iter().map(accepted).collect::<Vec<_>>()).await;
+}
+
+/// Joins as on a page that asks for a confirmation.
+pub(super) async fn join_asked(list: &dyn Waitlist, typed: &str, age: Duration) {
+    let joined_at = SystemTime::now() - age;
+    let entry = WaitlistEntry {
+        asked_at: Some(joined_at),
+        ..WaitlistEntry::new(email(typed), joined_at)
+    };
+    list.join(entry).await.expect("a response");
+}
