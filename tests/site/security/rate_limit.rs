@@ -252,6 +252,7 @@ async fn rejected_code_without_javascript_keeps_the_form() {
         assert!(page.contains(r#"value="ann@example.com""#), "{page}");
     }
     // Two codes cannot be read.
+    let site = site_whose_store_fails(&server, "--signups-per-minute=0").await;
     let form = site.post("/confirm").body("code=1&code=2");
     let form = form.header("content-type", "application/x-www-form-urlencoded");
     let response = form.send().await.expect("a response");
