@@ -133,7 +133,7 @@ impl SmtpClient {
             log_in(&mut client, (user, password), &hello, self.timeouts.step).await?;
             report(ConnectProgress::LoggedIn);
         }
-        Ok(SmtpConnection::new(client, &hello, self.timeouts))
+        Ok(SmtpConnection::new(client, self.timeouts))
     }
 
     /// Connects to the first address that responds. Each has its own time limit and begins while the one before is still

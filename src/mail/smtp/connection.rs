@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use smtp_proto::{EXT_PIPELINING, EhloResponse};
+use mail_send::Error;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    envelope::EnvelopeReplies,
     outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
     reply::{MessagePart, SmtpReply},
@@ -22,7 +21,6 @@ const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection to a mail server, for one message after another.
 pub struct SmtpConnection {
     client: RawClient,
-    has_pipelining: bool,
     timeouts: SmtpTimeouts,
     is_usable: bool,
     /// Whether the server has rejected the last message, and waits for RSET before the next one.
@@ -30,14 +28,9 @@ pub struct SmtpConnection {
 }
 
 impl SmtpConnection {
-    pub(super) fn new(
-        client: RawClient,
-        hello: &EhloResponse<String>,
-        timeouts: SmtpTimeouts,
-    ) -> Self {
+    pub(super) fn new(client: RawClient, timeouts: SmtpTimeouts) -> Self {
         Self {
             client,
-            has_pipelining: hello.has_capability(EXT_PIPELINING),
             timeouts,
             is_usable: true,
             needs_reset: false,
@@ -100,10 +93,30 @@ impl SmtpConnection {
         recipient: &str,
         message: &[u8],
     ) -> Result<(), SendOutcome> {
-        let (client, is_pipelined) = (&mut self.client, self.has_pipelining);
-        let replies = EnvelopeReplies::send(client, is_pipelined, sender, recipient).await;
-        self.is_usable = replies.can_continue();
-        replies.into_result()?;
+        for (part, command, expected) in [
+            (
+                MessagePart::Sender,
+                format!("MAIL FROM:<{sender}>\r\n"),
+                200..300,
+            ),
+            (
+                MessagePart::Recipient,
+                format!("RCPT TO:<{recipient}>\r\n"),
+                200..300,
+            ),
+            (MessagePart::Content, "DATA\r\n".to_owned(), 354..355),
+        ] {
+            let reply = self.client.cmd(command).await.map_err(not_sent)?;
+            let reply = SmtpReply::new(&reply);
+            if expected.contains(&reply.code) {
+                continue;
+            }
+            if !(400..600).contains(&reply.code) {
+                return Err(SendOutcome::NotSent(NotSent::Protocol));
+            }
+            self.is_usable = !reply.is_closing();
+            return Err(SendOutcome::Rejected(part, reply));
+        }
         match timeout(self.timeouts.step, self.client.write_message(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(SendOutcome::NotSent(NotSent::Broken)),
@@ -124,4 +137,13 @@ impl SmtpConnection {
             _ => SendOutcome::Unknown,
         }
     }
+}
+
+/// Returns the outcome of a message after a command without a reply.
+fn not_sent(error: Error) -> SendOutcome {
+    SendOutcome::NotSent(match error {
+        Error::Timeout => NotSent::Timeout,
+        Error::Io(_) => NotSent::Broken,
+        _ => NotSent::Protocol,
+    })
 }

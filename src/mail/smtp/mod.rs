@@ -1,15 +1,12 @@
 //! The connection to the mail server, with mail-send.
 //!
 //! - `client`: connects step by step. `timeouts`: the time limit of each step. `raw_client`: the client of mail-send.
-//! - `connection`: sends messages over a connection. `envelope`: the commands before the
-//!   content of a message.
-//!   `outcome`: the outcome of a message.
+//! - `connection`: sends messages over a connection. `outcome`: the outcome of a message.
 //! - `reply`: the replies of the server.
 //! - `error`: why a connection fails.
 
 mod client;
 mod connection;
-mod envelope;
 mod error;
 mod outcome;
 mod raw_client;

@@ -1,7 +1,6 @@
 //! Messages: their text, and the connection to the mail server.
 
 mod link_check;
-mod pipelining;
 #[cfg(target_os = "linux")]
 mod postfix;
 mod smtp_addresses;

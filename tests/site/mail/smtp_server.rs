@@ -33,8 +33,6 @@ pub(crate) enum Action {
     QuoteLines(&'static str),
     /// The usual reply.
     Continue,
-    /// The usual reply, but only together with the next one.
-    ContinueLater,
     /// The connection is closed.
     Cut,
     /// The connection is closed before the message is read.
@@ -123,8 +121,6 @@ struct Conversation {
     /// The sender and the recipient of the message, if they were accepted.
     sender: Option<String>,
     recipient: Option<String>,
-    /// Replies that go out with the next one.
-    later: String,
 }
 
 impl Conversation {
@@ -136,7 +132,6 @@ impl Conversation {
             received,
             sender: None,
             recipient: None,
-            later: String::new(),
         }
     }
 
@@ -153,7 +148,7 @@ impl Conversation {
             let (step, reply) = match &*command {
                 "EHLO" => (
                     Step::Hello,
-                    "250-mail.test\r\n250-AUTH PLAIN LOGIN\r\n250-PIPELINING\r\n250 8BITMIME",
+                    "250-mail.test\r\n250-AUTH PLAIN LOGIN\r\n250 8BITMIME",
                 ),
                 "AUTH" => (Step::LogIn, "235 2.7.0 welcome"),
                 "MAIL" => (Step::Mail, "250 2.1.0 ok"),
@@ -174,8 +169,7 @@ impl Conversation {
                 _ => (Step::Reset, "502 5.5.2 unknown command"),
             };
             let action = script(step, &line);
-            let accepted =
-                matches!(action, Action::Continue | Action::ContinueLater).then_some(address);
+            let accepted = matches!(action, Action::Continue).then_some(address);
             match step {
                 Step::Mail => (self.sender, self.recipient) = (accepted, None),
                 Step::Recipient => self.recipient = accepted,
@@ -236,10 +230,6 @@ impl Conversation {
     fn act(&mut self, action: Action, usual_reply: &str) -> Option<()> {
         match action {
             Action::Continue => self.reply(usual_reply),
-            Action::ContinueLater => {
-                self.later += &format!("{usual_reply}\r\n");
-                Some(())
-            }
             Action::Reply(reply) | Action::Quote(reply) | Action::QuoteLines(reply) => {
                 self.reply(reply)?;
                 // 421 ends the connection.
@@ -255,8 +245,7 @@ impl Conversation {
     }
 
     fn reply(&mut self, reply: &str) -> Option<()> {
-        let later = std::mem::take(&mut self.later);
-        write!(self.out, "{later}{reply}\r\n").ok()
+        write!(self.out, "{reply}\r\n").ok()
     }
 
     fn read_line(&mut self) -> Option<String> {
