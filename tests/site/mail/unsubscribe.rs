@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use landing::{
     mail::{MessageHeaders, PersonTokens, RenderedMessage, TokenPurpose, compose},
-    waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError, SuppressionItem, Waitlist},
+    waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError, SuppressionItem},
 };
 use tempfile::TempDir;
 
