@@ -3,7 +3,7 @@
 //! `PROPTEST_CASES=100 cargo test random_histories` runs more cases.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     env,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -114,8 +114,19 @@ struct People;
 
 #[derive(Clone, Debug, Default)]
 struct PeopleState {
-    listed: BTreeSet<u8>,
+    /// Whether each of them awaits a confirmation.
+    listed: BTreeMap<u8, bool>,
     suppressed: BTreeSet<u8>,
+}
+
+impl PeopleState {
+    fn join(&mut self, sign_up: &SignUp) {
+        let awaits = sign_up.entry().awaits_confirmation();
+        self.listed.entry(sign_up.person).or_insert(awaits);
+        if !awaits {
+            self.suppressed.remove(&sign_up.person);
+        }
+    }
 }
 
 impl ReferenceStateMachine for People {
@@ -144,7 +155,7 @@ impl ReferenceStateMachine for People {
                 },
             )
         };
-        let people: Vec<_> = state.listed.iter().copied().chain([200]).collect();
+        let people: Vec<_> = state.listed.keys().copied().chain([200]).collect();
         let some_people = || prop::collection::vec(0u8..60, 1..20);
         prop_oneof![
             6 => sign_up().prop_map(Event::Join),
@@ -165,38 +176,55 @@ impl ReferenceStateMachine for People {
     }
 
     fn apply(mut state: Self::State, event: &Event) -> Self::State {
+        if let Event::Join(sign_up) = event {
+            state.join(sign_up);
+        }
+        if let Event::JoinTogether(all) = event {
+            let mut seen = BTreeSet::new();
+            let first = all.iter().filter(|sign_up| seen.insert(sign_up.person));
+            first.for_each(|sign_up| state.join(sign_up));
+        }
         let PeopleState { listed, suppressed } = &mut state;
         match event {
-            Event::Join(sign_up) => {
-                listed.insert(sign_up.person);
-                suppressed.remove(&sign_up.person);
-            }
-            Event::JoinTogether(all) => {
+            Event::Import(all) => {
                 for sign_up in all {
-                    listed.insert(sign_up.person);
-                    suppressed.remove(&sign_up.person);
+                    if !suppressed.contains(&sign_up.person) {
+                        let awaits = sign_up.entry().awaits_confirmation();
+                        listed.entry(sign_up.person).or_insert(awaits);
+                    }
                 }
             }
-            Event::Import(all) => {
-                let people = all.iter().map(|sign_up| sign_up.person);
-                listed.extend(people.filter(|person| !suppressed.contains(person)));
-            }
             Event::Suppress(people) => {
-                listed.retain(|person| !people.contains(person));
+                listed.retain(|person, _| !people.contains(person));
                 suppressed.extend(people);
             }
             Event::LiftListed(people) => {
-                let is_lifted = |person: &u8| people.contains(person) && listed.contains(person);
+                let is_lifted =
+                    |person: &u8| people.contains(person) && listed.get(person) == Some(&false);
                 suppressed.retain(|person| !is_lifted(person));
             }
             Event::Erase(person) => drop(listed.remove(person)),
             Event::Correct(old, new) => {
-                if listed.contains(old) && !listed.contains(&new.person) {
+                if let Some(awaits) = listed.get(old).copied()
+                    && !listed.contains_key(&new.person)
+                {
                     listed.remove(old);
-                    listed.insert(new.person);
+                    listed.insert(new.person, awaits);
                 }
             }
-            Event::Record(_) | Event::Compact | Event::Restart | Event::Kill => {}
+            Event::Record(confirmations) => {
+                for (person, _) in confirmations {
+                    if let Some(awaits) = listed.get_mut(person) {
+                        *awaits = false;
+                        suppressed.remove(person);
+                    }
+                }
+            }
+            Event::Join(_)
+            | Event::JoinTogether(_)
+            | Event::Compact
+            | Event::Restart
+            | Event::Kill => {}
         }
         state
     }
