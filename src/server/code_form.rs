@@ -130,7 +130,7 @@ pub(super) async fn confirm_by_code(
             Ok(())
         }
         // One error, so that nobody can find out who is on the list.
-        ConfirmOutcome::NotListed | ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
+        ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
     }
 }

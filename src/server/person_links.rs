@@ -8,7 +8,6 @@
 
 use std::{
     collections::HashMap,
-    slice,
     sync::{Mutex, PoisonError},
 };
 
@@ -21,7 +20,6 @@ use axum::{
 use super::{
     AppState, RequestError,
     api::read_body,
-    confirmation::ConfirmOutcome,
     error::with_no_store,
     rate_limit::Attempt,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
@@ -43,25 +41,49 @@ pub(super) async fn ask_to_confirm(
     Path(token): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let question = async {
-        let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
-        let Some(email) = person.filter(|_| state.confirmation.is_some()) else {
-            return Ok((LinkPage::WrongConfirmLink, None));
+    let question = question(&state, TokenPurpose::Confirm, &token).await;
+    respond(&state, question, LinkPage::ConfirmFailed, &headers)
+}
+
+/// `GET /unsubscribe/{token}`: asks, unless the person has left.
+pub(super) async fn ask_to_unsubscribe(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let question = question(&state, TokenPurpose::Unsubscribe, &token).await;
+    respond(&state, question, LinkPage::UnsubscribeFailed, &headers)
+}
+
+/// Returns the page that asks, with its recipient, or the one that says why there is nothing to ask.
+async fn question(
+    state: &AppState,
+    purpose: TokenPurpose,
+    token: &str,
+) -> Result<(LinkPage, Option<Recipient>), StoreError> {
+    let Some(email) = find_person(state, purpose, token).await? else {
+        let page = match purpose {
+            TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
+            TokenPurpose::Unsubscribe => LinkPage::WrongUnsubscribeLink,
         };
-        let page = match state.list.person(&email).await? {
-            None => return Ok((LinkPage::NotListed, None)),
-            Some(entry) if entry.confirmed_at.is_some() => LinkPage::Confirmed,
-            Some(_) => LinkPage::Confirm,
-        };
-        let tokens = state.list_keys.tokens(TokenPurpose::Unsubscribe);
-        let token = tokens.await?.token(&email).unwrap_or_default();
-        let recipient = Recipient {
-            address: email.masked(),
-            way_out: format!("/unsubscribe/{token}"),
-        };
-        Ok((page, Some(recipient)))
+        return Ok((page, None));
     };
-    respond(&state, question.await, LinkPage::ConfirmFailed, &headers)
+    let (page, way_out) = match (purpose, state.list.person(&email).await?) {
+        (TokenPurpose::Confirm, None) => return Ok((LinkPage::NotListed, None)),
+        (TokenPurpose::Unsubscribe, None) => return Ok((LinkPage::Unsubscribed, None)),
+        (TokenPurpose::Unsubscribe, Some(_)) => (LinkPage::Unsubscribe, "/".to_owned()),
+        (TokenPurpose::Confirm, Some(entry)) => {
+            let page = match entry.confirmed_at {
+                Some(_) => LinkPage::Confirmed,
+                None => LinkPage::Confirm,
+            };
+            let tokens = state.list_keys.tokens(TokenPurpose::Unsubscribe).await?;
+            let token = tokens.token(&email).unwrap_or_default();
+            (page, format!("/unsubscribe/{token}"))
+        }
+    };
+    let address = email.masked();
+    Ok((page, Some(Recipient { address, way_out })))
 }
 
 /// `POST /confirm/{token}`: confirms.
@@ -76,48 +98,22 @@ pub(super) async fn confirm(
     }
     // It is read, so that the connection can be used again.
     let _ = read_body(&state, body).await;
-    let outcome = match &state.confirmation {
-        Some(confirmation) => confirmation.confirm_by_token(&token).await,
-        None => Ok(ConfirmOutcome::Wrong),
-    };
-    let page = outcome.map(|outcome| match outcome {
-        ConfirmOutcome::Confirmed => {
-            state.shown_count.note_confirmation();
-            LinkPage::Confirmed
-        }
-        ConfirmOutcome::NotListed => LinkPage::NotListed,
-        ConfirmOutcome::Wrong | ConfirmOutcome::Locked => LinkPage::WrongConfirmLink,
-    });
-    let page = page.map(|page| (page, None));
-    respond(&state, page, LinkPage::ConfirmFailed, &parts.headers)
-}
-
-/// `GET /unsubscribe/{token}`: asks, unless the person has left.
-pub(super) async fn ask_to_unsubscribe(
-    State(state): State<AppState>,
-    Path(token): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let question = async {
-        let purpose = TokenPurpose::Unsubscribe;
-        let Some(email) = find_person(&state, purpose, &token).await? else {
-            return Ok((LinkPage::WrongUnsubscribeLink, None));
+    let confirmed = async {
+        let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
+        let page = match person.zip(state.confirmation.as_ref()) {
+            None => LinkPage::WrongConfirmLink,
+            Some((email, confirmation)) => match confirmation.confirm(email).await? {
+                true => {
+                    state.shown_count.note_confirmation();
+                    LinkPage::Confirmed
+                }
+                false => LinkPage::NotListed,
+            },
         };
-        if state.list.are_listed(slice::from_ref(&email)).await? != [true] {
-            return Ok((LinkPage::Unsubscribed, None));
-        }
-        let recipient = Recipient {
-            address: email.masked(),
-            way_out: "/".into(),
-        };
-        Ok((LinkPage::Unsubscribe, Some(recipient)))
+        Ok((page, None))
     };
-    respond(
-        &state,
-        question.await,
-        LinkPage::UnsubscribeFailed,
-        &headers,
-    )
+    let confirmed = confirmed.await;
+    respond(&state, confirmed, LinkPage::ConfirmFailed, &parts.headers)
 }
 
 /// `POST /unsubscribe/{token}`: takes the person off the list.
@@ -143,11 +139,15 @@ pub(super) async fn unsubscribe(
     respond(&state, left, LinkPage::UnsubscribeFailed, &parts.headers)
 }
 
+/// Returns the person that a link names. Nobody confirms while the site asks nobody.
 async fn find_person(
     state: &AppState,
     purpose: TokenPurpose,
     token: &str,
 ) -> Result<Option<Email>, StoreError> {
+    if purpose == TokenPurpose::Confirm && state.confirmation.is_none() {
+        return Ok(None);
+    }
     let tokens = state.list_keys.tokens(purpose).await?;
     Ok(tokens.person(token))
 }

@@ -1,4 +1,4 @@
-//! What the ledger says about the people who were asked: who is to be asked, and whose time is up.
+//! What the ledger says about the people who were asked: whether one must be asked again, and whether time is up.
 
 use std::{
     collections::HashMap,
@@ -37,7 +37,7 @@ struct LastDelivery {
     accepted_at: Option<SystemTime>,
 }
 
-/// A person who is to be asked.
+/// How to ask a person.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Due {
     /// The delivery that is tried again, if there is one.
@@ -79,7 +79,7 @@ impl AskedPeople {
         self.due(hash, entry, now).is_some()
     }
 
-    /// Returns whether a person is to be asked: nothing was sent since the last sign-up, or it is to be tried again.
+    /// Returns how to ask a person: nothing was sent since the last sign-up, or it must be tried again.
     pub(super) fn due(
         &self,
         hash: AddressHash,
@@ -107,7 +107,7 @@ impl AskedPeople {
         (!was_asked).then_some(new)
     }
 
-    /// Returns whether a person is to be erased, who has not confirmed the address: the mail server has accepted a message
+    /// Returns whether the time of a person who has not confirmed the address is up: the mail server has accepted a message
     /// since the person joined, and since then, and since the last sign-up, the site was asking on as many days as people
     /// have. A site that was switched off for a while, or has begun with a wrong clock, has noted fewer days.
     pub(super) fn is_time_up(
@@ -150,7 +150,7 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
     may_retry.then(|| (first * 2_u32.pow(delivery.attempts)).min(LONGEST_PAUSE))
 }
 
-/// Returns what counts of the result of an attempt, or `None` if it is none: this program has sent nothing.
+/// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.
 pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
     match (status.state, &status.reply) {
         (DeliveryState::Waiting | DeliveryState::Left, _) | (DeliveryState::Refused, None) => None,

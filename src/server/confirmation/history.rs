@@ -119,7 +119,7 @@ impl History {
         (usage.attempts < left && !is_careless).then_some(usage.attempts)
     }
 
-    /// Returns whether so many addresses did not exist that every client with one of them must wait.
+    /// Returns whether every client must wait that has named an address that does not exist: there were too many.
     pub(super) fn has_many_bad_addresses(&self) -> bool {
         self.bad_addresses >= (self.per_day / BAD_ADDRESSES_SHARE).max(ALL_BAD_ADDRESSES_MIN)
     }
@@ -153,8 +153,8 @@ impl History {
 }
 
 /// Returns how long ago something was. The clocks of several instances differ, and a clock that was set back by hours must
-/// give no other budget: what is less than a day in the future counts as now. What is further was noted by a clock that was
-/// wrong, and counts as long ago.
+/// give no other budget: a time less than a day in the future counts as now. A later time comes from a clock that was wrong, and
+/// counts as long ago.
 pub(super) fn age(then: SystemTime, now: SystemTime) -> Duration {
     match now.duration_since(then) {
         Ok(age) => age,

@@ -1,4 +1,4 @@
-//! Which addresses lead to the same mailbox, as far as it is known from outside.
+//! The mailbox that an address leads to. Several addresses may lead to one.
 
 use crate::waitlist::{AddressHash, Email, ListKey};
 

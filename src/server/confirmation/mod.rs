@@ -3,7 +3,7 @@
 //! The store is the truth. A sign-up says durably that the site must ask the person ([`WaitlistEntry::asked_at`]), and the
 //! message `confirmation` in the ledger has a delivery for each time that somebody was asked. So a sign-up never waits for
 //! the mail server, and everything that this module keeps in memory may be lost at any time: a sweep, at the start and
-//! hourly, finds whoever is to be asked.
+//! hourly, finds the people to ask.
 //!
 //! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted as
 //! refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that ignore
@@ -20,7 +20,7 @@
 //! site was asking on `--confirm-days` days. It notes these days in the ledger (`confirmation-days`), because a time alone
 //! says neither that confirmations were switched on nor that the clock was right.
 //!
-//! - `queue`: the people who are to be asked, and who is next.
+//! - `queue`: the people to ask, and the order.
 //! - `history`: the attempts of the last 24 hours. `mailbox`: the addresses of a mailbox. `brake`: pauses after trouble.
 //! - `task`: asks one person after another. `courier`: sends one message.
 //! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
@@ -47,8 +47,7 @@ use super::{ClientKey, list_keys::ListKeys};
 use crate::{
     config::ConfirmSettings,
     mail::{
-        DkimSigner, InvalidDkimKey, SmtpClient, SmtpTimeouts, TlsSetupError, TokenPurpose,
-        confirmation_code,
+        DkimSigner, InvalidDkimKey, SmtpClient, SmtpTimeouts, TlsSetupError, confirmation_code,
     },
     waitlist::{Email, Fact, ListKey, StoreError, Waitlist},
 };
@@ -118,14 +117,12 @@ pub(super) enum Promise {
     Renewed,
 }
 
-/// The outcome of a confirmation.
+/// The outcome of a code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ConfirmOutcome {
     /// The address is confirmed, perhaps by an earlier request.
     Confirmed,
-    /// The person is not on the list, or not any more.
-    NotListed,
-    /// The code or the link is wrong.
+    /// The code is wrong, or nobody on the list was asked.
     Wrong,
     /// There were too many wrong codes. The code counts again after the next message.
     Locked,
@@ -153,7 +150,7 @@ impl Confirmation {
         task::run(self, stop).await;
     }
 
-    /// Asks a person whom the list has just promised that. Does not wait.
+    /// Asks a person to whom the list has just promised that. Does not wait.
     pub(super) fn ask(&self, email: &Email, client: ClientKey) {
         self.queue().add(email.clone(), client);
         self.asked.notify_one();
@@ -179,14 +176,6 @@ impl Confirmation {
         })
     }
 
-    /// Confirms the address that a link names.
-    pub(super) async fn confirm_by_token(&self, token: &str) -> Result<ConfirmOutcome, StoreError> {
-        match self.keys.tokens(TokenPurpose::Confirm).await?.person(token) {
-            Some(email) => self.confirm(email).await,
-            None => Ok(ConfirmOutcome::Wrong),
-        }
-    }
-
     /// Confirms an address by the code that was sent to it. Only people who were asked have a code.
     pub(super) async fn confirm_by_code(
         &self,
@@ -209,26 +198,25 @@ impl Confirmation {
                 _ => ConfirmOutcome::Wrong,
             });
         }
-        let outcome = self.confirm(entry.email).await;
+        let confirmed = self.confirm(entry.email).await;
         // The code was right, and must still be when the store responds again.
         self.tries.reset(email);
-        outcome
+        Ok(match confirmed? {
+            true => ConfirmOutcome::Confirmed,
+            false => ConfirmOutcome::Wrong,
+        })
     }
 
-    /// Confirms an address. The time of the first confirmation stays.
-    async fn confirm(&self, email: Email) -> Result<ConfirmOutcome, StoreError> {
-        let is_listed = match self.list.person(&email).await? {
-            None => false,
-            Some(entry) if entry.confirmed_at.is_some() => true,
+    /// Confirms an address. The time of the first confirmation stays. Returns whether the person is on the list.
+    pub(super) async fn confirm(&self, email: Email) -> Result<bool, StoreError> {
+        match self.list.person(&email).await? {
+            None => Ok(false),
+            Some(entry) if entry.confirmed_at.is_some() => Ok(true),
             Some(_) => {
                 let fact = Fact::ConfirmedAt(SystemTime::now());
-                self.list.add_facts(vec![(email, fact)]).await? == [true]
+                Ok(self.list.add_facts(vec![(email, fact)]).await? == [true])
             }
-        };
-        Ok(match is_listed {
-            true => ConfirmOutcome::Confirmed,
-            false => ConfirmOutcome::NotListed,
-        })
+        }
     }
 
     /// Returns the key for new hashes and codes.

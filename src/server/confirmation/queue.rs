@@ -1,4 +1,4 @@
-//! The people who are to be asked, and who is next. It may be lost at any time: a sweep fills it again from the store.
+//! The people to ask, and the order. It may be lost at any time: a sweep fills it again from the store.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use crate::{
 /// Maximum number of people in the queue, which then takes about 6 MB. The next sweep finds the others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
 
-/// A person who is to be asked.
+/// A person to ask.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     pub(super) email: Email,

@@ -2,11 +2,8 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::Arc,
     time::SystemTime,
 };
-
-use tokio::task::spawn_blocking;
 
 use super::{
     asked::{AskedPeople, Due},
@@ -22,62 +19,47 @@ use crate::waitlist::{
 /// Maximum number of people who are erased after one sweep. The next one finds the others.
 const EXPIRED_MAX: usize = 1 << 16;
 
-/// Looks through the list.
-pub(super) struct Search {
-    pub(super) key: ListKey,
-    pub(super) asked: AskedPeople,
-    /// The attempts of the last 24 hours. Their mailboxes are looked up.
-    pub(super) recent: Vec<Attempt>,
-    /// How many days people have to confirm the address.
-    pub(super) days: u32,
-    pub(super) now: SystemTime,
-}
-
-/// What was found.
+/// The result of a search.
+#[derive(Default)]
 pub(super) struct Findings {
-    /// People who are to be asked, the newest first. If there are too many for the queue, the oldest are missing.
+    /// The people to ask, the newest first. If there are too many for the queue, the oldest are missing.
     pub(super) due: VecDeque<(Email, Due)>,
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
-    pub(super) recent: Vec<Attempt>,
 }
 
-impl Search {
-    /// Reads the list.
-    pub(super) async fn run(self, list: Arc<dyn Waitlist>) -> Result<Findings, StoreError> {
-        let found = spawn_blocking(move || self.find(&*list)).await;
-        found.map_err(|_| StoreError::Unreadable)?
+/// Looks through the list, and finds the mailboxes of recent attempts. It blocks on the disk.
+pub(super) fn find(
+    list: &dyn Waitlist,
+    key: &ListKey,
+    asked: &AskedPeople,
+    recent: &mut [Attempt],
+    days: u32,
+    now: SystemTime,
+) -> Result<Findings, StoreError> {
+    let mut recipients = HashMap::<_, Vec<_>>::new();
+    for attempt in recent {
+        recipients
+            .entry(attempt.recipient)
+            .or_default()
+            .push(attempt);
     }
-
-    fn find(mut self, list: &dyn Waitlist) -> Result<Findings, StoreError> {
-        let (mut due, mut expired) = (VecDeque::new(), Vec::new());
-        let mut recipients = HashMap::<_, Vec<usize>>::new();
-        for (at, attempt) in self.recent.iter().enumerate() {
-            recipients.entry(attempt.recipient).or_default().push(at);
+    let mut found = Findings::default();
+    for entry in list.entries(Selection::default())? {
+        let entry = entry?;
+        let hash = key.hash(entry.email.key());
+        for attempt in recipients.remove(&hash).unwrap_or_default() {
+            attempt.mailbox = Some(hash_mailbox(key, &entry.email));
         }
-        for entry in list.entries(Selection::default())? {
-            let entry = entry?;
-            let hash = self.key.hash(entry.email.key());
-            for at in recipients.remove(&hash).unwrap_or_default() {
-                self.recent[at].mailbox = Some(hash_mailbox(&self.key, &entry.email));
-            }
-            if let Some(found) = self.asked.due(hash, &entry, self.now) {
-                due.push_front((entry.email, found));
-                // One more, so that the queue notices that somebody is missing.
-                due.truncate(PEOPLE_MAX + 1);
-            } else if expired.len() < EXPIRED_MAX
-                && self.asked.is_time_up(hash, &entry, self.days, self.now)
-            {
-                expired.push(entry.email);
-            }
+        if let Some(due) = asked.due(hash, &entry, now) {
+            found.due.push_front((entry.email, due));
+            // One more, so that the queue notices that somebody is missing.
+            found.due.truncate(PEOPLE_MAX + 1);
+        } else if found.expired.len() < EXPIRED_MAX && asked.is_time_up(hash, &entry, days, now) {
+            found.expired.push(entry.email);
         }
-        let recent = self.recent;
-        Ok(Findings {
-            due,
-            expired,
-            recent,
-        })
     }
+    Ok(found)
 }
 
 /// Notes durably that the site asks people today.

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use tokio::time::{sleep, sleep_until};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -72,7 +75,7 @@ struct Task<'a> {
     courier: Courier<'a>,
     history: History,
     brakes: Brakes,
-    /// The people whom other processes have asked since the last sweep, which may have found them too.
+    /// The people that other processes have asked since the last sweep, which may have found them too.
     asked_elsewhere: HashSet<AddressHash>,
     /// Whether the ledger was read.
     is_loaded: bool,
@@ -147,7 +150,7 @@ impl Task<'_> {
         next.map_or(self.next_sweep, |next| next.min(self.next_sweep))
     }
 
-    /// Asks a person, and puts the person into the queue again if the message is to be tried again.
+    /// Asks a person, and puts the person into the queue again if the message must be tried again.
     async fn ask(&mut self, ask: Ask) {
         match self.try_ask(&ask).await {
             Ok(None) => {}
@@ -166,7 +169,7 @@ impl Task<'_> {
         }
     }
 
-    /// Asks a person. Returns the delivery that is to be tried again, and the pause before that.
+    /// Asks a person. Returns the delivery to try again, and the pause before that.
     async fn try_ask(
         &mut self,
         ask: &Ask,
@@ -283,7 +286,7 @@ impl Task<'_> {
                 STORE_PAUSE
             };
         if let Err(error) = swept {
-            tracing::warn!("cannot read who is to be asked to confirm the address: {error}");
+            tracing::warn!("cannot read the people to ask for a confirmation: {error}");
         }
     }
 
@@ -295,22 +298,23 @@ impl Task<'_> {
             list.add_suppressions(vec![key]).await?;
         }
         let key = self.confirmation.key().await?;
-        let (asked, recent) = self.read_ledger().await?;
+        let (asked, mut recent) = self.read_ledger().await?;
         self.asked_elsewhere.clear();
         let now = SystemTime::now();
         if !asked.has_noted_day(now) {
             sweep::note_day(&**list, &key, now).await?;
         }
         let days = self.confirmation.sender.settings.days;
-        let search = sweep::Search {
-            key,
-            asked,
-            recent,
-            days,
-            now,
+        let search = {
+            let list = Arc::clone(list);
+            move || {
+                let found = sweep::find(&*list, &key, &asked, &mut recent, days, now);
+                found.map(|found| (found, recent))
+            }
         };
-        let found = search.run(Arc::clone(list)).await?;
-        self.history.merge(found.recent, now);
+        let found = spawn_blocking(search).await;
+        let (found, recent) = found.map_err(|_| StoreError::Unreadable)??;
+        self.history.merge(recent, now);
         {
             let mut queue = self.confirmation.queue();
             for (email, due) in found.due {

@@ -1,4 +1,4 @@
-//! One client takes neither the budget nor the patience of the mail server from others, over every store.
+//! One client uses up neither the budget nor the goodwill of the mail server, over every store.
 
 use std::{
     sync::{

@@ -61,7 +61,7 @@ pub(super) async fn wait_for(server: &SmtpServer, count: usize) -> Received {
 }
 
 /// Returns the recipients of all messages, in alphabetical order, once the task has asked everybody. Two more people join, one
-/// after the other, and are left out of the result: whoever was asked by mistake is asked before the second one.
+/// after the other, and are left out of the result: a person that the task asks by mistake gets the message before the second one.
 pub(super) async fn all_recipients(
     site: &TestSite,
     list: &dyn Waitlist,
@@ -100,7 +100,7 @@ pub(super) async fn wait_for_state(list: &dyn Waitlist, typed: &str, state: Deli
     panic!("{typed}: {:?}", deliveries_to(list, typed).await);
 }
 
-/// Waits until everybody who is to be asked was asked: the ledger says what became of it.
+/// Waits until the ledger has a result for everybody who awaits a confirmation.
 pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
     for _ in 0..1200 {
         let key = list.keys().await.expect("keys").first().copied();
