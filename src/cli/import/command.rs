@@ -21,7 +21,6 @@ use super::{
     progress::ImportProgress,
     proposal::Proposal,
     report::ImportReport,
-    rows::Source,
 };
 use crate::{
     cli::{
@@ -79,7 +78,13 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let nothing = || format!("{name}: nothing was imported");
     let file = open(path).with_context(nothing)?;
     let source = || read_again(&file, &progress);
-    let (checked, options) = check_asking(args, &name, &source).with_context(nothing)?;
+    let check_file = |options: &PlanOptions| {
+        let checked = check(&source, options);
+        // Before a question or a preview is printed.
+        progress.hide_bar();
+        checked
+    };
+    let (checked, options) = check_asking(args, &name, check_file).with_context(nothing)?;
     if !checked.is_ready(&options) {
         return explain(args, &name, &options, &checked).with_context(nothing);
     }
@@ -123,10 +128,10 @@ fn read_again(file: &File, progress: &ImportProgress) -> io::Result<Box<dyn Read
 fn check_asking(
     args: &ImportArgs,
     name: &str,
-    source: Source,
+    check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
 ) -> anyhow::Result<(Checked, PlanOptions)> {
     let mut options = args.plan.clone();
-    let mut checked = check(source, &options)?;
+    let mut checked = check_file(&options)?;
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     let is_input = args.file.as_deref().is_none_or(|file| file == "-");
     if !is_terminal || is_input || args.output.json {
@@ -142,7 +147,7 @@ fn check_asking(
             return Ok((checked, options));
         };
         has_asked = true;
-        checked = check(source, &options)?;
+        checked = check_file(&options)?;
     }
     if has_asked {
         let command = Proposal::default().command(name, &options);
