@@ -128,6 +128,10 @@ impl ImportReport {
             }
         }
         writeln!(out)?;
+        self.write_notes(out, would, was)
+    }
+
+    fn write_notes(&self, out: &mut dyn Write, would: &str, was: &str) -> io::Result<()> {
         for (count, note) in [
             (
                 self.suppressed,
