@@ -30,16 +30,14 @@ impl ConfirmationCounter {
     /// Reads the ledger.
     pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
         let deliveries = list.deliveries(&MessageId::confirmation())?;
-        let key = list.keys()?.first().copied();
+        let key = list.key()?;
         let now = SystemTime::now();
         Ok(Self {
             counts: ConfirmationCounts {
                 last_24_hours: count_recent(&deliveries, now) as u64,
                 waiting: 0,
             },
-            asked: key
-                .filter(|_| !deliveries.is_empty())
-                .map(|key| (key, AskedPeople::new(&deliveries, &[]))),
+            asked: (!deliveries.is_empty()).then(|| (key, AskedPeople::new(&deliveries, &[]))),
             now,
         })
     }

@@ -18,7 +18,7 @@ const SOURCES_SHOWN: usize = 20;
 
 /// Counts people.
 pub(super) struct FunnelCounter {
-    keys: Vec<ListKey>,
+    key: ListKey,
     /// The people who have had a message, except for those that ask to confirm the address.
     invited: HashSet<AddressHash>,
     departures: Vec<Departure>,
@@ -68,7 +68,7 @@ impl FunnelCounter {
             invited.extend(accepted.map(|it| it.recipient));
         }
         Ok(Self {
-            keys: list.keys()?,
+            key: list.key()?,
             invited,
             departures: list.suppressions()?.departures().collect(),
             sources: HashMap::new(),
@@ -79,11 +79,8 @@ impl FunnelCounter {
 
     /// Counts a person.
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
-        let is_invited = !self.invited.is_empty() && {
-            let address = entry.email.key();
-            let mut hashes = self.keys.iter().map(|key| key.hash(&address));
-            hashes.any(|hash| self.invited.contains(&hash))
-        };
+        let is_invited =
+            !self.invited.is_empty() && self.invited.contains(&self.key.hash(entry.email.key()));
         let stages = self.stages(entry.source.as_ref());
         stages.sign_ups += 1;
         stages.confirmed += u64::from(entry.confirmed_at.is_some());

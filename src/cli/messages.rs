@@ -13,7 +13,7 @@ use super::{
     time::rfc3339, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, Selection,
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, Message, MessageId, Selection,
     Suppressions,
 };
 
@@ -210,14 +210,13 @@ fn find_addresses(
     if deliveries.is_empty() {
         return Ok(addresses);
     }
-    let keys: Vec<ListKey> = list.keys()?;
+    let key = list.key()?;
     let sought: HashSet<_> = deliveries.iter().map(|it| it.recipient).collect();
     for entry in list.entries(Selection::default())?.entries {
         let email = entry?.email;
-        for hash in keys.iter().map(|key| key.hash(email.key())) {
-            if sought.contains(&hash) {
-                addresses.insert(hash, email.as_typed().to_owned());
-            }
+        let hash = key.hash(email.key());
+        if sought.contains(&hash) {
+            addresses.insert(hash, email.as_typed().to_owned());
         }
     }
     Ok(addresses)

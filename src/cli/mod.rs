@@ -43,7 +43,6 @@ mod hints;
 mod import;
 mod list;
 mod list_error;
-mod list_extras;
 mod mail_check;
 mod manual;
 mod messages;

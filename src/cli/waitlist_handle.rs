@@ -9,7 +9,7 @@ use super::{list_error::LocatedListError, store_location::StoreLocation};
 use crate::waitlist::{
     CALL_MAX, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, Erasure,
     JoinOutcome, ListKey, Message, MessageId, OwnerList, Selection, StoreError, StoreFuture,
-    SuppressionItem, Suppressions, WaitlistEntry, exit_on_store_panic,
+    Suppressions, WaitlistEntry, exit_on_store_panic,
 };
 
 /// How often a call is made again that must not fail because a server or a database restarts.
@@ -132,30 +132,12 @@ impl WaitlistHandle {
         Ok(are_listed)
     }
 
-    pub(super) fn keys(&self) -> ListResult<Vec<ListKey>> {
-        self.run(self.list.keys())
+    pub(super) fn key(&self) -> ListResult<ListKey> {
+        self.run(self.list.key())
     }
 
-    /// Returns the keys of the list. A list without a key gets one.
-    pub(super) fn create_keys(&self) -> anyhow::Result<Vec<ListKey>> {
-        let keys = self.keys()?;
-        if !keys.is_empty() {
-            return Ok(keys);
-        }
-        let key = ListKey::generate()?;
-        self.add_suppressions(vec![SuppressionItem::Key(key)])?;
-        Ok(self.keys()?)
-    }
-
-    pub(super) fn add_suppressions(&self, items: Vec<SuppressionItem>) -> ListResult<()> {
-        for part in items.chunks(CALL_MAX) {
-            self.run(self.list.add_suppressions(part.to_vec()))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn lift_listed(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
-        self.run_in_parts(emails, |part| self.list.lift_listed(part))
+    pub(super) fn suppress(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
+        self.run_in_parts(emails, |part| self.list.suppress(part))
     }
 
     pub(super) fn suppressions(&self) -> ListResult<Suppressions> {

@@ -25,7 +25,7 @@ impl ListKeys {
         }
     }
 
-    /// Returns the keys. An import may have added one a moment ago.
+    /// Returns the key. A backup may have been restored into an empty list a moment ago.
     pub(super) async fn get(&self) -> Result<Arc<[ListKey]>, StoreError> {
         let cached = self
             .cached
@@ -33,14 +33,12 @@ impl ListKeys {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let is_fresh = |read_at: Instant| read_at.elapsed() < LIST_KEYS_MAX_AGE;
-        // A new list has no key until the first message is sent.
         if let Some((read_at, keys)) = cached
             && is_fresh(read_at)
-            && !keys.is_empty()
         {
             return Ok(keys);
         }
-        let keys: Arc<[ListKey]> = self.list.keys().await?.into();
+        let keys: Arc<[ListKey]> = Arc::new([self.list.key().await?]);
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         *cached = Some((Instant::now(), Arc::clone(&keys)));
         Ok(keys)

@@ -131,7 +131,7 @@ impl std::fmt::Debug for ServerReply {
 /// A message to one person.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Delivery {
-    /// The address, as a hash under one of the list's keys.
+    /// The address, as a hash under the list's key.
     pub recipient: AddressHash,
     /// How far it is, and since when.
     pub status: DeliveryStatus,

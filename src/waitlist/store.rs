@@ -11,7 +11,7 @@ use super::{
     entry_stream::{EntryStream, Selection},
     error::{StoreError, StoreFuture},
     ledger::Ledger,
-    suppression::{ListKey, SuppressionItem, Suppressions},
+    suppression::{ListKey, Suppressions},
 };
 
 /// The outcome of a sign-up.
@@ -99,30 +99,22 @@ pub trait OwnerList: Ledger {
     /// Like [`entries`](Self::entries).
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Returns the keys for the hashes of addresses. New hashes use the first one. A new list has none, see
-    /// [`add_suppressions`](Self::add_suppressions).
+    /// Returns the key of the list, for the hashes of addresses. It never changes.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>>;
+    fn key(&self) -> StoreFuture<'_, ListKey>;
 
-    /// Adds the suppressions of another list, its keys first. Once the future resolves, they are durable. Nobody is
-    /// erased: people on the list are then listed and suppressed, until [`lift_listed`](Self::lift_listed) or a
-    /// sign-up lifts that. It waits for space in the queue.
+    /// Suppresses those addresses that are not on the list, or that [await a
+    /// confirmation](WaitlistEntry::awaits_confirmation), because these people have left another list. Returns for each
+    /// address whether it is suppressed now. Once the future resolves, the suppressions are durable. It waits for space in
+    /// the queue.
     ///
     /// # Errors
-    /// Like [`Waitlist::join`]. Some suppressions may have been added. Repeating the call is safe.
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()>;
+    /// Like [`Waitlist::join`]. Some addresses may be suppressed. Repeating the call is safe.
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Lifts the suppressions of those addresses that are on the list, except for those that
-    /// [await a confirmation](WaitlistEntry::awaits_confirmation). Returns for each address whether it is on the list.
-    /// Once the future resolves, the change is durable. It waits for space in the queue.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::join`]. Some suppressions may be lifted. Repeating the call is safe.
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
-
-    /// Returns the suppressed addresses, and the keys of their hashes.
+    /// Returns the suppressed addresses, with the key of their hashes.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).

@@ -1,7 +1,8 @@
 //! Suppressed addresses: those of people who have left. No import adds them again.
 //!
 //! Of such a person, a list keeps only a keyed hash of the address. Without the key, nobody can test whether an address
-//! is among them. How many people of each source have left is kept apart, see [`Departure`].
+//! is among them. A list has one key, from its creation on. How many people of each source have left is kept apart, see
+//! [`Departure`].
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,8 +31,8 @@ pub struct ListKey([u8; KEY_BYTES]);
 #[derive(Clone, Copy, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct AddressHash([u8; HASH_BYTES]);
 
-/// That somebody has left the list, and from which source the sign-up came. The id is random, so exports do not link it
-/// to the person. By the id, a departure is counted once, however often an export that has it is imported.
+/// That somebody has left the list, and from which source the sign-up came. The id is random, so a backup does not link it
+/// to the person.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 pub struct Departure {
     /// A UUID of version 4 (RFC 9562).
@@ -40,26 +41,21 @@ pub struct Departure {
     pub source: Option<Source>,
 }
 
-/// The keys and the suppressed addresses of a list. Its departures are here too, because the same actions add both; they
-/// suppress nobody.
-///
-/// A list that was imported into another one brings its key. So an address is suppressed if its hash under any of the
-/// keys is in the set. New suppressions use the first key.
-#[derive(Clone, Default, Eq, PartialEq)]
+/// The suppressed addresses of a list, and the key of their hashes. Its departures are here too, because the same actions
+/// add both; they suppress nobody.
+#[derive(Clone, Eq, PartialEq)]
 pub struct Suppressions {
-    keys: Vec<ListKey>,
+    key: ListKey,
     hashes: HashSet<AddressHash>,
     departures: HashMap<Uuid, Option<Source>>,
 }
 
-/// A part of the [`Suppressions`] of another list.
+/// A suppressed address, or a departure.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum SuppressionItem {
-    /// A key of that list.
-    Key(ListKey),
-    /// An address that is suppressed there.
+    /// An address that is suppressed.
     Address(AddressHash),
-    /// Somebody has left that list.
+    /// Somebody has left.
     Departure(Departure),
 }
 
@@ -126,6 +122,15 @@ impl Departure {
 }
 
 impl Suppressions {
+    /// Creates an empty set for a list with this key.
+    pub fn new(key: ListKey) -> Self {
+        Self {
+            key,
+            hashes: HashSet::new(),
+            departures: HashMap::new(),
+        }
+    }
+
     /// Returns whether no address is suppressed.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
@@ -136,14 +141,19 @@ impl Suppressions {
         self.hashes.len()
     }
 
-    /// Returns the keys. The first one is for new suppressions.
-    pub fn keys(&self) -> &[ListKey] {
-        &self.keys
+    /// Returns the key of the list.
+    pub fn key(&self) -> ListKey {
+        self.key
     }
 
-    /// Returns whether an address is suppressed, in any spelling.
+    /// Sets the key of the list, for hashes that are added later.
+    pub(super) fn set_key(&mut self, key: ListKey) {
+        self.key = key;
+    }
+
+    /// Returns whether an address is suppressed, in any spelling. Without suppressions, it computes no hash.
     pub fn contains(&self, email: &Email) -> bool {
-        !self.is_empty() && self.find(&email.key()).next().is_some()
+        !self.is_empty() && self.contains_hash(self.key.hash(email.key()))
     }
 
     /// Returns whether a hash is in the set.
@@ -151,16 +161,11 @@ impl Suppressions {
         self.hashes.contains(&hash)
     }
 
-    /// Returns the hashes of an address under all keys, by its key ([`Email::key`]).
-    pub fn hashes_of(&self, address_key: &str) -> impl Iterator<Item = AddressHash> {
-        self.keys.iter().map(move |key| key.hash(address_key))
-    }
-
-    /// Returns those hashes of an address that are in the set. An address that was suppressed in several lists has
-    /// several.
-    pub fn find(&self, address_key: &str) -> impl Iterator<Item = AddressHash> {
-        let hashes = self.hashes_of(address_key);
-        hashes.filter(|hash| self.hashes.contains(hash))
+    /// Returns the hashes, in their order, which tells nothing about the people.
+    pub fn hashes(&self) -> impl Iterator<Item = AddressHash> {
+        let mut hashes: Vec<_> = self.hashes.iter().copied().collect();
+        hashes.sort_unstable();
+        hashes.into_iter()
     }
 
     /// Returns the departures, in the order of their ids, which is random.
@@ -174,30 +179,9 @@ impl Suppressions {
         })
     }
 
-    /// Adds a key, an address or a departure. Returns whether it is new.
-    pub fn add(&mut self, item: SuppressionItem) -> bool {
-        match item {
-            SuppressionItem::Key(key) if self.keys.contains(&key) => false,
-            SuppressionItem::Key(key) => {
-                self.keys.push(key);
-                true
-            }
-            SuppressionItem::Address(hash) => self.hashes.insert(hash),
-            SuppressionItem::Departure(Departure { id, source }) => {
-                let is_new = !self.departures.contains_key(&id);
-                self.departures.entry(id).or_insert(source);
-                is_new
-            }
-        }
-    }
-
-    /// Returns whether it has a key, an address or a departure.
-    pub fn has(&self, item: &SuppressionItem) -> bool {
-        match item {
-            SuppressionItem::Key(key) => self.keys.contains(key),
-            SuppressionItem::Address(hash) => self.hashes.contains(hash),
-            SuppressionItem::Departure(departure) => self.departures.contains_key(&departure.id),
-        }
+    /// Adds an address.
+    pub fn suppress(&mut self, hash: AddressHash) {
+        self.hashes.insert(hash);
     }
 
     /// Removes an address.
@@ -205,25 +189,25 @@ impl Suppressions {
         self.hashes.remove(&hash);
     }
 
-    /// Returns the keys, then the addresses in the order of their hashes, which tells nothing about the people, and then
-    /// the departures.
+    /// Returns the addresses in the order of their hashes, and then the departures.
     pub fn items(&self) -> impl Iterator<Item = SuppressionItem> {
-        let mut hashes: Vec<_> = self.hashes.iter().copied().collect();
-        hashes.sort_unstable();
-        let keys = self.keys.iter().copied().map(SuppressionItem::Key);
         let departures = self.departures().map(SuppressionItem::Departure);
-        keys.chain(hashes.into_iter().map(SuppressionItem::Address))
+        self.hashes()
+            .map(SuppressionItem::Address)
             .chain(departures)
     }
-}
 
-impl FromIterator<SuppressionItem> for Suppressions {
-    fn from_iter<I: IntoIterator<Item = SuppressionItem>>(items: I) -> Self {
-        let mut suppressions = Self::default();
-        for item in items {
-            suppressions.add(item);
+    /// Adds an address or a departure.
+    pub fn add(&mut self, item: SuppressionItem) {
+        match item {
+            SuppressionItem::Address(hash) => self.suppress(hash),
+            SuppressionItem::Departure(departure) => self.add_departure(departure),
         }
-        suppressions
+    }
+
+    /// Adds a departure.
+    pub fn add_departure(&mut self, departure: Departure) {
+        self.departures.insert(departure.id, departure.source);
     }
 }
 

@@ -6,7 +6,7 @@ use landing::{
     waitlist::{
         Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
         Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection,
-        StoreError, StoreFuture, SuppressionItem, Suppressions, Waitlist, WaitlistEntry,
+        StoreError, StoreFuture, Suppressions, Waitlist, WaitlistEntry,
     },
 };
 use tokio::sync::watch;
@@ -72,7 +72,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         immediate(Err(StoreError::Stopped))
     }
 
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
+    fn key(&self) -> StoreFuture<'_, ListKey> {
         immediate(Err(StoreError::Stopped))
     }
 
@@ -88,11 +88,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         immediate(Err(StoreError::Stopped))
     }
 
-    fn add_suppressions(&self, _: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn lift_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn suppress(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         immediate(Err(StoreError::Stopped))
     }
 

@@ -26,7 +26,7 @@ use super::{
     },
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{BackupItem, ListKey, Selection, SuppressionItem};
+use crate::waitlist::{BackupItem, Selection};
 
 pub(super) use self::{lines::BackupCounts, reader::BackupReader};
 
@@ -75,16 +75,12 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
 /// restored, as if they had left after the backup.
 fn write_backup(out: impl Write, list: &WaitlistHandle, bar: &ProgressBar) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
-    // A list without a key has no hashes and no links, so any key will do.
-    let key = suppressions.keys().first().copied();
-    let key = key.map_or_else(ListKey::generate, Ok);
-    let mut writer = BackupWriter::new(out, &key.map_err(io::Error::other)?, SystemTime::now())?;
-    for item in suppressions.items() {
-        writer.write(&match item {
-            SuppressionItem::Key(_) => continue,
-            SuppressionItem::Address(hash) => BackupItem::Suppressed(hash),
-            SuppressionItem::Departure(departure) => BackupItem::Departure(departure),
-        })?;
+    let mut writer = BackupWriter::new(out, &suppressions.key(), SystemTime::now())?;
+    for hash in suppressions.hashes() {
+        writer.write(&BackupItem::Suppressed(hash))?;
+    }
+    for departure in suppressions.departures() {
+        writer.write(&BackupItem::Departure(departure))?;
     }
     for message in list.messages().map_err(io::Error::other)? {
         let id = message.id.clone();

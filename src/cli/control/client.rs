@@ -147,21 +147,23 @@ impl OwnerList for ControlClient {
         self.call(Call::AreListed(emails.to_vec()))
     }
 
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.call(Call::Keys)
+    fn key(&self) -> StoreFuture<'_, ListKey> {
+        self.call(Call::Key)
     }
 
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        self.call(Call::AddSuppressions(items))
-    }
-
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::LiftListed(emails.to_vec()))
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.call(Call::Suppress(emails.to_vec()))
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        let items = self.call_for_many::<SuppressionItem>(Call::Suppressions);
-        Box::pin(async move { Ok(items.await?.into_iter().collect()) })
+        Box::pin(async move {
+            let mut suppressions = Suppressions::new(self.key().await?);
+            let items = self.call_for_many::<SuppressionItem>(Call::Suppressions);
+            for item in items.await? {
+                suppressions.add(item);
+            }
+            Ok(suppressions)
+        })
     }
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {

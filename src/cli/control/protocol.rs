@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
     Compaction, Delivery, DeliveryResult, DeliveryStart, Email, Erasure, Message, MessageId,
-    Selection, StoreError, SuppressionItem, WaitlistEntry,
+    Selection, StoreError, WaitlistEntry,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 6;
+pub(super) const PROTOCOL_VERSION: u32 = 7;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -28,10 +28,9 @@ pub(super) enum Call {
     JoinAll(Vec<WaitlistEntry>),
     Erase(Vec<Email>, Erasure),
     AreListed(Vec<Email>),
-    Keys,
-    AddSuppressions(Vec<SuppressionItem>),
-    LiftListed(Vec<Email>),
-    /// The response takes several lines.
+    Key,
+    Suppress(Vec<Email>),
+    /// The response takes several lines, and lacks the key.
     Suppressions,
     IsSuppressed(Email),
     Correct(Email, Email),

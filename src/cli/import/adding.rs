@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cli::{
-        list_extras, open_list_error::OpenListError, store_location::StoreLocation,
+        open_list_error::OpenListError, store_location::StoreLocation,
         transfer::email_hashes::EmailHashes, waitlist_handle::WaitlistHandle,
     },
     waitlist::{
@@ -30,7 +30,8 @@ pub(super) enum Target<'a> {
     },
     DryRun {
         listed: EmailHashes,
-        suppressions: Suppressions,
+        /// `None` if there is no list.
+        suppressions: Option<Suppressions>,
     },
 }
 
@@ -48,10 +49,10 @@ impl<'a> Target<'a> {
                 is_new.then(|| location.to_string()),
             ));
         }
-        let (mut listed, mut suppressions) = <(EmailHashes, Suppressions)>::default();
+        let (mut listed, mut suppressions) = (EmailHashes::default(), None);
         let list = location.open_existing_to_read()?;
         if let Some(list) = &list {
-            suppressions = list.suppressions()?;
+            suppressions = Some(list.suppressions()?);
             for entry in list.entries(Selection::default())?.entries {
                 listed.insert(&entry?.email.key());
             }
@@ -66,7 +67,10 @@ impl<'a> Target<'a> {
     /// Suppresses people who have left, unless they are on the list. Returns how many are suppressed.
     fn suppress(&self, leavers: &[Email]) -> anyhow::Result<usize> {
         match self {
-            Self::List { list, .. } => list_extras::suppress_unlisted(list, leavers),
+            Self::List { list, .. } => {
+                let suppressed = list.suppress(leavers)?.into_iter();
+                Ok(suppressed.filter(|is_suppressed| *is_suppressed).count())
+            }
             Self::DryRun { listed, .. } => {
                 let unlisted = leavers.iter().filter(|it| !listed.contains(&it.key()));
                 Ok(unlisted.count())
@@ -86,7 +90,7 @@ impl<'a> Target<'a> {
                 let outcome = |WaitlistEntry { email, .. }: &WaitlistEntry| {
                     if listed.contains(&email.key()) {
                         JoinOutcome::AlreadyListed
-                    } else if suppressions.contains(email) {
+                    } else if suppressions.as_ref().is_some_and(|it| it.contains(email)) {
                         JoinOutcome::Suppressed
                     } else {
                         listed.insert(&email.key());

@@ -192,11 +192,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     } else {
         location.open()?
     };
-    let keys = if args.dry_run {
-        list.keys()?
-    } else {
-        list.create_keys()?
-    };
+    let keys = [list.key()?];
     let plan = Plan::build(
         &list,
         template.id(),

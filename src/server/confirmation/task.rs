@@ -27,8 +27,7 @@ use crate::{
     mail::SendResult,
     server::ClientKey,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, ListKey, MessageId, StoreError,
-        SuppressionItem, WaitlistEntry,
+        AddressHash, Delivery, DeliveryStart, DeliveryState, MessageId, StoreError, WaitlistEntry,
     },
 };
 
@@ -293,10 +292,6 @@ impl Task<'_> {
     async fn try_sweep(&mut self) -> Result<(), StoreError> {
         self.confirmation.queue().begin_sweep();
         let list = &self.confirmation.list;
-        if list.keys().await?.is_empty() {
-            let key = SuppressionItem::Key(ListKey::generate()?);
-            list.add_suppressions(vec![key]).await?;
-        }
         let key = self.confirmation.key().await?;
         let (asked, mut recent) = self.read_ledger().await?;
         self.asked_elsewhere.clear();

@@ -13,15 +13,13 @@ use super::{
             Ledger, Message, ServerReply,
         },
         message_id::MessageId,
-        suppression::{AddressHash, ListKey},
+        suppression::AddressHash,
     },
     PostgresWaitlist,
     error::{Failure, FailureKind, database_failure},
     ledger_sql,
-    pool::Pool,
     rows::{column, get},
-    suppression_sql,
-    writer::{list_keys, truncate_to_millis},
+    writer::truncate_to_millis,
 };
 
 /// Number of deliveries in a page.
@@ -171,12 +169,6 @@ impl Ledger for PostgresWaitlist {
             }
         })
     }
-}
-
-/// Returns the keys of the list.
-pub(super) async fn read_keys(pool: &Pool) -> Result<Vec<ListKey>, StoreError> {
-    let rows = pool.query(suppression_sql::READ_LIST_KEYS, &[]).await?;
-    Ok(list_keys(&rows)?)
 }
 
 /// The columns of some statuses.

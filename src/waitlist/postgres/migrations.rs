@@ -52,10 +52,10 @@ pub(super) const MIGRATIONS: [&[&str]; 5] = [
         )",
     ],
     &[
-        // The keys of the hashes. New suppressions use the first one. The others are those of imported lists.
-        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_keys (
-            key bytea PRIMARY KEY,
-            created_at timestamptz NOT NULL DEFAULT now()
+        // The key of the hashes, in a single row. It is created with the list.
+        "CREATE TABLE IF NOT EXISTS {schema}.waitlist_key (
+            id bigint PRIMARY KEY,
+            key bytea NOT NULL
         )",
         // hash: the first 16 bytes of the HMAC-SHA-256 of an address, in the form that all its spellings share.
         "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
@@ -95,6 +95,9 @@ pub(super) const MIGRATIONS: [&[&str]; 5] = [
         )",
     ],
 ];
+
+/// The migration after which the list must have its key.
+pub(super) const KEY_MIGRATION: usize = 3;
 
 /// Creates the table of the migrations that are done.
 pub(super) const CREATE_MIGRATIONS: &str = "

@@ -66,7 +66,7 @@ use super::{
     queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
     store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist},
     store_panic::store_task,
-    suppression::{ListKey, SuppressionItem, Suppressions},
+    suppression::{ListKey, Suppressions},
 };
 use committer::PostgresCommitter;
 use connector::Connector;
@@ -275,20 +275,17 @@ impl OwnerList for PostgresWaitlist {
         })
     }
 
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        Box::pin(ledger::read_keys(&self.reads))
-    }
-
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        self.unless_in_outage(async move {
-            suppressions::add_suppressions(&self.writes, &self.state, &items).await
+    fn key(&self) -> StoreFuture<'_, ListKey> {
+        Box::pin(async move {
+            let rows = self.reads.query(suppression_sql::READ_KEY, &[]).await?;
+            Ok(suppressions::parse_key(rows.first())?)
         })
     }
 
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
         self.unless_in_outage(async move {
-            suppressions::lift_listed(&self.writes, &self.state, &emails).await
+            suppressions::suppress(&self.writes, &self.state, &emails).await
         })
     }
 

@@ -13,7 +13,7 @@ use super::{
     schema, sql,
     state::State,
     suppression_sql,
-    writer::list_keys,
+    suppressions::read_key,
 };
 
 /// The list at the beginning of an attempt.
@@ -23,12 +23,12 @@ pub(super) struct Moment<'a> {
     /// The slot in which the attempt counts.
     pub(super) slot: i64,
     pub(super) epoch: i64,
-    /// The keys of the suppressions in this epoch.
-    pub(super) list_keys: Vec<ListKey>,
+    /// The key of the list in this epoch.
+    pub(super) list_key: ListKey,
 }
 
 impl<'a> Moment<'a> {
-    /// Reads the epoch, and then the keys: a key that is added in between raises the epoch.
+    /// Reads the epoch, and then the key: one that is restored in between raises the epoch.
     pub(super) async fn read(
         connection: &'a mut Connection,
         state: &'a State,
@@ -36,14 +36,13 @@ impl<'a> Moment<'a> {
         let slot = schema::random_slot(None);
         let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         let row = row.ok_or(Failure::StaleSlot)?;
-        let rows = connection.query(suppression_sql::READ_LIST_KEYS, &[]);
-        let list_keys = list_keys(&rows.await?)?;
+        let list_key = read_key(connection).await?;
         Ok(Self {
             connection,
             state,
             slot,
             epoch: get(&row, 1)?,
-            list_keys,
+            list_key,
         })
     }
 
@@ -86,16 +85,13 @@ impl<'a> Moment<'a> {
     pub(super) async fn erase_and_suppress(
         &mut self,
         (keys, ids): (&[&[u8]], &[Uuid]),
-        new_keys: &[ListKey],
         mut hashes: Vec<Vec<u8>>,
     ) -> Result<Vec<Uuid>, Failure> {
         // The order prevents deadlocks between instances.
         hashes.sort_unstable();
         let (slot, epoch) = (self.slot, self.epoch);
-        let added: Vec<_> = new_keys.iter().map(ListKey::as_bytes).collect();
         let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
-        let params: [&(dyn ToSql + Sync); 7] =
-            [&keys, &ids, &slot, &epoch, &added, &hashes, &departures];
+        let params: [&(dyn ToSql + Sync); 6] = [&keys, &ids, &slot, &epoch, &hashes, &departures];
         self.raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
             .await
     }

@@ -7,6 +7,7 @@ use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
+    super::suppression::ListKey,
     connection::{Connection, RESPONSE_TIMEOUT},
     connector::Connector,
     error::{Failure, FailureKind, describe},
@@ -58,7 +59,11 @@ pub(super) async fn open(
     };
     if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
         let was_older = format.is_some();
-        let migrated = schema::migrate(connection.client(), &list_schema);
+        let new_key = ListKey::generate().map_err(|error| PostgresOpenError::Rejected {
+            database: database.clone(),
+            reason: error.to_string(),
+        })?;
+        let migrated = schema::migrate(connection.client(), &list_schema, new_key);
         let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
         format = Some(
             migrated

@@ -3,10 +3,7 @@
 //! Each attempt reads the epoch of the list first. What it reads afterwards is as new, and its changes take effect only
 //! in this epoch, or name the sign-ups that they change.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    time::SystemTime,
-};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -17,7 +14,6 @@ use super::{
         entry::Fact,
         error::StoreError,
         store::{CorrectOutcome, Erasure},
-        suppression::ListKey,
     },
     connection::Connection,
     error::Failure,
@@ -42,17 +38,12 @@ pub(super) async fn erase(
     emails: &[Email],
     erasure: Erasure,
 ) -> Result<Vec<bool>, StoreError> {
-    let kind = match erasure {
-        Erasure::Complete => EraseKind::Complete,
-        Erasure::Suppress => EraseKind::Suppress(ListKey::generate()?),
-        Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
-    };
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
     let erasing = Erase {
         state,
         // The order prevents deadlocks between instances.
         keys: keys.iter().map(String::as_bytes).collect(),
-        kind,
+        erasure,
         named: HashMap::new(),
         erased: HashSet::new(),
     };
@@ -63,19 +54,10 @@ pub(super) async fn erase(
         .collect())
 }
 
-#[derive(Clone, Copy)]
-enum EraseKind {
-    Complete,
-    /// With this key, if the list has none.
-    Suppress(ListKey),
-    /// See [`Erasure::Unconfirmed`].
-    Unconfirmed(SystemTime),
-}
-
 struct Erase<'a> {
     state: &'a State,
     keys: BTreeSet<&'a [u8]>,
-    kind: EraseKind,
+    erasure: Erasure,
     /// The sign-ups that an attempt named, with their addresses, until their fate is known.
     named: HashMap<Uuid, Vec<u8>>,
     /// The addresses that were listed.
@@ -88,9 +70,9 @@ impl Operation for Erase<'_> {
     async fn attempt(&mut self, connection: &mut Connection) -> Result<Self::Output, Failure> {
         let sought: Vec<_> = self.keys.iter().copied().collect();
         let mut moment = Moment::read(connection, self.state).await?;
-        let rounds = match self.kind {
+        let rounds = match self.erasure {
             // A person who stays, or signs up again in between, is not to be erased.
-            EraseKind::Unconfirmed(_) => 1,
+            Erasure::Unconfirmed { .. } => 1,
             _ => ERASE_ROUNDS_MAX,
         };
         for round in 0..rounds {
@@ -105,25 +87,19 @@ impl Operation for Erase<'_> {
             let (keys, ids): (Vec<&[u8]>, Vec<Uuid>) =
                 listed.iter().map(|(key, id)| (&**key, *id)).unzip();
             let slot = moment.slot;
-            let gone = match self.kind {
-                EraseKind::Complete => {
+            let gone = match self.erasure {
+                Erasure::Complete => {
                     let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
                     moment.raise_epoch(sql::ERASE, &params).await?
                 }
                 // Each round suppresses, because a person who has signed up since the last one has lifted the
                 // suppression.
-                EraseKind::Suppress(new_key) => {
-                    let known = moment.list_keys.first().copied();
-                    let new_keys = known.map_or_else(|| vec![new_key], |_| Vec::new());
-                    let key = known.unwrap_or(new_key);
-                    let hashes = sought.iter().map(|address| hash_bytes(&key, address));
-                    let gone =
-                        moment.erase_and_suppress((&keys, &ids), &new_keys, hashes.collect());
-                    let gone = gone.await?;
-                    moment.list_keys.extend(new_keys);
-                    gone
+                Erasure::Suppress => {
+                    let hashes = sought.iter().map(|it| hash_bytes(&moment.list_key, it));
+                    let hashes = hashes.collect();
+                    moment.erase_and_suppress((&keys, &ids), hashes).await?
                 }
-                EraseKind::Unconfirmed(before) => {
+                Erasure::Unconfirmed { before } => {
                     let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
                     let erasing = moment.connection.run_transaction(
                         sql::LOCK_LIST,
@@ -257,10 +233,7 @@ impl Operation for AddFacts<'_> {
             let confirmed = recorded
                 .iter()
                 .filter(|(.., (kind, _))| *kind == sql::CONFIRMED);
-            let lifted = confirmed.flat_map(|(address, ..)| {
-                let list_keys = moment.list_keys.iter();
-                list_keys.map(move |list_key| hash_bytes(list_key, address))
-            });
+            let lifted = confirmed.map(|(address, ..)| hash_bytes(&moment.list_key, address));
             let lifted: Vec<_> = lifted.collect();
             let (slot, epoch) = (moment.slot, moment.epoch);
             let params: [&(dyn ToSql + Sync); 8] = [

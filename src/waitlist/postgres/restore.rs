@@ -40,9 +40,7 @@ const IS_EMPTY: &str = "
         AND NOT EXISTS (SELECT FROM {schema}.waitlist_departures)
         AND NOT EXISTS (SELECT FROM {schema}.waitlist_messages)";
 
-const DELETE_KEY: &str = "DELETE FROM {schema}.waitlist_keys";
-
-const ADD_KEY: &str = "INSERT INTO {schema}.waitlist_keys (key) VALUES ($1)";
+const SET_KEY: &str = "UPDATE {schema}.waitlist_key SET key = $1";
 
 const ADD_SUPPRESSED: &str = "
     INSERT INTO {schema}.waitlist_suppressed (hash) SELECT unnest($1::bytea[])";
@@ -119,9 +117,7 @@ impl Transaction<'_> {
         if !get::<bool>(&row.ok_or(Failure::StaleSlot)?, 0)? {
             return Err(RestoreError::NotEmpty);
         }
-        self.run(DELETE_KEY, &[]).await?;
-        self.run(ADD_KEY, &[&key.as_bytes()]).await?;
-        Ok(())
+        Ok(self.run(SET_KEY, &[&key.as_bytes()]).await?)
     }
 
     /// Adds some items. The kinds are in the order of their foreign keys.

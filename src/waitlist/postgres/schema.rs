@@ -12,8 +12,12 @@ use tokio_postgres::{Client, Error, error::SqlState};
 use uuid::Uuid;
 
 use super::{
-    migrations::{CREATE_MIGRATIONS, MIGRATIONS, READ_FORMAT, RECORD_MIGRATION, SLOTS},
+    super::suppression::ListKey,
+    migrations::{
+        CREATE_MIGRATIONS, KEY_MIGRATION, MIGRATIONS, READ_FORMAT, RECORD_MIGRATION, SLOTS,
+    },
     sql::{self, Schema},
+    suppression_sql,
 };
 
 /// Format of the list that this program reads and writes.
@@ -62,14 +66,18 @@ pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Opti
     }
 }
 
-/// Creates the list, or updates an older one. Returns its format, which may be newer than this program's. Afterwards
+/// Creates the list with the key `new_key`, or updates an older one. Returns its format, which may be newer than this program's. Afterwards
 /// the connection has no statement timeout.
-pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Error> {
+pub(super) async fn migrate(
+    client: &Client,
+    schema: &Schema,
+    new_key: ListKey,
+) -> Result<i64, Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     client.batch_execute(sql::BRIEF_LOCKS).await?;
     let started = Instant::now();
     loop {
-        match migrate_one_step(client, schema).await {
+        match migrate_one_step(client, schema, new_key).await {
             Ok(format) if format >= FORMAT_VERSION => return Ok(format),
             Ok(_) => {}
             Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
@@ -86,7 +94,11 @@ pub(super) async fn migrate(client: &Client, schema: &Schema) -> Result<i64, Err
 }
 
 /// Applies the next migration, if one is missing. Returns the format before it.
-async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error> {
+async fn migrate_one_step(
+    client: &Client,
+    schema: &Schema,
+    new_key: ListKey,
+) -> Result<i64, Error> {
     let found = read_format(client, schema).await?;
     if found.is_none() {
         let create = schema.qualify(CREATE_MIGRATIONS);
@@ -97,6 +109,10 @@ async fn migrate_one_step(client: &Client, schema: &Schema) -> Result<i64, Error
     if let Some(statements) = next.and_then(|next| MIGRATIONS.get(next)) {
         for statement in *statements {
             client.batch_execute(&schema.qualify(statement)).await?;
+        }
+        if next == Some(KEY_MIGRATION) {
+            let create = schema.qualify(suppression_sql::CREATE_KEY);
+            client.execute(&create, &[&new_key.as_bytes()]).await?;
         }
         let done = schema.qualify(RECORD_MIGRATION);
         client.execute(&done, &[&(format + 1)]).await?;

@@ -11,8 +11,9 @@
 //!   the same transaction and in its newest version, so no erasure can come in between.
 //!
 //! Suppressions rely on the epochs too. A statement that suppresses people takes effect only in its epoch, and raises
-//! all epochs like an erasure. So it never suppresses a person who has signed up again since. An instance knows the
-//! keys of the suppressions as they were in its epoch, or later: it reads them after the epoch.
+//! all epochs like an erasure. So it never suppresses a person who has signed up again since. The key of the list changes
+//! only when a backup is restored into an empty list, which raises the epoch. An instance reads the key after the epoch, so
+//! it has the key of its epoch or a later one.
 //!
 //! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
 //! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
@@ -23,16 +24,17 @@
 //!
 //! | statements | what makes them harmless |
 //! |---|---|
-//! | `JOIN`, `JOIN_WITH_FACTS`, `JOIN_WITH_SUPPRESSIONS` | the id of each sign-up, and the epoch |
+//! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | the id of each fact, and the epoch |
 //! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
-//! | `ERASE_AND_SUPPRESS`, `CORRECT`, `LIFT_LISTED` | the epoch |
-//! | `ADD_DEPARTURES` | the id of each departure |
+//! | `ERASE_AND_SUPPRESS`, `CORRECT` | the epoch |
+//! | `SUPPRESS` | it suppresses nobody who is on the list when it runs |
+//! | those of `restore` | one transaction, and the list must be empty |
 //! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
 //! | `ADD_MESSAGE` | the id of the message |
 //! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
 //! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
-//! | `CREATE_MISSING_SLOTS`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, `MIGRATIONS` | they do nothing if it exists |
+//! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, `MIGRATIONS` | they do nothing if it exists |
 //! | `READ_SLOT`, `probe` | they change nothing |
 //!
 //! All others only read, or set up a session.
@@ -116,74 +118,43 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
 /// Returns the number of rows of the count.
 pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
 
-/// Builds [`JOIN`] with additional parts of its `WITH` clause, a condition for new entries, and an additional column.
-macro_rules! join_statement {
-    ($part:expr, $first_part:literal, $condition:literal, $column:literal) => {
-        concat!(
-            "WITH ",
-            $first_part,
-            "fresh AS (
-                INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source)
-                SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $7::text[])
-                    AS new (key, email, joined_at, id, source)
-                ",
-            $condition,
-            "ON CONFLICT (key) DO NOTHING
-                RETURNING key, id
-            ), ",
-            $part,
-            "counted AS (
-                UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-                WHERE slot = $5 AND epoch = $6
-                RETURNING entries
-            )
-            SELECT
-                (SELECT entries FROM counted),
-                ARRAY(SELECT id FROM fresh),
-                1 / (SELECT count(*) FROM counted)",
-            $column
-        )
-    };
-}
-
-/// The part of [`JOIN_WITH_FACTS`] that records facts.
-macro_rules! record_facts {
-    () => {
-        "recorded AS (
-            INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
-            SELECT fresh.key, fact.id, fact.kind, fact.at
-            FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[])
-                AS fact (entry, id, kind, at)
-            JOIN fresh ON fresh.id = fact.entry
-        ),"
-    };
-}
-
-/// Adds entries and counts them in slot $5, with epoch $6. Existing keys are left unchanged.
+/// Adds entries and counts them in slot $5, with epoch $6. Existing keys are left unchanged. Records facts about the new
+/// entries: $8 are the ids of the entries, $9 those of the facts, $10 their kinds and $11 their times. Does not add the
+/// keys $12 whose hashes $13 are suppressed, and returns them in its last column. Lifts the suppressions with the hashes
+/// $14.
 ///
 /// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
 /// saw is durable, at the standby too. Only then may the server reply "already listed". If the row is missing or has
 /// another epoch, the statement divides by zero (22012), which rolls it back.
-pub(super) const JOIN: &str = join_statement!("", "", "", "");
-
-/// Like [`JOIN`], and records facts about the new entries: $8 are the ids of the entries, $9 those of the facts, $10
-/// their kinds and $11 their times.
-pub(super) const JOIN_WITH_FACTS: &str = join_statement!(record_facts!(), "", "", "");
-
-/// Like [`JOIN_WITH_FACTS`], for a list that has keys of suppressions. Does not add the keys $12 whose hashes $13 are
-/// suppressed, and returns them in its last column. Lifts the suppressions with the hashes $14.
-pub(super) const JOIN_WITH_SUPPRESSIONS: &str = join_statement!(
-    record_facts!(),
-    "suppressed AS (
+pub(super) const JOIN: &str = "
+    WITH suppressed AS (
         SELECT DISTINCT address.key
         FROM unnest($12::bytea[], $13::bytea[]) AS address (key, hash)
         JOIN {schema}.waitlist_suppressed AS found ON found.hash = address.hash
     ), lifted AS (
         DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($14::bytea[])
-    ), ",
-    "WHERE new.key NOT IN (SELECT key FROM suppressed) ",
-    ", ARRAY(SELECT key FROM suppressed)"
-);
+    ), fresh AS (
+        INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source)
+        SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $7::text[])
+            AS new (key, email, joined_at, id, source)
+        WHERE new.key NOT IN (SELECT key FROM suppressed)
+        ON CONFLICT (key) DO NOTHING
+        RETURNING key, id
+    ), recorded AS (
+        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
+        SELECT fresh.key, fact.id, fact.kind, fact.at
+        FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[]) AS fact (entry, id, kind, at)
+        JOIN fresh ON fresh.id = fact.entry
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
+        WHERE slot = $5 AND epoch = $6
+        RETURNING entries
+    )
+    SELECT
+        (SELECT entries FROM counted),
+        ARRAY(SELECT id FROM fresh),
+        1 / (SELECT count(*) FROM counted),
+        ARRAY(SELECT key FROM suppressed)";
 
 /// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does
 /// nothing, because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero

@@ -16,7 +16,7 @@ use super::{
     rows::get,
     schema, sql,
     state::State,
-    suppression_sql,
+    suppressions::read_key,
 };
 
 /// A connection for writing. Its sign-ups take effect only while its slot has the epoch that the writer knows.
@@ -25,8 +25,8 @@ pub(super) struct Writer {
     state: Arc<State>,
     slot: i64,
     epoch: i64,
-    /// The keys of the suppressions, as they were in this epoch or later.
-    list_keys: Vec<ListKey>,
+    /// The key of the list, as it was in this epoch or later.
+    list_key: ListKey,
     /// Whether the row of the slot exists.
     has_slot: bool,
 }
@@ -97,16 +97,16 @@ impl Writer {
             row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         }
         let row = row.ok_or(Failure::StaleSlot)?;
+        let list_key = read_key(&mut connection).await?;
         let mut writer = Self {
             connection,
             state: Arc::clone(state),
             slot,
             epoch: 0,
-            list_keys: Vec::new(),
+            list_key,
             has_slot: true,
         };
         writer.update_slot(&row)?;
-        writer.read_list_keys().await?;
         Ok(writer)
     }
 
@@ -134,46 +134,41 @@ impl Writer {
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let sources: Vec<_> = entries.iter().map(|entry| entry.source).collect();
         let (slot, epoch) = (self.slot, self.epoch);
-        let params: [&(dyn ToSql + Sync); 7] =
-            [&keys, &emails, &times, &ids, &slot, &epoch, &sources];
         let facts = entries.iter().flat_map(|entry| {
             let facts = entry.facts.iter();
             facts.map(|(id, fact)| (entry.id, *id, kind_and_time(*fact)))
         });
         let facts: Vec<_> = facts.collect();
-        if facts.is_empty() && self.list_keys.is_empty() {
-            let row = self.insert_in_epoch(sql::JOIN, &params).await?;
-            return joined_entries(&row, false);
-        }
         let fact_entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
-        let ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
-        let (kinds, times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
-        let facts: [&(dyn ToSql + Sync); 4] = [&fact_entries, &ids, &kinds, &times];
-        let params = [&params[..], &facts[..]].concat();
-        if self.list_keys.is_empty() {
-            let row = self.insert_in_epoch(sql::JOIN_WITH_FACTS, &params).await?;
-            return joined_entries(&row, false);
-        }
+        let fact_ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
+        let (kinds, fact_times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
-        let (imported_keys, imported_hashes) = self.hashes_of(imported.iter().map(|it| it.key));
+        let hash = |entry: &&NewEntry<'_>| hash_bytes(&self.list_key, entry.key);
+        let imported_keys: Vec<_> = imported.iter().map(|entry| entry.key).collect();
+        let imported_hashes: Vec<_> = imported.iter().map(hash).collect();
         let certain = visitors.iter().filter(|it| !it.awaits_confirmation());
-        let (_, lifted) = self.hashes_of(certain.map(|it| it.key));
-        let suppressions: [&(dyn ToSql + Sync); 3] = [&imported_keys, &imported_hashes, &lifted];
-        let params = [&params[..], &suppressions[..]].concat();
-        let row = self.insert_in_epoch(sql::JOIN_WITH_SUPPRESSIONS, &params);
-        joined_entries(&row.await?, true)
-    }
-
-    /// Returns the hashes of addresses under all keys, each with the address.
-    fn hashes_of<'a>(
-        &self,
-        addresses: impl Iterator<Item = &'a [u8]>,
-    ) -> (Vec<&'a [u8]>, Vec<Vec<u8>>) {
-        let hashes = addresses.flat_map(|address| {
-            let keys = self.list_keys.iter();
-            keys.map(move |key| (address, hash_bytes(key, address)))
-        });
-        hashes.unzip()
+        let lifted: Vec<_> = certain.map(hash).collect();
+        let params: [&(dyn ToSql + Sync); 14] = [
+            &keys,
+            &emails,
+            &times,
+            &ids,
+            &slot,
+            &epoch,
+            &sources,
+            &fact_entries,
+            &fact_ids,
+            &kinds,
+            &fact_times,
+            &imported_keys,
+            &imported_hashes,
+            &lifted,
+        ];
+        let row = self.insert_in_epoch(sql::JOIN, &params).await?;
+        Ok(JoinedEntries {
+            new: get::<Vec<Uuid>>(&row, 1)?.into_iter().collect(),
+            suppressed: get::<Vec<Vec<u8>>>(&row, 3)?.into_iter().collect(),
+        })
     }
 
     /// Runs a statement that takes effect only in the current epoch. Returns its row.
@@ -223,7 +218,7 @@ impl Writer {
         self.slot
     }
 
-    /// Reads the slot, its epoch and the keys of the suppressions again.
+    /// Reads the slot, its epoch and the key of the list again.
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
         let row = self
             .connection
@@ -233,19 +228,18 @@ impl Writer {
         if let Some(row) = row {
             self.update_slot(&row)?;
         }
-        self.read_list_keys().await
+        self.read_list_key().await
     }
 
-    /// Reads the keys of the suppressions. It must run after the epoch was read: a key that is added in between raises
-    /// the epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
-    /// new epoch with the old keys. If this fails, the writer must not go on with the new epoch and the old keys.
-    async fn read_list_keys(&mut self) -> Result<(), Failure> {
-        let rows = self.connection.query(suppression_sql::READ_LIST_KEYS, &[]);
-        let rows = rows.await;
-        if rows.is_err() {
+    /// Reads the key of the list. It must run after the epoch was read: a key that is restored in between raises the
+    /// epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
+    /// new epoch with the old key. If this fails, the writer must not go on with the new epoch and the old key.
+    async fn read_list_key(&mut self) -> Result<(), Failure> {
+        let key = read_key(&mut self.connection).await;
+        if key.is_err() {
             self.connection.mark_failed();
         }
-        self.list_keys = list_keys(&rows?)?;
+        self.list_key = key?;
         Ok(())
     }
 
@@ -285,27 +279,7 @@ impl Writer {
     }
 }
 
-/// Reads the result of an insertion.
-fn joined_entries(row: &Row, has_suppressed: bool) -> Result<JoinedEntries, Failure> {
-    let suppressed = if has_suppressed {
-        get::<Vec<Vec<u8>>>(row, 3)?
-    } else {
-        Vec::new()
-    };
-    Ok(JoinedEntries {
-        new: get::<Vec<Uuid>>(row, 1)?.into_iter().collect(),
-        suppressed: suppressed.into_iter().collect(),
-    })
-}
-
 /// Returns the hash of an address, see [`Email::key`](super::super::email::Email::key).
 pub(super) fn hash_bytes(key: &ListKey, address: &[u8]) -> Vec<u8> {
     key.hash(address).as_bytes().to_owned()
-}
-
-/// Reads the rows of [`suppression_sql::READ_LIST_KEYS`].
-pub(super) fn list_keys(rows: &[Row]) -> Result<Vec<ListKey>, Failure> {
-    let keys = rows.iter().map(|row| get::<&[u8]>(row, 0));
-    let keys: Vec<_> = keys.collect::<Result<_, _>>()?;
-    Ok(keys.into_iter().filter_map(ListKey::from_slice).collect())
 }

@@ -18,8 +18,8 @@ use super::{
         entry::{Fact, WaitlistEntry},
         error::StoreError,
         queue::{ReplySender, take_batch},
-        store::{CALL_MAX, CorrectOutcome, JoinOutcome},
-        suppression::{AddressHash, Departure, ListKey, SuppressionItem},
+        store::{CALL_MAX, CorrectOutcome, Erasure, JoinOutcome},
+        suppression::Departure,
     },
     compaction::CompactedCopySlot,
     contents::Contents,
@@ -134,14 +134,14 @@ impl SledCommitter {
     pub(super) fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         let is_new = !self.contents.people.contains(&key);
-        let suppressions = match entry.awaits_confirmation() {
-            true => Vec::new(),
-            false => self.find_suppressions(&key),
+        let suppression = match entry.awaits_confirmation() {
+            true => None,
+            false => self.find_suppression(&key),
         };
         if is_new {
-            self.add_entry(entry, suppressions.len() * SUPPRESSION_BYTES);
+            self.add_entry(entry, suppression.map_or(0, |_| SUPPRESSION_BYTES));
         }
-        self.lift(suppressions);
+        self.lift(suppression);
         if is_new {
             JoinOutcome::New
         } else {
@@ -154,7 +154,7 @@ impl SledCommitter {
         let key = entry.email.key();
         if self.contents.people.contains(&key) {
             JoinOutcome::AlreadyListed
-        } else if !self.find_suppressions(&key).is_empty() {
+        } else if self.find_suppression(&key).is_some() {
             JoinOutcome::Suppressed
         } else {
             self.add_entry(entry, 0);
@@ -182,17 +182,17 @@ impl SledCommitter {
         }
     }
 
-    /// Erases an address, see [`Erasure`](super::super::store::Erasure). Returns whether it was listed. Its suppression is
+    /// Erases an address, see [`Erasure`]. Returns whether it was listed. Its suppression is
     /// before the erasure in the log, so a crash leaves nobody who is neither listed nor suppressed.
-    pub(super) fn erase(&mut self, key: &str, kind: EraseKind) -> bool {
-        if let EraseKind::Suppress(new_key) = kind {
-            self.suppress(key, new_key);
+    pub(super) fn erase(&mut self, key: &str, kind: Erasure) -> bool {
+        if kind == Erasure::Suppress {
+            self.suppress(key);
         }
         let Some(number) = self.contents.people.get(key) else {
             return false;
         };
         let person = or_exit(self.person(number));
-        if let EraseKind::Unconfirmed(before) = kind {
+        if let Erasure::Unconfirmed { before } = kind {
             let is_since = |time: SystemTime| time >= before;
             let stays = person.confirmed_at.is_some()
                 || is_since(person.joined_at)
@@ -203,8 +203,8 @@ impl SledCommitter {
         }
         self.append(RecordItem::Erased(number));
         self.has_erased = true;
-        if let EraseKind::Suppress(_) = kind {
-            self.add_suppression(SuppressionItem::Departure(Departure::new(person.source)));
+        if kind == Erasure::Suppress {
+            self.add_departure(&Departure::new(person.source));
         }
         true
     }
@@ -230,8 +230,7 @@ impl SledCommitter {
         if let Some(entry) = entry {
             self.append(RecordItem::Fact(StoredFact { entry, fact }));
             if let Fact::ConfirmedAt(_) = fact {
-                let suppressions = self.find_suppressions(key);
-                self.lift(suppressions);
+                self.lift(self.find_suppression(key));
             }
         }
         entry.is_some()
@@ -248,14 +247,6 @@ impl SledCommitter {
     pub(super) fn person(&self, number: u64) -> Result<WaitlistEntry, ::sled::Error> {
         let person = self.contents.person(&self.records, number)?;
         person.ok_or_else(|| ::sled::Error::ReportableBug(format!("item {number} is missing")))
-    }
-
-    /// Returns the suppressions of an address. A list without suppressions computes no hash.
-    pub(super) fn find_suppressions(&self, key: &str) -> Vec<AddressHash> {
-        if self.contents.suppressions.is_empty() {
-            return Vec::new();
-        }
-        self.contents.suppressions.find(key).collect()
     }
 
     /// Appends an item, and takes it into account.
@@ -281,14 +272,4 @@ impl SledCommitter {
             or_exit(self.records.insert(tail.key(), tail.bytes()));
         }
     }
-}
-
-/// What an erasure leaves behind, see [`Erasure`](super::super::store::Erasure).
-#[derive(Clone, Copy)]
-pub(super) enum EraseKind {
-    Complete,
-    /// A suppression, with this key if the list has none.
-    Suppress(ListKey),
-    /// Those who have confirmed, or were added or asked at this time or later.
-    Unconfirmed(SystemTime),
 }

@@ -19,7 +19,7 @@ use rustix::{
 };
 
 use super::{
-    super::error::StoreError,
+    super::{error::StoreError, suppression::ListKey},
     database,
     deadline::catch_panic,
     error::{OpenFailure, or_exit},
@@ -109,12 +109,13 @@ fn is_store_file(name: &str) -> bool {
 pub(super) fn copy(
     store: &Path,
     snapshot: &Snapshot,
+    key: ListKey,
     report_copied: &mut (dyn FnMut(u64) + Send),
 ) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
     let directory = create_copy_dir(store)?;
     let (database, records, tail) = catch_panic(|| {
         HighWaterMark::create(&directory)?;
-        database::create(&directory)?;
+        database::create(&directory, key)?;
         let (database, records) = database::open(&directory)?;
         let changes = Changes::read(snapshot)?;
         let mut tail = Record::starting_at(0);

@@ -7,7 +7,7 @@ use super::{
     super::{
         email::Email,
         entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis},
-        suppression::{SuppressionItem, Suppressions},
+        suppression::{ListKey, Suppressions},
     },
     error::{OpenFailure, UnusableReason, describe},
     ledger_states::LedgerStates,
@@ -25,6 +25,7 @@ pub(super) struct Contents {
     /// The addresses of entries that were corrected, as typed.
     addresses: HashMap<u64, Box<str>>,
     pub(super) suppressions: Suppressions,
+    has_key: bool,
     pub(super) ledger: LedgerStates,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
@@ -39,16 +40,23 @@ struct Facts {
 }
 
 impl Contents {
-    /// Reads every item, and compares the result with the high-water mark, `minimum`.
+    /// Reads every item, and compares the result with the high-water mark, `minimum`. A list of the older format has no
+    /// `key`: its first one is in the records, or it gets `new_key`.
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.
-    pub(super) fn read(records: &::sled::Tree, minimum: u64) -> Result<Self, OpenFailure> {
+    pub(super) fn read(
+        records: &::sled::Tree,
+        key: Option<ListKey>,
+        new_key: ListKey,
+        minimum: u64,
+    ) -> Result<Self, OpenFailure> {
         let mut contents = Self {
+            has_key: key.is_some(),
             people: PersonIndex::default(),
             facts: HashMap::new(),
             addresses: HashMap::new(),
-            suppressions: Suppressions::default(),
+            suppressions: Suppressions::new(key.unwrap_or(new_key)),
             ledger: LedgerStates::default(),
             tail: Record::starting_at(0),
         };
@@ -115,18 +123,14 @@ impl Contents {
                     .insert(&Email::from_stored(address).key(), entry);
                 self.addresses.insert(entry, address.into());
             }
-            RecordItem::ListKey(key) => {
-                self.suppressions.add(SuppressionItem::Key(key));
-            }
-            RecordItem::Suppressed(hash) => {
-                self.suppressions.add(SuppressionItem::Address(hash));
-            }
+            RecordItem::Suppressed(hash) => self.suppressions.suppress(hash),
             RecordItem::Lifted(hash) => self.suppressions.lift(hash),
-            RecordItem::Departure(departure) => {
-                let departure = SuppressionItem::Departure(departure.into());
-                self.suppressions.add(departure);
+            RecordItem::Departure(departure) => self.suppressions.add_departure(departure.into()),
+            RecordItem::ListKey(key) if !self.has_key => {
+                self.has_key = true;
+                self.suppressions.set_key(key);
             }
-            RecordItem::RemovedEntry | RecordItem::Removed => {}
+            RecordItem::ListKey(_) | RecordItem::RemovedEntry | RecordItem::Removed => {}
             RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
                 if self.ledger.add(&item).is_none() {
                     return Ok(None);

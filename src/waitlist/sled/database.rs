@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path, thread::sleep, time::Instant};
 
 use super::{
+    super::suppression::ListKey,
     error::{OpenFailure, UnusableReason},
     lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
     record::FORMAT_VERSION,
@@ -13,16 +14,19 @@ const CACHE_BYTES: u64 = 16 << 20;
 
 /// Key of [`FORMAT_VERSION`] in sled's default tree.
 const FORMAT_KEY: &str = "format";
+/// Key of the key of the list in sled's default tree.
+const LIST_KEY: &str = "list key";
 /// The format before [`FORMAT_VERSION`], which contains it: it had no erasures and corrections, and rewrote records
 /// instead.
 const CONTAINED_FORMAT_VERSION: u64 = 4;
 /// Name of the tree with the records.
 const RECORDS_TREE: &str = "entries";
 
-/// Creates the database of an empty list.
-pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
+/// Creates the database of an empty list with this key.
+pub(super) fn create(directory: &Path, key: ListKey) -> Result<(), ::sled::Error> {
     let database = sled_config(directory).open()?;
     set_format(&database)?;
+    set_list_key(&database, key)?;
     database.open_tree(RECORDS_TREE)?;
     database.flush()?;
     Ok(())
@@ -31,6 +35,18 @@ pub(super) fn create(directory: &Path) -> Result<(), ::sled::Error> {
 /// Sets the format of a database to the current one, which contains that of an older list.
 pub(super) fn set_format(database: &::sled::Db) -> Result<(), ::sled::Error> {
     database.insert(FORMAT_KEY, &FORMAT_VERSION.to_be_bytes())?;
+    Ok(())
+}
+
+/// Returns the key of the list. A list of the older format may have none.
+pub(super) fn list_key(database: &::sled::Db) -> Result<Option<ListKey>, ::sled::Error> {
+    let found = database.get(LIST_KEY)?;
+    Ok(found.and_then(|bytes| ListKey::from_slice(&bytes)))
+}
+
+/// Sets the key of the list.
+pub(super) fn set_list_key(database: &::sled::Db, key: ListKey) -> Result<(), ::sled::Error> {
+    database.insert(LIST_KEY, key.as_bytes())?;
     Ok(())
 }
 

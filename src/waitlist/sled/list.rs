@@ -12,10 +12,10 @@ use super::{
         error::{StoreError, StoreFuture},
         queue::{READY_TIMEOUT, REPLY_TIMEOUT},
         store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist},
-        suppression::{ListKey, SuppressionItem, Suppressions},
+        suppression::{ListKey, Suppressions},
     },
     COMPACTIONS_MAX, SledWaitlist,
-    committer::{EraseKind, Job, SledCommitter},
+    committer::Job,
     compaction, entries,
 };
 
@@ -30,15 +30,7 @@ impl OwnerList for SledWaitlist {
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let keys = emails.iter().map(Email::key).collect();
-        Box::pin(async move {
-            let kind = match erasure {
-                Erasure::Complete => EraseKind::Complete,
-                Erasure::Suppress => EraseKind::Suppress(ListKey::generate()?),
-                Erasure::Unconfirmed { before } => EraseKind::Unconfirmed(before),
-            };
-            self.run_for_each(keys, move |it, key: String| it.erase(&key, kind))
-                .await
-        })
+        self.run_for_each(keys, move |it, key: String| it.erase(&key, erasure))
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
@@ -51,23 +43,13 @@ impl OwnerList for SledWaitlist {
         })
     }
 
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.run(0, |committer| {
-            committer.contents.suppressions.keys().to_vec()
-        })
+    fn key(&self) -> StoreFuture<'_, ListKey> {
+        self.run(0, |committer| committer.contents.suppressions.key())
     }
 
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
-        Box::pin(async move {
-            self.run_for_each(items, SledCommitter::add_suppression)
-                .await?;
-            Ok(())
-        })
-    }
-
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys = emails.iter().map(Email::key).collect();
-        self.run_for_each(keys, |committer, key: String| committer.lift_listed(&key))
+        self.run_for_each(keys, |it, key: String| it.suppress_unlisted(&key))
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -77,7 +59,7 @@ impl OwnerList for SledWaitlist {
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let key = email.key();
         self.run(0, move |committer| {
-            !committer.find_suppressions(&key).is_empty()
+            committer.find_suppression(&key).is_some()
         })
     }
 

@@ -145,6 +145,15 @@ impl SledWaitlist {
     /// # Errors
     /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
     pub fn open_interruptible(stop: &AtomicBool, data: &Path) -> Result<Self, SledOpenError> {
+        Self::open_with_key(stop, data, open::new_list_key(data)?)
+    }
+
+    /// Like [`open_interruptible`](Self::open_interruptible). A new list has the key `new_key`.
+    fn open_with_key(
+        stop: &AtomicBool,
+        data: &Path,
+        new_key: ListKey,
+    ) -> Result<Self, SledOpenError> {
         let open::OpenedStore {
             database,
             records,
@@ -154,7 +163,7 @@ impl SledWaitlist {
             log_path,
             locks,
             store,
-        } = open::open(data, stop)?;
+        } = open::open(data, stop, new_key)?;
         let (publish, count) = watch::channel(contents.people.len());
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),
@@ -228,7 +237,11 @@ impl SledWaitlist {
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> Result<bool, OpenFailure> {
         let stopped = || io::Error::other(StoreError::Stopped);
-        let (copy, result) = compaction::copy(&self.store, &self.snapshot(), report_copied)?;
+        let key = self
+            .queue
+            .blocking_request(|reply| Job::new(0, reply, |it| it.contents.suppressions.key()));
+        let key = key.map_err(io::Error::other)?;
+        let (copy, result) = compaction::copy(&self.store, &self.snapshot(), key, report_copied)?;
         let lock = lock::lock_store(&copy.directory).map_err(io::Error::other)?;
         *locked(&self.compacted_copy) = Some(copy);
         let barrier = self

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    super::suppression::ListKey,
     compaction,
     contents::Contents,
     database,
@@ -58,8 +59,12 @@ pub(super) fn exists_in(data: &Path) -> io::Result<bool> {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up.
-pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOpenError> {
+/// true before anything is written, it gives up. A new list has the key `new_key`.
+pub(super) fn open(
+    data: &Path,
+    stop: &AtomicBool,
+    new_key: ListKey,
+) -> Result<OpenedStore, SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
@@ -73,7 +78,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     restore::remove_leftovers(data).map_err(to_open_error)?;
     let store = data.join(STORE_DIR);
     if !store.try_exists().map_err(to_open_error)?
-        && let Err(error) = create(data)
+        && let Err(error) = create(data, new_key)
     {
         locks.remove_file(data);
         if is_new_directory {
@@ -95,7 +100,7 @@ pub(super) fn open(data: &Path, stop: &AtomicBool) -> Result<OpenedStore, SledOp
     compaction::remove_incomplete_copy(&store);
     drop_from_page_cache(&log).map_err(to_open_error)?;
     let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
-    let contents = check_copy(data, &store, &log, copy, stop)?;
+    let contents = check_copy(data, &store, &log, copy, (stop, new_key))?;
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
         return Err(to_open_error(io::Error::other(
@@ -133,8 +138,14 @@ pub(super) fn check(data: &Path, to: &Path) -> Result<(), SledOpenError> {
     let _locks = lock::lock_to_read(data, &store)?;
     let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
     let copy = ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))?;
-    let checked = check_copy(data, &store, &log, copy, &AtomicBool::new(false));
+    let new_key = new_list_key(data)?;
+    let checked = check_copy(data, &store, &log, copy, (&AtomicBool::new(false), new_key));
     checked.map(drop)
+}
+
+/// Generates a key for a list that has none.
+pub(super) fn new_list_key(data: &Path) -> Result<ListKey, SledOpenError> {
+    ListKey::generate().map_err(|error| io_error(data)(io::Error::other(error)))
 }
 
 /// Copies the store of a data directory to memory, for reading while the disk of `data` is full. Nothing is written to
@@ -148,14 +159,14 @@ pub(super) fn copy_store(data: &Path, to: &Path) -> Result<ScratchCopy, SledOpen
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or
 /// missing. If this fails, for example because the disk is full, nothing remains.
-fn create(data: &Path) -> Result<(), SledOpenError> {
+fn create(data: &Path, key: ListKey) -> Result<(), SledOpenError> {
     let new = data.join(NEW_STORE_DIR);
     let store = data.join(STORE_DIR);
     let work = {
         let store = store.clone();
         move || {
             remove_dir_if_exists(&new)?;
-            let created = create_at(&new).and_then(|()| Ok(fs::rename(&new, store)?));
+            let created = create_at(&new, key).and_then(|()| Ok(fs::rename(&new, store)?));
             created.inspect_err(|_| {
                 // If this fails too, the next start removes it.
                 let _ = remove_dir_if_exists(&new);
@@ -169,11 +180,11 @@ fn create(data: &Path) -> Result<(), SledOpenError> {
 }
 
 /// Creates an empty store, and syncs it.
-fn create_at(directory: &Path) -> Result<(), OpenFailure> {
+fn create_at(directory: &Path, key: ListKey) -> Result<(), OpenFailure> {
     // The data directory may have existed with open permissions, and sled's files follow the umask.
     create_private_dir(directory)?;
     HighWaterMark::create(directory)?;
-    database::create(directory)?;
+    database::create(directory, key)?;
     Ok(sync_tree(directory)?)
 }
 
@@ -183,13 +194,13 @@ fn check_copy(
     store: &Path,
     log: &File,
     copy: ScratchCopy,
-    stop: &AtomicBool,
+    (stop, new_key): (&AtomicBool, ListKey),
 ) -> Result<Contents, SledOpenError> {
     let directory = copy.directory().to_owned();
     // The owner's file, not that of the copy.
     let mark_path = high_water_mark::path(store);
     let read = move || {
-        let (_database, records) = database::open(&directory)?;
+        let (database, records) = database::open(&directory)?;
         let mark = HighWaterMark::open(&directory).and_then(|mark| mark.read());
         let end = mark.map_err(|error| UnusableReason::Mark {
             path: mark_path.clone(),
@@ -202,7 +213,8 @@ fn check_copy(
                 mark_path.display()
             ));
         }
-        Contents::read(&records, end.unwrap_or(0))
+        let key = database::list_key(&database)?;
+        Contents::read(&records, key, new_key, end.unwrap_or(0))
     };
     run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => SledOpenError::Rejected {
@@ -230,6 +242,7 @@ fn open_in_place(
     let high_water_mark = HighWaterMark::open(store)?;
     high_water_mark.write(contents.tail.end())?;
     database::set_format(&database)?;
+    database::set_list_key(&database, contents.suppressions.key())?;
     database.flush()?;
     sync_tree(store)?;
     File::open(store.parent().unwrap_or(store))?.sync_all()?;

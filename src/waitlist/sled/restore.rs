@@ -6,6 +6,7 @@ use std::{
     fs::{self, File},
     io,
     path::Path,
+    sync::atomic::AtomicBool,
 };
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
         backup_item::{BackupItem, RestoreError},
         ledger::{Delivery, DeliveryState, DeliveryStatus},
         message_id::MessageId,
-        suppression::{ListKey, SuppressionItem},
+        suppression::ListKey,
     },
     SledWaitlist,
     committer::{Job, SledCommitter},
@@ -21,7 +22,7 @@ use super::{
     files::{remove_dir_if_exists, sync_tree},
     ledger_items::{StoredRecipient, StoredStatus},
     open::STORE_DIR,
-    record::{RecordItem, StoredDeparture},
+    record::RecordItem,
 };
 
 /// The data directory of the new list, in that of the list.
@@ -48,8 +49,9 @@ pub(super) fn restore(
         return Err(RestoreError::NotEmpty);
     }
     let beside = data.join(RESTORE_DIR);
-    let restored = SledWaitlist::open(&beside).map_err(RestoreError::from);
-    let restored = restored.and_then(|new| new.add_items(key, items));
+    let never = AtomicBool::new(false);
+    let restored = SledWaitlist::open_with_key(&never, &beside, key).map_err(RestoreError::from);
+    let restored = restored.and_then(|new| new.add_items(items));
     let exchanged = restored.and_then(|()| {
         let exchange = || {
             sync_tree(&beside)?;
@@ -70,17 +72,11 @@ pub(super) fn remove_leftovers(data: &Path) -> io::Result<()> {
 }
 
 impl SledWaitlist {
-    /// Adds the key and the items of a backup, which must be durable when it returns.
+    /// Adds the items of a backup, which are durable when it returns.
     fn add_items(
         self,
-        key: ListKey,
         mut items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
-        let key = move |committer: &mut SledCommitter| {
-            committer.add_suppression(SuppressionItem::Key(key));
-        };
-        self.queue
-            .blocking_request(|reply| Job::new(1, reply, key))?;
         loop {
             let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_SYNC).collect();
             let some = some.map_err(RestoreError::Backup)?;
@@ -100,9 +96,7 @@ impl SledCommitter {
     fn restore(&mut self, item: BackupItem) {
         match item {
             BackupItem::Suppressed(hash) => self.append(RecordItem::Suppressed(hash)),
-            BackupItem::Departure(departure) => {
-                self.append(RecordItem::Departure(StoredDeparture::from(&departure)));
-            }
+            BackupItem::Departure(departure) => self.add_departure(&departure),
             BackupItem::Message(message) => self.add_message(&message),
             BackupItem::Delivery(message, delivery) => self.restore_delivery(&message, delivery),
             // Unlike a sign-up, this lifts no suppression.

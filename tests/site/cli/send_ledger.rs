@@ -11,9 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{
-    Email, Ledger, ListKey, Message, MessageId, OwnerList, SledWaitlist, SuppressionItem,
-};
+use landing::waitlist::{Ledger, Message, MessageId, SledWaitlist};
 
 use super::{
     TestCli, all_stores,
@@ -119,21 +117,14 @@ fn server_closes_once(is_away: &AtomicBool) -> bool {
     !is_away.swap(true, Ordering::Relaxed)
 }
 
-/// As after an import of suppressions that was interrupted before it asked who is on the list.
-#[tokio::test(flavor = "multi_thread")]
-async fn people_who_are_listed_and_suppressed_get_nothing() {
+/// The owner has corrected an address to that of somebody who had left.
+#[test]
+fn people_who_are_listed_and_suppressed_get_nothing() {
     let cli = without_server();
-    cli.run_with_input(&["import"], "ann@example.com\nbob@example.com\n")
+    cli.run_with_input(&["import"], "ann@example.com\nbib@example.com\n")
         .success();
-    let list = SledWaitlist::open(&cli.file("data")).expect("the list opens");
-    let key = ListKey::generate().expect("random numbers");
-    let bob = Email::parse("bob@example.com").expect("an address");
-    let items = vec![
-        SuppressionItem::Key(key),
-        SuppressionItem::Address(key.hash(bob.key())),
-    ];
-    list.add_suppressions(items).await.expect("a response");
-    drop(list);
+    cli.stdout(&["erase", "--suppress", "bob@example.com"]);
+    cli.stdout(&["correct", "bib@example.com", "bob@example.com"]);
     let server = SmtpServer::start();
     let (out, ..) = send(&cli, &server, &["--all"]);
     assert_eq!(out, "1 accepted\n");

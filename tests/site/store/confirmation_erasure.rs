@@ -12,8 +12,8 @@ use landing::waitlist::{
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        DAY, add_accepted, add_deliveries, add_key, all_recipients, code, confirm, join_asked,
-        join_from, open, site, wait_for_state, wait_until_asked,
+        DAY, add_accepted, add_deliveries, all_recipients, code, confirm, join_asked, join_from,
+        open, site, wait_for_state, wait_until_asked,
     },
     email, entries,
 };
@@ -31,7 +31,7 @@ conformance_tests! {
 
 /// Notes the days on which the site has asked people, by their age.
 async fn note_days(list: &dyn Waitlist, ages: impl Iterator<Item = Duration>) {
-    let key = add_key(list).await;
+    let key = list.key().await.expect("a key");
     let (id, now) = (MessageId::confirmation_days(), SystemTime::now());
     let message = Message::new(id.clone(), now, "");
     list.add_message(message).await.expect("a message");

@@ -6,8 +6,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
-    SuppressionItem, Waitlist, WaitlistEntry,
+    Delivery, DeliveryState, DeliveryStatus, Message, MessageId, Waitlist, WaitlistEntry,
 };
 use reqwest::StatusCode;
 use serde_json::json;
@@ -79,9 +78,7 @@ pub(super) async fn all_recipients(
 
 /// Returns the deliveries to a person.
 pub(super) async fn deliveries_to(list: &dyn Waitlist, typed: &str) -> Vec<Delivery> {
-    let Some(key) = list.keys().await.expect("keys").first().copied() else {
-        return Vec::new();
-    };
+    let key = list.key().await.expect("a key");
     let deliveries = list.deliveries(&MessageId::confirmation()).await;
     let mut deliveries = deliveries.expect("deliveries");
     deliveries.retain(|it| it.recipient == key.hash(email(typed).key()));
@@ -103,12 +100,12 @@ pub(super) async fn wait_for_state(list: &dyn Waitlist, typed: &str, state: Deli
 /// Waits until the ledger has a result for everybody who awaits a confirmation.
 pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
     for _ in 0..1200 {
-        let key = list.keys().await.expect("keys").first().copied();
+        let key = list.key().await.expect("a key");
         let deliveries = list.deliveries(&MessageId::confirmation()).await;
         let deliveries = deliveries.expect("deliveries");
         let was_asked = |entry: &WaitlistEntry| {
-            let hash: Option<AddressHash> = key.map(|key| key.hash(entry.email.key()));
-            let mut own = deliveries.iter().filter(|it| Some(it.recipient) == hash);
+            let hash = key.hash(entry.email.key());
+            let mut own = deliveries.iter().filter(|it| it.recipient == hash);
             own.any(|Delivery { status, .. }| {
                 status.state != DeliveryState::Unknown && status.since >= entry.asked_at
             })
@@ -149,22 +146,12 @@ pub(super) fn is_confirmed(list: &dyn Waitlist, typed: &str) -> bool {
     entry.expect("an entry").confirmed_at.is_some()
 }
 
-/// Makes sure that the list has a key.
-pub(super) async fn add_key(list: &dyn Waitlist) -> ListKey {
-    if list.keys().await.expect("keys").is_empty() {
-        let key = ListKey::generate().expect("random numbers");
-        let key = vec![SuppressionItem::Key(key)];
-        list.add_suppressions(key).await.expect("a key");
-    }
-    list.keys().await.expect("keys")[0]
-}
-
 /// Adds messages to people to the ledger, each with a state since a while ago.
 pub(super) async fn add_deliveries(
     list: &dyn Waitlist,
     people: &[(&str, DeliveryState, Option<SystemTime>)],
 ) {
-    let key = add_key(list).await;
+    let key = list.key().await.expect("a key");
     let id = MessageId::confirmation();
     let message = Message::new(id.clone(), SystemTime::now(), "code");
     list.add_message(message).await.expect("a message");

@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{
     StoreFixture,
-    confirmation_fixtures::{add_key, code, is_confirmed, open, site, wait_for},
+    confirmation_fixtures::{code, is_confirmed, open, site, wait_for},
     email,
 };
 use crate::{
@@ -151,7 +151,7 @@ async fn rate_limit_keeps_the_address_and_waits_for_nothing(fixture: impl StoreF
 /// A link costs a look at one person, and as often as a code.
 async fn links_that_confirm_have_the_rate_limit_of_codes(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    let key = add_key(&*list).await;
+    let key = list.key().await.expect("a key");
     let token = PersonTokens::new(&[key], TokenPurpose::Confirm).token(&email("ann@example.com"));
     let path = format!("/confirm/{}", token.expect("a token"));
     let smtp = format!("--smtp={}", server.url());

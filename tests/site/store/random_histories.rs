@@ -53,8 +53,8 @@ enum Event {
     Suppress(Vec<u8>),
     /// An import.
     Import(Vec<SignUp>),
-    /// Lifts the suppressions of those people who are listed.
-    LiftListed(Vec<u8>),
+    /// Suppresses those people who are not listed.
+    SuppressUnlisted(Vec<u8>),
     /// Gives a person the address of another.
     Correct(u8, SignUp),
     /// Records that people have confirmed their addresses.
@@ -163,7 +163,7 @@ impl ReferenceStateMachine for People {
             3 => prop::sample::select(people.clone()).prop_map(Event::Erase),
             3 => some_people().prop_map(Event::Suppress),
             3 => prop::collection::vec(sign_up(), 1..80).prop_map(Event::Import),
-            1 => some_people().prop_map(Event::LiftListed),
+            1 => some_people().prop_map(Event::SuppressUnlisted),
             3 => (prop::sample::select(people.clone()), sign_up())
                 .prop_map(|(person, new)| Event::Correct(person, new)),
             3 => prop::collection::vec((prop::sample::select(people), 0u16..1000), 1..40)
@@ -198,10 +198,9 @@ impl ReferenceStateMachine for People {
                 listed.retain(|person, _| !people.contains(person));
                 suppressed.extend(people);
             }
-            Event::LiftListed(people) => {
-                let is_lifted =
-                    |person: &u8| people.contains(person) && listed.get(person) == Some(&false);
-                suppressed.retain(|person| !is_lifted(person));
+            Event::SuppressUnlisted(people) => {
+                let unlisted = people.iter().filter(|person| !listed.contains_key(person));
+                suppressed.extend(unlisted);
             }
             Event::Erase(person) => drop(listed.remove(person)),
             Event::Correct(old, new) => {
@@ -317,14 +316,14 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 let expected = state.runtime.block_on(state.model.join_all(entries));
                 assert_eq!(joined, expected);
             }
-            Event::LiftListed(people) => {
+            Event::SuppressUnlisted(people) => {
                 let emails = people
                     .into_iter()
                     .map(|it| email(&address(it, it % 2 == 0)));
                 let emails: Vec<_> = emails.collect();
-                let lifted = state.runtime.block_on(state.list().lift_listed(&emails));
-                let expected = state.runtime.block_on(state.model.lift_listed(&emails));
-                assert_eq!(lifted, expected);
+                let suppressed = state.runtime.block_on(state.list().suppress(&emails));
+                let expected = state.runtime.block_on(state.model.suppress(&emails));
+                assert_eq!(suppressed, expected);
             }
             Event::Correct(person, new) => {
                 let (old, new) = (email(&address(person, false)), new.entry().email);

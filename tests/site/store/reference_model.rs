@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex};
 use landing::waitlist::{
     Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
     DeliveryStatus, Departure, Email, EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey,
-    Message, MessageId, OwnerList, Selection, StoreError, StoreFuture, SuppressionItem,
-    Suppressions, Waitlist, WaitlistEntry,
+    Message, MessageId, OwnerList, Selection, StoreError, StoreFuture, Suppressions, Waitlist,
+    WaitlistEntry,
 };
 use tokio::sync::watch;
 
 /// The entries in the order of their sign-ups, and the suppressions.
-#[derive(Default)]
 pub(super) struct ModelState {
     entries: Vec<WaitlistEntry>,
     suppressions: Suppressions,
@@ -41,14 +40,8 @@ impl ModelState {
     }
 
     fn suppress(&mut self, email: &Email) {
-        if self.suppressions.keys().is_empty() {
-            let key = ListKey::generate().expect("a key");
-            self.suppressions.add(SuppressionItem::Key(key));
-        }
-        if !self.suppressions.contains(email) {
-            let hash = self.suppressions.keys()[0].hash(email.key());
-            self.suppressions.add(SuppressionItem::Address(hash));
-        }
+        let hash = self.suppressions.key().hash(email.key());
+        self.suppressions.suppress(hash);
     }
 
     fn deliveries(&mut self, id: &MessageId) -> Option<&mut Vec<Delivery>> {
@@ -66,9 +59,17 @@ impl ModelState {
     }
 
     fn lift(&mut self, email: &Email) {
-        let hashes: Vec<_> = self.suppressions.hashes_of(&email.key()).collect();
-        for hash in hashes {
-            self.suppressions.lift(hash);
+        let hash = self.suppressions.key().hash(email.key());
+        self.suppressions.lift(hash);
+    }
+}
+
+impl Default for ModelState {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            suppressions: Suppressions::new(ListKey::generate().expect("a key")),
+            messages: Vec::new(),
         }
     }
 }
@@ -237,8 +238,7 @@ impl OwnerList for ReferenceModel {
                 if erasure == Erasure::Suppress {
                     for entry in &gone {
                         let departure = Departure::new(entry.source.clone());
-                        let departure = SuppressionItem::Departure(departure);
-                        state.suppressions.add(departure);
+                        state.suppressions.add_departure(departure);
                     }
                 }
                 !gone.is_empty()
@@ -251,30 +251,22 @@ impl OwnerList for ReferenceModel {
         self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
     }
 
-    fn keys(&self) -> StoreFuture<'_, Vec<ListKey>> {
-        self.change(|state| state.suppressions.keys().to_vec())
+    fn key(&self) -> StoreFuture<'_, ListKey> {
+        self.change(|state| state.suppressions.key())
     }
 
-    fn add_suppressions(&self, items: Vec<SuppressionItem>) -> StoreFuture<'_, ()> {
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         self.change(|state| {
-            for item in items {
-                state.suppressions.add(item);
-            }
-        })
-    }
-
-    fn lift_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|state| {
-            let mut lift = |email: &Email| {
+            let mut suppress = |email: &Email| {
                 let mut entries = state.entries.iter();
                 let entry = entries.find(|it| it.email.key() == email.key());
-                let awaits = entry.map(WaitlistEntry::awaits_confirmation);
-                if awaits == Some(false) {
-                    state.lift(email);
+                let is_member = entry.is_some_and(|it| !it.awaits_confirmation());
+                if !is_member {
+                    state.suppress(email);
                 }
-                awaits.is_some()
+                !is_member
             };
-            emails.iter().map(&mut lift).collect()
+            emails.iter().map(&mut suppress).collect()
         })
     }
 

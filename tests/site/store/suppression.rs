@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    CorrectOutcome, Departure, Email, Erasure, JoinOutcome, ListKey, Source, SuppressionItem,
-    Suppressions, Waitlist, WaitlistEntry,
+    CorrectOutcome, Email, Erasure, JoinOutcome, ListKey, Source, Suppressions, Waitlist,
+    WaitlistEntry,
 };
 use tokio::task::JoinSet;
 
@@ -18,11 +18,10 @@ conformance_tests! {
     correction_to_a_suppressed_address_does_not_lift,
     imports_skip_only_suppressed_people,
     suppresses_many,
-    suppressions_of_other_lists_apply,
-    adding_suppressions_erases_nobody,
+    people_who_left_elsewhere_are_suppressed_unless_listed,
+    key_never_changes,
     compaction_keeps_suppressions,
     departures_have_the_source_of_the_sign_up,
-    departures_of_other_lists_are_added_once,
 }
 
 async fn suppress(list: &dyn Waitlist, typed: &[&str]) -> Vec<bool> {
@@ -61,25 +60,22 @@ fn hashes_depend_on_the_key_and_not_on_the_spelling() {
 #[test]
 fn debug_output_shows_neither_keys_nor_hashes() {
     let key = ListKey::from_slice(&[65; 32]).expect("32 bytes");
-    let items = [
-        SuppressionItem::Key(key),
-        SuppressionItem::Address(key.hash("ann@example.com")),
-    ];
-    let shown = format!("{items:?}");
-    let suppressions: Suppressions = items.into_iter().collect();
-    let shown = format!("{shown} {suppressions:?}");
+    let hash = key.hash("ann@example.com");
+    let mut suppressions = Suppressions::new(key);
+    suppressions.suppress(hash);
     assert_eq!(
-        shown,
-        "[Key(ListKey(…)), Address(AddressHash(…))] Suppressions(1)"
+        format!("{key:?} {hash:?} {suppressions:?}"),
+        "ListKey(…) AddressHash(…) Suppressions(1)"
     );
 }
 
 async fn new_list_has_no_suppressions(fixture: impl StoreFixture) {
     let list = fixture.open();
-    assert_eq!(list.suppressions().await, Ok(Suppressions::default()));
+    let none = Suppressions::new(list.key().await.expect("a key"));
+    assert_eq!(list.suppressions().await, Ok(none.clone()));
     join(&*list, "ann@example.com").await;
     assert!(erase(&*list, "ann@example.com").await);
-    assert_eq!(list.suppressions().await, Ok(Suppressions::default()));
+    assert_eq!(list.suppressions().await, Ok(none));
     assert_eq!(import(&*list, "ann@example.com").await, JoinOutcome::New);
 }
 
@@ -104,7 +100,7 @@ async fn suppressed_people_are_erased_and_no_import_adds_them(fixture: impl Stor
         let erased = suppress(&*list, &["ann@example.com", "bob@example.com"]).await;
         assert_eq!(erased, [false, false]);
         let suppressions = list.suppressions().await.expect("a response");
-        assert_eq!((suppressions.len(), suppressions.keys().len()), (2, 1));
+        assert_eq!(suppressions.len(), 2);
     }
     drop(list);
     let list = fixture.open();
@@ -228,71 +224,18 @@ async fn suppresses_many(fixture: impl StoreFixture) {
     assert_eq!(list.count(), 5000);
 }
 
-/// Returns the suppressions of another list, which has this key.
-fn other_suppressions(key: u8, typed: &[&str]) -> Vec<SuppressionItem> {
-    let key = ListKey::from_slice(&[key; 32]).expect("32 bytes");
-    let hashes = typed.iter().map(|typed| key.hash(email(typed).key()));
-    let hashes = hashes.map(SuppressionItem::Address);
-    [SuppressionItem::Key(key)]
-        .into_iter()
-        .chain(hashes)
-        .collect()
-}
-
-async fn suppressions_of_other_lists_apply(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    suppress(&*list, &["ann@example.com", "bob@example.com"]).await;
-    let first = other_suppressions(1, &["bob@example.com", "cyd@example.com"]);
-    let second = other_suppressions(2, &["cyd@example.com", "dan@example.com"]);
-    // Twice, as a file may be imported again.
-    for items in [&first, &second, &first] {
-        assert_eq!(list.add_suppressions(items.clone()).await, Ok(()));
-    }
-    assert_eq!(list.add_suppressions(vec![]).await, Ok(()));
-    for _ in 0..2 {
-        for typed in [
-            "ann@example.com",
-            "bob@example.com",
-            "cyd@example.com",
-            "dan@example.com",
-        ] {
-            assert_eq!(
-                import(&*list, typed).await,
-                JoinOutcome::Suppressed,
-                "{typed}"
-            );
-        }
-    }
-    let suppressions = list.suppressions().await.expect("a response");
-    assert_eq!((suppressions.keys().len(), suppressions.len()), (3, 6));
-    // All keys are tried when a person joins.
-    assert_eq!(join(&*list, "CYD@example.com").await, JoinOutcome::New);
-    assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
-    drop(list);
-    let list = fixture.open();
-    let suppressions = list.suppressions().await.expect("a response");
-    assert_eq!((suppressions.keys().len(), suppressions.len()), (3, 2));
-    for (typed, expected) in [("ann", true), ("bob", false), ("cyd", false), ("dan", true)] {
-        let typed = format!("{typed}@example.com");
-        assert_eq!(is_suppressed(&*list, &typed).await, expected, "{typed}");
-    }
-    // New suppressions use the first key.
-    suppress(&*list, &["eve@example.com"]).await;
-    let after = list.suppressions().await.expect("a response");
-    let hash = suppressions.keys()[0].hash("eve@example.com");
-    assert!(after.items().any(|it| it == SuppressionItem::Address(hash)));
-    assert_eq!(after.keys(), suppressions.keys());
-}
-
-async fn adding_suppressions_erases_nobody(fixture: impl StoreFixture) {
+async fn people_who_left_elsewhere_are_suppressed_unless_listed(fixture: impl StoreFixture) {
     let list = fixture.open();
     join(&*list, "ann@example.com").await;
-    let items = other_suppressions(1, &["ann@example.com", "bob@example.com"]);
-    assert_eq!(list.add_suppressions(items).await, Ok(()));
+    let emails = ["Ann@example.com", "bob@example.com", "BOB@example.com"].map(email);
+    for _ in 0..2 {
+        let suppressed = list.suppress(&emails).await;
+        assert_eq!(suppressed, Ok(vec![false, true, true]));
+    }
+    assert_eq!(list.suppress(&[]).await, Ok(vec![]));
+    // Ann has joined by herself, and nobody has left this list.
     assert_eq!((list.count(), addresses(&*list).len()), (1, 1));
-    let emails = ["Ann@example.com", "bob@example.com"].map(email);
-    assert_eq!(list.lift_listed(&emails).await, Ok(vec![true, false]));
-    assert_eq!(list.lift_listed(&[]).await, Ok(vec![]));
+    assert_eq!(departures(&*list).await, []);
     drop(list);
     let list = fixture.open();
     assert!(!is_suppressed(&*list, "ann@example.com").await);
@@ -300,7 +243,29 @@ async fn adding_suppressions_erases_nobody(fixture: impl StoreFixture) {
         import(&*list, "bob@example.com").await,
         JoinOutcome::Suppressed
     );
-    assert_eq!(addresses(&*list), ["ann@example.com"]);
+    assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
+    assert_eq!(list.suppressions().await.map(|it| it.len()), Ok(0));
+    let many: Vec<_> = (0..100)
+        .map(|it| email(&format!("{it}@example.com")))
+        .collect();
+    assert_eq!(list.suppress(&many).await, Ok(vec![true; 100]));
+    assert_eq!(list.suppressions().await.map(|it| it.len()), Ok(100));
+}
+
+async fn key_never_changes(fixture: impl StoreFixture) {
+    let list = Arc::<dyn Waitlist>::from(fixture.open());
+    let key = list.key().await.expect("a key");
+    join(&*list, "ann@example.com").await;
+    suppress(&*list, &["ann@example.com"]).await;
+    super::read_on_thread(|| super::compact(&*list));
+    assert_eq!(list.key().await, Ok(key));
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(list.key().await, Ok(key));
+    let suppressions = list.suppressions().await.expect("a response");
+    let hash = key.hash(email("ann@example.com").key());
+    assert!(suppressions.hashes().eq([hash]));
+    assert_eq!(suppressions.key(), key);
 }
 
 async fn compaction_keeps_suppressions(fixture: impl StoreFixture) {
@@ -365,31 +330,4 @@ async fn departures_have_the_source_of_the_sign_up(fixture: impl StoreFixture) {
     assert_eq!(departures(&*list).await, expected);
     suppress(&*list, &["ann@example.com"]).await;
     assert_eq!(departures(&*list).await[..2], [None, None]);
-}
-
-async fn departures_of_other_lists_are_added_once(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    join(&*list, "ann@example.com").await;
-    suppress(&*list, &["ann@example.com"]).await;
-    let texts = [None, Some("hn"), Some("hn"), Some("ads")];
-    let others: Vec<_> = texts
-        .iter()
-        .map(|text| SuppressionItem::Departure(Departure::new(text.map(source))))
-        .collect();
-    for _ in 0..2 {
-        assert_eq!(list.add_suppressions(others.clone()).await, Ok(()));
-    }
-    drop(list);
-    let list = fixture.open();
-    let suppressions = list.suppressions().await.expect("a response");
-    let added = |it: &&SuppressionItem| suppressions.items().any(|added| added == **it);
-    assert_eq!(others.iter().filter(added).count(), 4);
-    let expected = [None, None, Some("ads"), Some("hn"), Some("hn")];
-    assert_eq!(
-        departures(&*list).await,
-        expected.map(|text| text.map(source))
-    );
-    let exported: Vec<_> = suppressions.items().collect();
-    assert_eq!(list.add_suppressions(exported).await, Ok(()));
-    assert_eq!(departures(&*list).await.len(), 5);
 }

@@ -114,7 +114,7 @@ async fn counts_in_an_existing_row_without_insert_rights() {
     drop(database.open());
     let (url, name) = (database.create_user(), &database.name);
     database.sql(&format!(
-        "GRANT SELECT ON waitlist_migrations, waitlist_keys TO {name};
+        "GRANT SELECT ON waitlist_migrations, waitlist_key TO {name};
              GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {name};
              GRANT SELECT, UPDATE ON waitlist_count TO {name};
              DELETE FROM waitlist_count WHERE slot % 2 = 0"

@@ -223,7 +223,7 @@ async fn instances_learn_the_suppressions_of_others() {
         assert_eq!(imported, JoinOutcome::Suppressed);
     }
     assert_eq!(suppress(&instances[2], "1@example.com").await, [false]);
-    assert_eq!(database.sql("SELECT count(*) FROM waitlist_keys"), "1");
+    assert_eq!(database.sql("SELECT count(*) FROM waitlist_key"), "1");
     // The visitor comes back through another instance.
     assert_eq!(join(&instances[1], "0@example.com").await, JoinOutcome::New);
     assert_eq!(

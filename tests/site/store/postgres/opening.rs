@@ -91,7 +91,7 @@ async fn serves_an_existing_list_without_create_rights() {
          GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_entries TO {user};
          GRANT SELECT, INSERT ON waitlist_facts TO {user};
          GRANT SELECT, UPDATE ON waitlist_count TO {user};
-         GRANT SELECT, INSERT ON waitlist_keys TO {user};
+         GRANT SELECT ON waitlist_key TO {user};
          GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user};
          GRANT SELECT, INSERT ON waitlist_departures TO {user}"
     ));
