@@ -7,6 +7,9 @@ use std::{
     path::Path,
 };
 
+/// The directory of the store in the data directory.
+pub(super) const STORE_DIR: &str = "waitlist";
+
 /// Creates a directory that only its owner can use.
 pub(super) fn create_private_dir(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)

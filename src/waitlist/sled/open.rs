@@ -22,7 +22,7 @@ use super::{
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
     files::{
-        create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
+        STORE_DIR, create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
         sync_ancestors, sync_tree,
     },
     high_water_mark::{self, HighWaterMark},
@@ -32,8 +32,6 @@ use super::{
 };
 use crate::exit::print_stderr;
 
-/// The directory of the store in the data directory.
-pub(super) const STORE_DIR: &str = "waitlist";
 /// The directory of a new store until it is renamed to [`STORE_DIR`].
 const NEW_STORE_DIR: &str = "waitlist.new";
 /// The directory of the copy that is opened first.

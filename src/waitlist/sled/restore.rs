@@ -19,9 +19,8 @@ use super::{
     SledWaitlist,
     committer::{Job, SledCommitter},
     error::{SledOpenError, io_error},
-    files::{remove_dir_if_exists, sync_tree},
+    files::{STORE_DIR, remove_dir_if_exists, sync_tree},
     ledger_items::{StoredRecipient, StoredStatus},
-    open::STORE_DIR,
     record::RecordItem,
 };
 

@@ -44,16 +44,14 @@ async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
     site.join("ann@example.com").await;
     let code = code(&wait_for(&server, 1).await);
     let wrong = if code == "123456" { "123457" } else { "123456" };
-    let several = format!("{code} or {wrong}");
     for malformed in [
         "",
         "12345",
         "1234567",
         "abcdef",
         "１２３４５",
-        "12345\u{661}",
+        "1234\u{661}",
         "30 358 208",
-        &several,
     ] {
         // A malformed code does not count as a try.
         assert_eq!(confirm(&site, "ann@example.com", malformed).await, 400);
