@@ -34,10 +34,6 @@ pub struct ConfirmOptions {
         value_parser = number::<u32>(1..=1_000_000)
     )]
     confirm_per_day: u32,
-
-    /// Show the number of people who have confirmed their address, instead of all on the list
-    #[arg(long, env = "LANDING_COUNT_CONFIRMED", value_parser = BoolishValueParser::new())]
-    count_confirmed: bool,
 }
 
 /// The option that the server and `landing send` share.
@@ -87,10 +83,5 @@ impl Config {
             days: self.confirm.confirm_days,
             messages_per_day: self.confirm.confirm_per_day,
         }))
-    }
-
-    /// Returns whether the page shows only the number of people who have confirmed their address.
-    pub fn counts_confirmed(&self) -> bool {
-        self.confirm.count_confirmed
     }
 }

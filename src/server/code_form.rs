@@ -125,10 +125,7 @@ pub(super) async fn confirm_by_code(
     let code = read_code(code).ok_or(RequestError::MalformedCode)?;
     let outcome = confirmation.confirm_by_code(&email, &code).await;
     match outcome.map_err(RequestError::Unavailable)? {
-        ConfirmOutcome::Confirmed => {
-            state.shown_count.note_confirmation();
-            Ok(())
-        }
+        ConfirmOutcome::Confirmed => Ok(()),
         // One error, so that nobody can find out who is on the list.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),

@@ -18,7 +18,7 @@ use crate::wire;
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
 pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
     Ok(wire::CountBody {
-        count: current_state().shown_count.get(),
+        count: current_state().list.count(),
     })
 }
 

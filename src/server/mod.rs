@@ -28,7 +28,6 @@
 //! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_keys` | the keys of the list, for links and codes |
-//! | `shown_count` | the number of people that the page shows |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
@@ -66,7 +65,6 @@ mod rate_limit;
 mod resource;
 mod router;
 mod security_headers;
-mod shown_count;
 mod shutdown;
 mod sign_up;
 mod site_files;
@@ -99,7 +97,6 @@ pub struct AppState(Arc<AppStateInner>);
 /// The fields of [`AppState`].
 pub struct AppStateInner {
     list: Arc<dyn Waitlist>,
-    shown_count: shown_count::ShownCount,
     /// `None` if people need not confirm their address.
     confirmation: Option<Arc<Confirmation>>,
     files: site_files::SiteFiles,
@@ -133,16 +130,13 @@ impl AppState {
             let (list, keys) = (Arc::clone(&list), Arc::clone(&list_keys));
             Arc::new(Confirmation::new(sender, list, keys))
         });
-        let shown_count =
-            shown_count::ShownCount::new(Arc::clone(&list), config.counts_confirmed());
-        let page = files.page(shown_count.get(), confirmation.is_some());
+        let page = files.page(list.count(), confirmation.is_some());
         Self(Arc::new(AppStateInner {
             page_cache: page_cache::PageCache::new(page),
             text_files: text_files::TextFiles::new(files.site()),
             link_pages: person_links::LinkPages::default(),
             list_keys,
             list,
-            shown_count,
             confirmation,
             security_headers: security_headers::build(&files, config.hsts),
             proxies: TrustedProxies::from_config(config),
@@ -180,7 +174,7 @@ impl AppStateInner {
     /// Returns the contents of the page as of now.
     fn current_page(&self) -> Page {
         self.files
-            .page(self.shown_count.get(), self.confirmation.is_some())
+            .page(self.list.count(), self.confirmation.is_some())
     }
 }
 
@@ -188,17 +182,12 @@ impl AppStateInner {
 /// [`Config::shutdown_grace`], or when `stop` resolves a second time.
 pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut()) {
     let page_refresh = tokio::spawn(page_cache::keep_fresh(state.clone()));
-    let count_refresh = tokio::spawn({
-        let state = state.clone();
-        async move { state.shown_count.keep_fresh().await }
-    });
     let messages = state.confirmation.clone().map(|confirmation| {
         let state = state.clone();
         tokio::spawn(async move { confirmation.run(state.shutdown.started()).await })
     });
     connections::serve(listener, &state, stop).await;
     page_refresh.abort();
-    count_refresh.abort();
     if let Some(mut messages) = messages
         && timeout(state.shutdown_grace, &mut messages).await.is_err()
     {

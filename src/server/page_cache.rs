@@ -157,14 +157,14 @@ impl CachedLanding {
 /// and while the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
 /// is compressed again at the highest quality.
 pub(super) async fn keep_fresh(state: AppState) {
-    let mut changes = state.shown_count.watch();
+    let mut changes = state.list.watch_count();
     // The count may have changed since the first page was rendered.
     changes.mark_changed();
     let mut compression = Compression::Balanced;
     loop {
         compression = tokio::select! {
             changed = changes.changed() => match changed {
-                Ok(()) if state.shown_count.get() == state.page_cache.landing().count => continue,
+                Ok(()) if state.list.count() == state.page_cache.landing().count => continue,
                 Ok(()) => Compression::Balanced,
                 Err(_) => return,
             },
@@ -211,7 +211,7 @@ pub(super) async fn landing(State(state): State<AppState>, request: Request) -> 
     let mut parameters = query.split('&');
     let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
         &landing.plain
-    } else if landing.count == state.shown_count.get() {
+    } else if landing.count == state.list.count() {
         &landing.joined
     } else {
         // The count must include the visitor who has just joined.

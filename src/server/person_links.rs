@@ -103,10 +103,7 @@ pub(super) async fn confirm(
         let page = match person.zip(state.confirmation.as_ref()) {
             None => LinkPage::WrongConfirmLink,
             Some((email, confirmation)) => match confirmation.confirm(email).await? {
-                true => {
-                    state.shown_count.note_confirmation();
-                    LinkPage::Confirmed
-                }
+                true => LinkPage::Confirmed,
                 false => LinkPage::NotListed,
             },
         };

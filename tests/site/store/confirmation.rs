@@ -11,8 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{DeliveryState, Erasure, WaitlistEntry};
-use tokio::time::sleep;
+use landing::waitlist::{DeliveryState, Erasure};
 
 use super::{
     StoreFixture,
@@ -22,10 +21,7 @@ use super::{
     },
     email, entries,
 };
-use crate::{
-    mail::smtp_server::{Action, Received, SmtpServer, Step},
-    test_site::TestSite,
-};
+use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 
 conformance_tests! {
     code_confirms_the_address,
@@ -33,7 +29,6 @@ conformance_tests! {
     message_survives_a_crash,
     messages_wait_for_the_mail_server,
     message_without_a_result_is_sent_again_with_the_same_code,
-    only_confirmed_people_are_counted,
     instances_ask_nobody_twice_and_accept_each_others_codes,
 }
 
@@ -203,46 +198,6 @@ async fn message_without_a_result_is_sent_again_with_the_same_code(fixture: impl
     assert_eq!(message_id(&received[0]), message_id(&received[1]));
     let deliveries = deliveries_to(&*list, "ann@example.com").await;
     assert_eq!((deliveries.len(), deliveries[0].attempts), (1, 1));
-}
-
-async fn only_confirmed_people_are_counted(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
-    let imported = WaitlistEntry {
-        confirmed_at: Some(SystemTime::now()),
-        ..WaitlistEntry::new(email("old@example.com"), SystemTime::now())
-    };
-    list.join_all(vec![imported]).await.expect("a response");
-    let site = site(&list, &server, &["--count-confirmed"]).await;
-    assert_eq!(site.count().await, 1);
-    site.join("ann@example.com").await;
-    site.join("bob@example.com").await;
-    wait_for(&server, 2).await;
-    assert_eq!((site.count().await, list.count()), (1, 3));
-    let ann = server
-        .received()
-        .into_iter()
-        .find(|it| it.recipient.contains("ann"));
-    confirm(&site, "ann@example.com", &code(&ann.expect("a message"))).await;
-    for expected in [2, 1] {
-        wait_for_count(&site, expected).await;
-        list.erase(&[email("old@example.com")], Erasure::Complete)
-            .await
-            .expect("a response");
-    }
-}
-
-/// Waits until the API and the page show this number of people.
-async fn wait_for_count(site: &TestSite, expected: u64) {
-    let in_page = format!("{expected} entrepreneurs");
-    for _ in 0..200 {
-        let page = site.get("/").send().await.expect("a response");
-        let page = page.text().await.expect("text");
-        if site.count().await == expected && page.contains(&in_page) {
-            return;
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the count did not become {expected}");
 }
 
 /// Only a database has several instances. Of the other stores, both sites have the same list.
