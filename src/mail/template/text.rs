@@ -1,13 +1,10 @@
-//! The plain text of a message, for people who prefer it and for programs that cannot show HTML.
+//! The plain text of a message, for people who prefer it and for programs that cannot show HTML. Programs wrap long lines
+//! themselves.
 
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
-use textwrap::{Options, WordSeparator, WordSplitter};
 
 use super::placeholders::Placeholders;
 use crate::copy;
-
-/// Maximum length of a line, in columns. A URL may be longer.
-const LINE_MAX: usize = 72;
 
 /// Returns the message as plain text.
 pub(super) fn render(
@@ -19,7 +16,6 @@ pub(super) fn render(
     for event in events {
         writer.push(event);
     }
-    writer.end_block();
     let mut footer = vec![values.reason()];
     footer.extend(values.postal_address.map(str::to_owned));
     if link_in_footer {
@@ -30,42 +26,20 @@ pub(super) fn render(
         ));
     }
     // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
-    let footer: Vec<_> = footer.iter().map(|line| wrap(line, "", "")).collect();
-    format!("{}\n-- \n{}", writer.text, footer.concat())
+    format!("{}\n\n-- \n{}\n", writer.text, footer.join("\n"))
 }
 
 #[derive(Default)]
 struct TextWriter {
     text: String,
-    /// The block that is being read.
-    block: String,
-    /// The prefixes of the lists and quotes around it.
-    prefixes: Vec<Prefix>,
-    links: Vec<Link>,
-    is_code: bool,
-    /// The underline of a heading.
-    underline: Option<char>,
-    /// The prefix of the last line.
-    last_prefix: String,
-    /// Whether the next block follows the one before without an empty line.
-    is_tight: bool,
-}
-
-/// What begins the lines of a list item or a quote.
-struct Prefix {
-    first: String,
-    later: String,
-    /// The number of the next item of an ordered list.
-    next_number: Option<u64>,
-    is_list: bool,
-}
-
-/// A link that is being read.
-struct Link {
-    url: String,
-    /// Where its text begins in the block.
-    start: usize,
-    is_bare: bool,
+    /// What begins a line, for each list item, quote and code block around it.
+    indents: Vec<String>,
+    /// The number of the next item, for each list around it. A list without numbers has none.
+    lists: Vec<Option<u64>>,
+    /// The URL of the link that is being read, and where its text begins.
+    link: Option<(String, usize)>,
+    /// Whether the line has only the mark of a list item or a quote.
+    is_after_mark: bool,
 }
 
 impl TextWriter {
@@ -73,13 +47,12 @@ impl TextWriter {
         match event {
             Event::Start(tag) => self.open(tag),
             Event::End(tag) => self.close(*tag),
-            Event::Text(text) | Event::Code(text) => self.block.push_str(text),
-            Event::SoftBreak => self.block.push(' '),
-            Event::HardBreak => self.block.push('\n'),
+            Event::Text(text) | Event::Code(text) => self.push_text(text),
+            Event::SoftBreak => self.push_text(" "),
+            Event::HardBreak => self.push_text("\n"),
             Event::Rule => {
-                self.end_block();
-                self.block.push_str("* * *");
-                self.end_block();
+                self.begin_block();
+                self.push_text("* * *");
             }
             _ => {}
         }
@@ -87,59 +60,43 @@ impl TextWriter {
 
     fn open(&mut self, tag: &Tag<'_>) {
         match tag {
-            Tag::Heading { level, .. } => {
-                self.end_block();
-                self.underline = match *level as u8 {
-                    1 => Some('='),
-                    2 => Some('-'),
-                    _ => None,
-                };
-            }
-            Tag::Paragraph => self.end_block(),
+            Tag::Paragraph | Tag::Heading { .. } => self.begin_block(),
             Tag::CodeBlock(_) => {
-                self.end_block();
-                self.is_code = true;
+                self.begin_block();
+                self.begin_indent("    ", "    ");
             }
             Tag::BlockQuote(_) => {
-                self.end_block();
-                self.prefixes.push(Prefix {
-                    first: "> ".into(),
-                    later: "> ".into(),
-                    next_number: None,
-                    is_list: false,
-                });
+                self.begin_block();
+                self.begin_indent("> ", "> ");
             }
             Tag::List(first) => {
-                self.end_block();
-                self.prefixes.push(Prefix {
-                    first: String::new(),
-                    later: String::new(),
-                    next_number: *first,
-                    is_list: true,
-                });
+                // A list in a list follows its item.
+                if self.lists.is_empty() {
+                    self.begin_block();
+                    self.is_after_mark = true;
+                }
+                self.lists.push(*first);
             }
             Tag::Item => {
-                self.end_block();
-                if let Some(list) = self.prefixes.last_mut() {
-                    list.first = match &mut list.next_number {
-                        Some(number) => {
-                            *number += 1;
-                            format!("{}. ", *number - 1)
-                        }
-                        None => "- ".into(),
-                    };
-                    list.later = " ".repeat(list.first.len());
+                if !self.is_after_mark {
+                    self.begin_line();
                 }
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "- ".to_owned(),
+                };
+                self.begin_indent(&mark, &" ".repeat(mark.len()));
             }
             Tag::Link {
                 link_type,
                 dest_url,
                 ..
-            } => self.links.push(Link {
-                url: dest_url.to_string(),
-                start: self.block.len(),
-                is_bare: matches!(link_type, LinkType::Autolink | LinkType::Email),
-            }),
+            } if !matches!(link_type, LinkType::Autolink | LinkType::Email) => {
+                self.link = Some((dest_url.to_string(), self.text.len()));
+            }
             _ => {}
         }
     }
@@ -147,89 +104,54 @@ impl TextWriter {
     fn close(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Link => {
-                if let Some(Link {
-                    url,
-                    start,
-                    is_bare,
-                }) = self.links.pop()
-                    && !is_bare
-                    && self.block[start..] != url
+                if let Some((url, start)) = self.link.take()
+                    && self.text[start..] != url
                 {
-                    self.block.push_str(&format!(" ({url})"));
+                    self.push_text(&format!(" ({url})"));
                 }
             }
-            TagEnd::Item => {
-                self.end_block();
-                self.is_tight = true;
-            }
-            TagEnd::List(_) | TagEnd::BlockQuote(_) => {
-                self.end_block();
-                self.prefixes.pop();
-                self.is_tight = self.prefixes.iter().any(|prefix| prefix.is_list);
-            }
+            TagEnd::List(_) => drop(self.lists.pop()),
             TagEnd::CodeBlock => {
-                self.end_block();
-                self.is_code = false;
+                self.text.truncate(self.text.trim_end().len());
+                self.indents.pop();
             }
-            TagEnd::Paragraph | TagEnd::Heading(_) => self.end_block(),
+            TagEnd::Item | TagEnd::BlockQuote(_) => {
+                self.indents.pop();
+                self.is_after_mark = false;
+            }
             _ => {}
         }
     }
 
-    /// Appends the block to the text, with an empty line before it.
-    fn end_block(&mut self) {
-        let block = std::mem::take(&mut self.block);
-        if block.trim().is_empty() {
-            return;
-        }
-        let first: String = self.prefixes.iter().map(|it| &*it.first).collect();
-        let later: String = self.prefixes.iter().map(|it| &*it.later).collect();
-        for prefix in &mut self.prefixes {
-            prefix.first.clone_from(&prefix.later);
-        }
-        if !self.text.is_empty() && !std::mem::take(&mut self.is_tight) {
-            let both = later.bytes().zip(self.last_prefix.bytes());
-            let common = both.take_while(|(a, b)| a == b).count();
-            self.text.push_str(later[..common].trim_end());
-            self.text.push('\n');
-        }
-        if self.is_code {
-            for line in block.lines() {
-                self.text.push_str(&format!("{later}    {line}\n"));
+    fn push_text(&mut self, text: &str) {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.begin_line();
             }
-        } else {
-            let wrapped = wrap(block.trim(), &first, &later);
-            let width = wrapped.lines().map(|line| line.chars().count()).max();
-            self.text.push_str(&wrapped);
-            if let Some(mark) = self.underline.take() {
-                let line: String = std::iter::repeat_n(mark, width.unwrap_or_default()).collect();
-                self.text.push_str(&format!("{later}{line}\n"));
-            }
+            self.text.push_str(line);
         }
-        if self.prefixes.is_empty() {
-            self.is_tight = false;
-        }
-        self.last_prefix = later;
+        self.is_after_mark = false;
     }
-}
 
-/// Wraps a text. A word that is longer than a line, such as a URL, stays whole.
-fn wrap(text: &str, first: &str, later: &str) -> String {
-    let options = Options::new(LINE_MAX)
-        .break_words(false)
-        .word_separator(WordSeparator::AsciiSpace)
-        .word_splitter(WordSplitter::NoHyphenation);
-    let mut wrapped = String::new();
-    for (at, line) in text.split('\n').enumerate() {
-        let initial = if at == 0 { first } else { later };
-        let options = options
-            .clone()
-            .initial_indent(initial)
-            .subsequent_indent(later);
-        for line in textwrap::wrap(line, options) {
-            wrapped.push_str(line.trim_end());
-            wrapped.push('\n');
+    /// Begins a paragraph after an empty line, or after the mark of a list item or a quote.
+    fn begin_block(&mut self) {
+        if !self.text.is_empty() && !self.is_after_mark {
+            self.begin_line();
+            self.begin_line();
         }
     }
-    wrapped
+
+    fn begin_line(&mut self) {
+        let end = self.text.trim_end_matches(' ').len();
+        self.text.truncate(end);
+        self.text.push('\n');
+        self.text.push_str(&self.indents.concat());
+    }
+
+    /// Begins a block whose first line begins with a mark, and the others with another text.
+    fn begin_indent(&mut self, mark: &str, others: &str) {
+        self.text.push_str(mark);
+        self.indents.push(others.to_owned());
+        self.is_after_mark = true;
+    }
 }

@@ -32,10 +32,8 @@ fn message_has_a_text_and_an_html_form() {
          [Create your account](https://steward.example/start).\n\n- one\n- two\n\n> quoted\n\n```\nlet {x} = <1>;\n```\n",
     );
     let expected = "We are open\n\
-         ===========\n\
          \n\
-         You are number 42 on the list of Steward. Create your account\n\
-         (https://steward.example/start).\n\
+         You are number 42 on the list of Steward. Create your account (https://steward.example/start).\n\
          \n\
          - one\n\
          - two\n\
@@ -61,6 +59,35 @@ fn message_has_a_text_and_an_html_form() {
     // Nothing is loaded, and nothing reveals when the message is read.
     for part in ["src=", "<img", "url(", "<link", "<script", "@import"] {
         assert!(!html.contains(part), "{part}: {html}");
+    }
+}
+
+#[test]
+fn text_form_reads_without_markdown() {
+    for (body, expected) in [
+        ("Hi\\! a &amp; *b*\\\nc\nd", "Hi! a & b\nc d\n"),
+        ("<https://x.example/a>", "https://x.example/a\n"),
+        (
+            "[https://x.example](https://x.example)",
+            "https://x.example\n",
+        ),
+        ("<ann@x.example>", "ann@x.example\n"),
+        (
+            "Before\n\n1. one\n   - inner\n   - more\n2. two\n\n   again\n\nAfter",
+            "Before\n\n1. one\n   - inner\n   - more\n2. two\n\n   again\n\nAfter\n",
+        ),
+        ("9. nine\n10. ten", "9. nine\n10. ten\n"),
+        ("> one\n>\n> two\n\nafter", "> one\n>\n> two\n\nafter\n"),
+        ("- a\n- b\n\n---\n\nc", "- a\n- b\n\n* * *\n\nc\n"),
+        (
+            "- a\n\n      x = {y}\n      z",
+            "- a\n\n      x = {y}\n      z\n",
+        ),
+    ] {
+        let text = render(body).text;
+        let (body_text, footer) = text.split_once("\n\n-- \n").expect("a footer");
+        assert_eq!(format!("{body_text}\n"), expected, "{body}");
+        assert!(footer.starts_with("You get this message"), "{footer}");
     }
 }
 
