@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Words for a command, and the command of this program.
-const COMMAND_SYNONYMS: [(&[&str], &str); 14] = [
+const COMMAND_SYNONYMS: [(&[&str], &str); 15] = [
     (&["insert", "new"], "add"),
     (&["load", "upload"], "import"),
     (&["download"], "export"),
@@ -13,17 +13,10 @@ const COMMAND_SYNONYMS: [(&[&str], &str); 14] = [
     (&["change", "edit", "modify", "rename", "update"], "correct"),
     (&["chart", "growth", "statistics"], "stats"),
     (
-        &[
-            "delete",
-            "drop",
-            "forget",
-            "purge",
-            "remove",
-            "rm",
-            "unsubscribe",
-        ],
+        &["delete", "drop", "forget", "purge", "remove", "rm"],
         "erase",
     ),
+    (&["block", "optout", "opt-out", "suppress"], "unsubscribe"),
     (&["doctor", "fsck", "repair", "validate", "verify"], "check"),
     (&["entries", "ls", "people", "print"], "list"),
     (&["find", "get", "info", "lookup", "search"], "show"),

@@ -1,8 +1,8 @@
 //! The command line of the program.
 //!
 //! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `add`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell completions, and
-//! `settings` prints the variables of the environment.
+//! `import`, `add`, `unsubscribe`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell
+//! completions, and `settings` prints the variables of the environment.
 //! They share:
 //!
 //! - `arguments`: parses the command line and the environment.
@@ -16,7 +16,7 @@
 //! - `selection`: the options that select entries.
 //! - `sign_up_chart`, `source_counts`, `funnel`: the counts of `stats` and `report`, by time, by source, and by how far
 //!   people have come.
-//! - `address`: addresses on the command line.
+//! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `hints`: hints for the words of other programs.
 //!
@@ -49,6 +49,7 @@ mod messages;
 mod open_list;
 mod open_list_error;
 mod output_file;
+mod people_args;
 mod report;
 mod restore;
 mod selection;
@@ -66,6 +67,7 @@ mod store_location;
 mod terminal;
 mod time;
 mod transfer;
+mod unsubscribe;
 mod waitlist_handle;
 
 use std::{
@@ -127,6 +129,8 @@ enum Commands {
     Import(Box<import::ImportArgs>),
     /// Add people to the list by hand
     Add(add::AddArgs),
+    /// Take people off the list who do not want mail, and keep them off it
+    Unsubscribe(unsubscribe::UnsubscribeArgs),
     /// Erase people from the list permanently
     Erase(erase::EraseArgs),
     /// Give a person on the list another address
@@ -205,6 +209,7 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Restore(restore)) => restore::run(&restore),
         Some(Commands::Import(import)) => import::run(&import),
         Some(Commands::Add(add)) => add::run(&add),
+        Some(Commands::Unsubscribe(unsubscribe)) => unsubscribe::run(&unsubscribe),
         Some(Commands::Erase(erase)) => erase::run(&erase),
         Some(Commands::Send(send)) => send::run(&send),
         Some(Commands::MailCheck(check)) => mail_check::run(&check),

@@ -140,6 +140,10 @@ impl WaitlistHandle {
         self.run_in_parts(emails, |part| self.list.suppress(part))
     }
 
+    pub(super) fn lift(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
+        self.run_in_parts(emails, |part| self.list.lift(part))
+    }
+
     pub(super) fn suppressions(&self) -> ListResult<Suppressions> {
         self.run(self.list.suppressions())
     }

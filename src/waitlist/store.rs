@@ -114,6 +114,13 @@ pub trait OwnerList: Ledger {
     /// Like [`Waitlist::join`]. Some addresses may be suppressed. Repeating the call is safe.
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
+    /// Lifts the suppressions of addresses, which the owner has suppressed by mistake. Returns, for each, whether it is on the
+    /// list. Once the future resolves, the change is durable. It waits for space in the queue.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`]. Some suppressions may be lifted. Repeating the call is safe.
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+
     /// Returns the suppressed addresses, with the key of their hashes.
     ///
     /// # Errors

@@ -92,6 +92,10 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         immediate(Err(StoreError::Stopped))
     }
 
+    fn lift(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        immediate(Err(StoreError::Stopped))
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         immediate(Err(StoreError::Stopped))
     }

@@ -155,6 +155,10 @@ impl OwnerList for ControlClient {
         self.call(Call::Suppress(emails.to_vec()))
     }
 
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.call(Call::Lift(emails.to_vec()))
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         Box::pin(async move {
             let mut suppressions = Suppressions::new(self.key().await?);

@@ -30,6 +30,7 @@ pub(super) enum Call {
     AreListed(Vec<Email>),
     Key,
     Suppress(Vec<Email>),
+    Lift(Vec<Email>),
     /// The response takes several lines, and lacks the key.
     Suppressions,
     IsSuppressed(Email),

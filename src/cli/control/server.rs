@@ -103,6 +103,7 @@ async fn handle(
         Ok(Call::AreListed(emails)) => to_line(&list.are_listed(&emails).await),
         Ok(Call::Key) => to_line(&list.key().await),
         Ok(Call::Suppress(emails)) => to_line(&list.suppress(&emails).await),
+        Ok(Call::Lift(emails)) => to_line(&list.lift(&emails).await),
         Ok(Call::IsSuppressed(email)) => to_line(&list.is_suppressed(&email).await),
         Ok(Call::Correct(old, new)) => to_line(&list.correct(&old, &new).await),
         Ok(Call::Recount) => to_line(&list.recount().await),

@@ -289,6 +289,13 @@ impl OwnerList for PostgresWaitlist {
         })
     }
 
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let emails = emails.to_vec();
+        self.unless_in_outage(async move {
+            suppressions::lift(&self.writes, &self.state, &emails).await
+        })
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         Box::pin(suppressions::read(&self.reader_connector))
     }

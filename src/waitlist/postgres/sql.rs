@@ -27,7 +27,7 @@
 //! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | the id of each fact, and the epoch |
 //! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
-//! | `ERASE_AND_SUPPRESS`, `CORRECT` | the epoch |
+//! | `ERASE_AND_SUPPRESS`, `CORRECT`, `LIFT` | the epoch |
 //! | `SUPPRESS` | it suppresses nobody who is on the list when it runs |
 //! | those of `restore` | one transaction, and the list must be empty |
 //! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |

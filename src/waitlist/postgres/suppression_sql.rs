@@ -61,6 +61,20 @@ pub(super) const SUPPRESS: &str = "
         ARRAY(SELECT key FROM listed),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
+/// Lifts the suppressions with the hashes $1. Late, after a person was suppressed: slot $2 no longer has the epoch $3, so it
+/// divides by zero like [`JOIN`](super::sql::JOIN).
+pub(super) const LIFT: &str = "
+    WITH lifted AS (
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($1::bytea[])
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $2 AND epoch = $3
+        RETURNING entries
+    )
+    SELECT
+        (SELECT entries FROM counted),
+        '{}'::uuid[],
+        1 / (SELECT count(*) FROM counted)";
+
 /// Returns all departures.
 pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";
 

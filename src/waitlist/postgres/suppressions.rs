@@ -77,6 +77,38 @@ impl Operation for Suppress<'_> {
     }
 }
 
+/// Lifts the suppressions of addresses. Returns, for each, whether it is listed.
+pub(super) async fn lift(
+    pool: &Pool,
+    state: &State,
+    emails: &[Email],
+) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let keys = &keys;
+    pool.run(Lift { state, keys }).await
+}
+
+struct Lift<'a> {
+    state: &'a State,
+    keys: &'a [String],
+}
+
+impl Operation for Lift<'_> {
+    type Output = Vec<bool>;
+
+    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
+        let mut moment = Moment::read(connection, self.state).await?;
+        let keys: Vec<_> = self.keys.iter().map(String::as_bytes).collect();
+        let hashes = keys.iter().map(|key| hash_bytes(&moment.list_key, key));
+        let hashes: Vec<_> = hashes.collect();
+        let (slot, epoch) = (moment.slot, moment.epoch);
+        let params: [&(dyn ToSql + Sync); 3] = [&hashes, &slot, &epoch];
+        moment.change(suppression_sql::LIFT, &params).await?;
+        let listed = moment.find_listed(&keys).await?;
+        Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
+    }
+}
+
 /// Returns whether an address is suppressed. Like a change, this waits until all earlier commits are durable: a person is
 /// told so.
 pub(super) async fn is_suppressed(

@@ -52,6 +52,11 @@ impl OwnerList for SledWaitlist {
         self.run_for_each(keys, |it, key: String| it.suppress_unlisted(&key))
     }
 
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, |committer, key: String| committer.lift_address(&key))
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         self.run(0, |committer| committer.contents.suppressions.clone())
     }

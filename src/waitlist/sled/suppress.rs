@@ -44,6 +44,12 @@ impl SledCommitter {
         }
     }
 
+    /// Lifts the suppression of an address. Returns whether it is on the list.
+    pub(super) fn lift_address(&mut self, address: &str) -> bool {
+        self.lift(self.find_suppression(address));
+        self.contents.people.contains(address)
+    }
+
     pub(super) fn add_departure(&mut self, departure: &Departure) {
         self.append(RecordItem::Departure(StoredDeparture::from(departure)));
     }

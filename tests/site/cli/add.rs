@@ -11,7 +11,7 @@ fn adds_people_and_says_who_is_not_added() {
             cli.stdout(&["add", "Ann <ann@example.com>", "bob@example.com"]),
             "ann@example.com is added\nbob@example.com is added\n"
         );
-        cli.stdout(&["erase", "--suppress", "bob@example.com"]);
+        cli.stdout(&["unsubscribe", "bob@example.com"]);
         let result = cli
             .run(&["add", "ANN@example.com", "bob@example.com"])
             .code(1);

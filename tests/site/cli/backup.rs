@@ -205,7 +205,7 @@ fn every_place_is_restored_to_every_other() {
             _ => Action::Continue,
         });
         send(&from, &server, &["--all", "--connections", "1"]);
-        from.stdout(&["erase", "--suppress", "cyd@example.com", "dan@example.com"]);
+        from.stdout(&["unsubscribe", "cyd@example.com", "dan@example.com"]);
         let backup = from.stdout(&["backup"]);
         // An empty list that was served, an empty database, and nothing.
         let mut served = with_server();
@@ -276,7 +276,7 @@ fn list_that_is_not_empty_is_not_restored() {
         );
         assert_eq!(addresses(&cli), ["ann@example.com"]);
         // The suppression that stays of a person counts.
-        cli.stdout(&["erase", "--suppress", "ann@example.com"]);
+        cli.stdout(&["unsubscribe", "ann@example.com"]);
         let error = stderr(&cli.run(&["restore", "list.backup"]).code(1));
         assert!(error.contains(expected), "{error}");
         let check = cli.stdout(&["check"]);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{stderr, stdout, with_three_people};
-use crate::process::wait_until;
+use crate::{ended::RunToEnd, process::wait_until};
 
 #[test]
 fn erased_people_leave_the_count_list_and_export() {
@@ -128,7 +128,7 @@ fn erases_nobody_if_a_line_is_invalid() {
         let result = cli.run_with_input(&["erase", "--file", "-"], "ann@example.com\nBob Smith\n");
         let error = stderr(&result.code(1));
         assert!(
-            error.contains("nothing was erased: line 2: an address needs an @"),
+            error.contains("nothing was changed: line 2: an address needs an @"),
             "{error}"
         );
         for line in [
@@ -136,26 +136,51 @@ fn erases_nobody_if_a_line_is_invalid() {
             "ann@example.com,bob@example.com\n",
         ] {
             let error = stderr(&cli.run_with_input(&["erase", "--file", "-"], line).code(1));
-            assert!(error.contains("nothing was erased"), "{error}");
+            assert!(error.contains("nothing was changed"), "{error}");
         }
         let result = cli.run_with_input(&["erase", "--file", "-"], "");
         assert!(stderr(&result.code(1)).contains(
-            "standard input: nothing was erased: the file has no addresses; write one address per line"
+            "standard input: nothing was changed: the file has no addresses; write one address per line"
         ));
         let error = stderr(&cli.run(&["erase", "--file", "missing.csv"]).code(1));
         assert!(
-            error.contains("missing.csv: nothing was erased: cannot read the file: No such file"),
+            error.contains("missing.csv: nothing was changed: cannot read the file: No such file"),
             "{error}"
         );
         assert_eq!(cli.stdout(&["count"]), "3\n");
     }
 }
 
+/// On a terminal, the command asks.
+#[cfg(target_os = "linux")]
+#[test]
+fn asks_whether_to_unsubscribe_on_a_terminal() {
+    let cli = super::without_server().with_three_people();
+    for (email, answer, expected) in [
+        ("ann@example.com", "u\n", "ann@example.com is unsubscribed"),
+        ("bob@example.com", "e\n", "bob@example.com is erased"),
+        ("cyd@example.com", "\n", "nothing was changed"),
+    ] {
+        let command = format!(
+            "'{}' erase {email} --store data",
+            env!("CARGO_BIN_EXE_landing")
+        );
+        let mut script = cli.command_for("script");
+        script.args(["-qec", &command, "/dev/null"]);
+        let shown = stdout(&script.run_with_input(answer));
+        assert!(shown.contains("[u]nsubscribe, [e]rase"), "{shown}");
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    let report = stdout(&cli.run_with_input(&["import"], "ann@example.com\nbob@example.com\n"));
+    assert!(report.contains("1 added"), "{report}");
+    assert_eq!(cli.stdout(&["count"]), "2\n");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn mentions_compaction_on_a_terminal() {
     let cli = super::without_server().with_three_people();
-    let shown = cli.shown_on_terminal("erase ann@example.com --store data");
+    let shown = cli.shown_on_terminal("erase ann@example.com --yes --store data");
     assert!(
         shown.contains("until `landing compact` removes them"),
         "{shown}"

@@ -58,7 +58,7 @@ fn export_has_no_key_no_hash_and_no_ledger() {
     for cli in with_three_people() {
         let server = SmtpServer::start();
         send(&cli, &server, &["--all"]);
-        cli.stdout(&["erase", "--suppress", "ann@example.com"]);
+        cli.stdout(&["unsubscribe", "ann@example.com"]);
         let [ann, people @ ..] = &CSV.lines().skip(1).collect::<Vec<_>>()[..] else {
             panic!("no people");
         };

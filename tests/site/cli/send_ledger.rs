@@ -100,8 +100,7 @@ fn people_who_leave_while_a_send_reconnects_get_nothing() {
         let sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
         // The first connection only checks the login.
         wait_until("the send reconnects", || server.connection_count() > 2);
-        cli.run(&["erase", "--suppress", "ann@example.com"])
-            .success();
+        cli.run(&["unsubscribe", "ann@example.com"]).success();
         is_away.store(false, Ordering::Relaxed);
         let sent = sending.wait_with_output().expect("the send ends");
         assert_eq!(

@@ -289,8 +289,7 @@ fn stats_by_source_show_how_far_people_have_come() {
         cli.run_with_input(&["import"], file).success();
         let server = SmtpServer::start();
         send(&cli, &server, &["--all", "--confirmed"]);
-        cli.run(&["erase", "--suppress", "bob@example.com"])
-            .success();
+        cli.run(&["unsubscribe", "bob@example.com"]).success();
         let stats = cli.stdout(&["stats", "--by", "source"]);
         let (_, table) = stats.rsplit_once("\n\n").expect("a table");
         assert_eq!(

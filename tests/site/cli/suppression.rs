@@ -15,17 +15,17 @@ fn import(cli: &TestCli, typed: &str) -> String {
 #[test]
 fn suppressed_people_are_erased_and_no_import_adds_them() {
     for cli in with_three_people() {
-        let suppress = ["erase", "--suppress", "ANN@example.com", "dan@example.com"];
+        let suppress = ["unsubscribe", "ANN@example.com", "dan@example.com"];
         assert_eq!(
             cli.stdout(&[&suppress[..], &["--dry-run"]].concat()),
-            "ANN@example.com would be erased and suppressed\n\
-             dan@example.com is not on the list; it would be suppressed\n"
+            "ANN@example.com would be unsubscribed\n\
+             dan@example.com is not on the list; no import would add the address\n"
         );
         assert_eq!(cli.stdout(&["count"]), "3\n");
         assert_eq!(
             cli.stdout(&suppress),
-            "ANN@example.com is erased and suppressed\n\
-             dan@example.com was not on the list; it is suppressed\n"
+            "ANN@example.com is unsubscribed\n\
+             dan@example.com was not on the list; no import adds the address\n"
         );
         assert_eq!(addresses(&cli), ["Bob@Example.com", "cyd@example.com"]);
         let file = "ann@example.com\nDan@example.com\nbob@example.com\neve@example.com\n";
@@ -60,33 +60,56 @@ fn suppressed_people_are_erased_and_no_import_adds_them() {
 }
 
 #[test]
-fn erase_prints_json_and_rejects_what_is_no_address() {
+fn unsubscribe_prints_json_and_rejects_what_is_no_address() {
     for cli in with_three_people() {
-        let suppress = ["erase", "--suppress", "ann@example.com"];
-        assert_eq!(
-            cli.json(&[&suppress[..], &["--dry-run"]].concat()),
-            json!([{ "email": "ann@example.com", "would_be_erased": true, "would_be_suppressed": true }])
-        );
-        assert_eq!(
-            cli.json(&suppress),
-            json!([{ "email": "ann@example.com", "erased": true, "suppressed": true }])
-        );
-        let error = stderr(
-            &cli.run(&["erase", "--suppress", "bob@example.com", "cyd"])
-                .code(1),
-        );
+        let unsubscribe = ["unsubscribe", "ann@example.com"];
+        for more in [&["--dry-run"][..], &[]] {
+            assert_eq!(
+                cli.json(&[&unsubscribe[..], more].concat()),
+                json!([{ "email": "ann@example.com", "erased": true, "suppressed": true }])
+            );
+        }
+        let error = stderr(&cli.run(&["unsubscribe", "bob@example.com", "cyd"]).code(1));
         assert!(
-            error.contains("nothing was erased: cyd is not an address"),
+            error.contains("nothing was changed: cyd is not an address"),
             "{error}"
         );
         assert_eq!(addresses(&cli).len(), 2);
+        let file = cli.run_with_input(&["unsubscribe", "--file", "-"], "cyd@example.com\n");
+        assert_eq!(stdout(&file), "cyd@example.com is unsubscribed\n");
+        assert_eq!(addresses(&cli), ["Bob@Example.com"]);
+    }
+}
+
+#[test]
+fn undo_lets_imports_add_the_person_again() {
+    for cli in with_three_people() {
+        cli.stdout(&["unsubscribe", "ann@example.com", "dan@example.com"]);
+        let undo = ["unsubscribe", "--undo", "ANN@example.com"];
+        assert_eq!(
+            cli.stdout(&[&undo[..], &["--dry-run"]].concat()),
+            "ANN@example.com could be imported again\n"
+        );
+        assert!(import(&cli, "ann@example.com").contains("0 added, 0 already there"));
+        assert_eq!(cli.stdout(&undo), "ANN@example.com can be imported again\n");
+        assert!(import(&cli, "ann@example.com").contains("1 added"));
+        assert!(import(&cli, "dan@example.com").contains("0 added, 0 already there"));
+        let again = cli.run(&undo).code(1);
+        assert_eq!(
+            stdout(&again),
+            "ANN@example.com is not among the people who have left\n"
+        );
+        assert_eq!(
+            cli.json(&["unsubscribe", "--undo", "dan@example.com"]),
+            json!([{ "email": "dan@example.com", "was_suppressed": true }])
+        );
     }
 }
 
 #[test]
 fn people_who_left_can_join_again_on_the_page() {
     for cli in with_three_people() {
-        cli.stdout(&["erase", "--suppress", "ann@example.com"]);
+        cli.stdout(&["unsubscribe", "ann@example.com"]);
         let Some(server) = &cli.server else {
             continue;
         };
@@ -105,7 +128,7 @@ fn people_who_left_can_join_again_on_the_page() {
 #[test]
 fn show_says_that_an_address_is_suppressed() {
     for cli in with_three_people() {
-        cli.stdout(&["erase", "--suppress", "ann@example.com"]);
+        cli.stdout(&["unsubscribe", "ann@example.com"]);
         let shown = cli.stdout(&["show", "ANN@example.com"]);
         assert!(
             shown.starts_with("ANN@example.com is not on the list; it is suppressed"),

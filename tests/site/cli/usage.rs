@@ -6,7 +6,7 @@ use super::{all_stores, stderr, stdout, without_server};
 use crate::ended::RunToEnd;
 
 /// The commands that use the list.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "serve",
     "count",
     "list",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 18] = [
     "restore",
     "import",
     "add",
+    "unsubscribe",
     "erase",
     "correct",
     "stats",
@@ -131,6 +132,7 @@ fn words_of_other_programs_get_a_hint() {
     let cli = without_server();
     for (args, hint) in [
         (&["delete", "ann@example.com"][..], "`landing erase`"),
+        (&["suppress", "ann@example.com"], "`landing unsubscribe`"),
         (&["insert", "ann@example.com"], "`landing add`"),
         (&["search", "ann@example.com"], "`landing show`"),
         (&["dump"], "`landing backup`"),

@@ -132,10 +132,10 @@ fn addresses_with_signal(
     })
 }
 
-/// Runs `landing erase --suppress` and kills it after `micros` microseconds. Returns whether it succeeded before that.
+/// Runs `landing unsubscribe` and kills it after `micros` microseconds. Returns whether it succeeded before that.
 fn erase_and_kill(sandbox: &Sandbox, addresses: &[String], micros: u64) -> bool {
     let mut erase = landing(sandbox.path());
-    let erase = erase.args(["erase", "--suppress"]).args(addresses);
+    let erase = erase.args(["unsubscribe"]).args(addresses);
     let erase = erase.stdout(Stdio::null()).stderr(Stdio::null());
     let mut erase = erase.spawn().expect("the program starts");
     sleep(Duration::from_micros(micros));

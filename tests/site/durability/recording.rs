@@ -287,7 +287,7 @@ impl Recording {
         for args in [
             vec!["import".into(), file.display().to_string()],
             send(SENT),
-            [vec!["erase".into(), "--suppress".into()], erased].concat(),
+            [vec!["unsubscribe".into()], erased].concat(),
             vec!["compact".into()],
             send(SENT),
         ] {

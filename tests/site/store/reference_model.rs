@@ -270,6 +270,16 @@ impl OwnerList for ReferenceModel {
         })
     }
 
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        self.change(|state| {
+            let mut lift = |email: &Email| {
+                state.lift(email);
+                state.is_listed(email)
+            };
+            emails.iter().map(&mut lift).collect()
+        })
+    }
+
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         self.change(|state| state.suppressions.clone())
     }

@@ -19,6 +19,7 @@ conformance_tests! {
     imports_skip_only_suppressed_people,
     suppresses_many,
     people_who_left_elsewhere_are_suppressed_unless_listed,
+    lifting_needs_nobody_on_the_list,
     key_never_changes,
     compaction_keeps_suppressions,
     departures_have_the_source_of_the_sign_up,
@@ -188,6 +189,25 @@ async fn imports_skip_only_suppressed_people(fixture: impl StoreFixture) {
     });
     assert_eq!(joined, Ok(expected.collect()));
     assert_eq!((list.count(), entries(&*list).len()), (200, 200));
+}
+
+async fn lifting_needs_nobody_on_the_list(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    join(&*list, "cyd@example.com").await;
+    let emails = ["ANN@example.com", "bob@example.com"];
+    suppress(
+        &*list,
+        &["ann@example.com", "bob@example.com", "dan@example.com"],
+    )
+    .await;
+    let lifted = list.lift(&emails.map(email)).await;
+    assert_eq!(lifted, Ok(vec![false, false]));
+    assert_eq!(list.lift(&[email("cyd@example.com")]).await, Ok(vec![true]));
+    drop(list);
+    let list = fixture.open();
+    assert_eq!(import(&*list, "ann@example.com").await, JoinOutcome::New);
+    assert!(!is_suppressed(&*list, "bob@example.com").await);
+    assert!(is_suppressed(&*list, "dan@example.com").await);
 }
 
 async fn suppresses_many(fixture: impl StoreFixture) {
