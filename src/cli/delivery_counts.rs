@@ -1,8 +1,33 @@
-//! The number of deliveries in each state, for `send` and `messages`.
+//! Deliveries as `send`, `messages` and `show` print them: one, and the number in each state.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::waitlist::DeliveryState;
+use super::time::rfc3339;
+use crate::waitlist::{Delivery, DeliveryState};
+
+/// A delivery.
+#[derive(Serialize)]
+pub(super) struct ShownDelivery {
+    pub(super) state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) since: Option<String>,
+    attempts: u32,
+    /// What the mail server replied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<String>,
+}
+
+impl From<&Delivery> for ShownDelivery {
+    fn from(delivery: &Delivery) -> Self {
+        let reply = delivery.status.reply.as_ref();
+        Self {
+            state: delivery.status.state.as_str(),
+            since: delivery.status.since.map(rfc3339),
+            attempts: delivery.attempts,
+            reply: reply.map(|it| format!("{} {}", it.code, it.text())),
+        }
+    }
+}
 
 /// The number of deliveries in each state.
 #[derive(Clone, Debug, Default)]

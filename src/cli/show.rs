@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{
     address::{parse_listed_address, why_not_listed},
+    delivery_counts::ShownDelivery,
     store_location::StoreArgs,
     terminal::output::OutputArgs,
     time::rfc3339,
+    waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{AddressFilter, Email, Selection, Source, WaitlistEntry};
 
@@ -19,7 +20,8 @@ use crate::waitlist::{AddressFilter, Email, Selection, Source, WaitlistEntry};
 Example: landing show ann@example.com
 
 Any spelling of the address matches. Use it to answer a person who asks what you have stored about them (GDPR, \
-article 15).")]
+article 15). Of a person who has left, the list may keep a keyed hash of the address: that the address is suppressed, and \
+which messages it was sent. The files of the list have the bytes of an erased address until `landing compact`.")]
 pub(super) struct ShowArgs {
     /// Address of the person, in any spelling
     #[arg(value_name = "EMAIL", value_parser = parse_listed_address)]
@@ -32,18 +34,33 @@ pub(super) struct ShowArgs {
 
 /// Everything that is stored about a person.
 #[derive(Serialize)]
-struct ShownEntry<'a> {
-    email: &'a str,
+struct ShownPerson {
+    email: String,
+    /// `None` if the person is not on the list.
+    #[serde(flatten)]
+    entry: Option<ShownEntry>,
+    /// The list has a hash of the address, so no import adds it.
+    suppressed: bool,
+    /// The messages to the hash of the address.
+    messages: Vec<ShownMessage>,
+}
+
+#[derive(Serialize)]
+struct ShownEntry {
     joined_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a str>,
+    source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<String>,
-    /// The list also has a hash of the address, after a correction.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    suppressed: bool,
+}
+
+#[derive(Serialize)]
+struct ShownMessage {
+    id: String,
+    #[serde(flatten)]
+    delivery: ShownDelivery,
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
@@ -53,73 +70,93 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         addresses: AddressFilter::Address(args.email.clone()),
         ..Selection::default()
     };
-    let entries = list
-        .entries(selection)?
-        .entries
-        .collect::<Result<Vec<_>, _>>()?;
-    let is_suppressed = list.is_suppressed(&args.email)?;
+    // An address is on the list once, unless `check` reports it.
+    let entry = list.entries(selection)?.entries.next().transpose()?;
+    let messages = find_messages(&list, &args.email)?;
+    let suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    if entries.is_empty() && is_suppressed {
-        let email = args.email.as_typed();
-        let json = json!({ "email": email, "suppressed": true });
-        return args.output.print(&json, |out| {
-            writeln!(
-                out,
-                "{email} is not on the list; it is suppressed: the list has a hash of the address, and no import adds it"
-            )
-        });
-    }
-    if entries.is_empty() {
+    let email = entry.as_ref().map_or(&args.email, |entry| &entry.email);
+    let shown = ShownPerson {
+        email: email.as_typed().to_owned(),
+        suppressed,
+        messages,
+        entry: entry.as_ref().map(ShownEntry::from),
+    };
+    if shown.entry.is_none() && !shown.suppressed && shown.messages.is_empty() {
         bail!(
-            "{}; nothing is stored about this address",
+            "{}; nothing is stored about this address, also no hash of it",
             why_not_listed(&args.email, &format!("the list in {location}"))
         );
     }
-    let shown: Vec<_> = entries
-        .iter()
-        .map(|entry| ShownEntry::new(entry, is_suppressed))
-        .collect();
-    // An address is on the list once, unless `check` reports it.
-    args.output.print(&shown[0], |out| {
-        shown.iter().try_for_each(|entry| entry.write(out))
-    })
+    args.output.print(&shown, |out| shown.write(out))
 }
 
-impl<'a> ShownEntry<'a> {
-    fn new(entry: &'a WaitlistEntry, is_suppressed: bool) -> Self {
+/// Returns the messages to a person, also to one who has left.
+fn find_messages(list: &WaitlistHandle, email: &Email) -> anyhow::Result<Vec<ShownMessage>> {
+    let keys = list.keys()?;
+    let hashes: Vec<_> = keys.iter().map(|key| key.hash(email.key())).collect();
+    let mut found = Vec::new();
+    for message in list.messages()? {
+        let deliveries = list.deliveries(&message.id)?;
+        let own = deliveries
+            .iter()
+            .filter(|it| hashes.contains(&it.recipient));
+        found.extend(own.map(|delivery| ShownMessage {
+            id: message.id.to_string(),
+            delivery: delivery.into(),
+        }));
+    }
+    Ok(found)
+}
+
+impl From<&WaitlistEntry> for ShownEntry {
+    fn from(entry: &WaitlistEntry) -> Self {
         Self {
-            email: entry.email.as_typed(),
             joined_at: rfc3339(entry.joined_at),
-            source: entry.source.as_ref().map(Source::as_str),
+            source: entry.source.as_ref().map(Source::to_string),
             asked_at: entry.asked_at.map(rfc3339),
             confirmed_at: entry.confirmed_at.map(rfc3339),
-            suppressed: is_suppressed,
         }
     }
+}
 
+impl ShownPerson {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self {
-            email,
-            joined_at,
-            source,
-            asked_at,
-            confirmed_at,
-            suppressed,
-        } = self;
-        writeln!(out, "address       {email}")?;
-        writeln!(out, "joined at     {joined_at}")?;
-        if let Some(source) = source {
-            writeln!(out, "source        {source}")?;
+        let mut line = |name: &str, value: &str| writeln!(out, "{name:12}  {value}");
+        match &self.entry {
+            Some(entry) => {
+                line("address", &self.email)?;
+                line("joined at", &entry.joined_at)?;
+                let facts = [
+                    ("source", &entry.source),
+                    ("asked at", &entry.asked_at),
+                    ("confirmed at", &entry.confirmed_at),
+                ];
+                for (name, value) in facts {
+                    value.as_ref().map_or(Ok(()), |value| line(name, value))?;
+                }
+            }
+            None => line(
+                "address",
+                &format!(
+                    "{} is not on the list; it has a keyed hash of the address:",
+                    self.email
+                ),
+            )?,
         }
-        if let Some(asked_at) = asked_at {
-            writeln!(out, "asked at      {asked_at}")?;
+        if self.suppressed {
+            line("suppressed", "yes: no import adds the address")?;
         }
-        if let Some(confirmed_at) = confirmed_at {
-            writeln!(out, "confirmed at  {confirmed_at}")?;
-        }
-        if *suppressed {
-            writeln!(out, "suppressed    yes")?;
+        for ShownMessage { id, delivery } in &self.messages {
+            let parts = [
+                Some(id.clone()),
+                Some(delivery.state.to_owned()),
+                delivery.since.clone(),
+                delivery.reply.clone(),
+            ];
+            let parts: Vec<_> = parts.into_iter().flatten().collect();
+            line("message", &parts.join("  "))?;
         }
         Ok(())
     }

@@ -80,6 +80,8 @@ fn show_prints_the_source_and_the_confirmation() {
                 "joined_at": "2026-11-02T08:00:00.000Z",
                 "source": "hn",
                 "confirmed_at": "2026-11-02T08:01:00.250Z",
+                "suppressed": false,
+                "messages": [],
             })
         );
     }
