@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::time::rfc3339;
-use crate::waitlist::{Delivery, DeliveryState};
+use crate::waitlist::{Delivery, DeliveryState, DeliveryStatus};
 
 /// A delivery.
 #[derive(Serialize)]
@@ -12,21 +12,31 @@ pub(super) struct ShownDelivery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) since: Option<String>,
     attempts: u32,
-    /// What the mail server replied.
+    /// What the mail server replied, or why it has said nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reply: Option<String>,
 }
 
 impl From<&Delivery> for ShownDelivery {
     fn from(delivery: &Delivery) -> Self {
-        let reply = delivery.status.reply.as_ref();
         Self {
             state: delivery.status.state.as_str(),
             since: delivery.status.since.map(rfc3339),
             attempts: delivery.attempts,
-            reply: reply.map(|it| format!("{} {}", it.code, it.text())),
+            reply: words(&delivery.status),
         }
     }
+}
+
+/// Returns the words of the mail server, or why it has said nothing.
+fn words(status: &DeliveryStatus) -> Option<String> {
+    let reply = status.reply.as_ref();
+    let reply = reply.map(|reply| format!("{} {}", reply.code, reply.text()));
+    reply.or_else(|| match status.state {
+        DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
+        DeliveryState::Refused => Some("not sent: this program refused the address".into()),
+        _ => None,
+    })
 }
 
 /// The number of deliveries in each state.

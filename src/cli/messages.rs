@@ -9,12 +9,14 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::{
-    delivery_counts::DeliveryCounts, store_location::StoreArgs, terminal::output::OutputArgs,
-    time::rfc3339, waitlist_handle::WaitlistHandle,
+    delivery_counts::{DeliveryCounts, ShownDelivery},
+    store_location::StoreArgs,
+    terminal::output::OutputArgs,
+    time::rfc3339,
+    waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, Message, MessageId, Selection,
-    Suppressions,
+    AddressHash, Delivery, DeliveryState, Message, MessageId, Selection, Suppressions,
 };
 
 #[derive(clap::Args)]
@@ -29,13 +31,13 @@ Every recipient of a message is in one of these states:
   refused   the mail server refused it for good; its words follow the address
   deferred  the mail server asked to try again later
   unknown   the connection broke at the last moment, or the program was killed: the person may have the message
-  left      the person had left the list before
+  skipped   the person had left the list before, or you gave the message up with `landing send --abandon`
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 
-`landing send` continues with the deferred and waiting ones. The server continues those of confirmation.")]
+`landing send --continue` goes on with the deferred and waiting ones. The server continues those of confirmation.")]
 pub(super) struct MessagesArgs {
-    /// Message whose refused, deferred and unknown recipients are listed
+    /// Message whose recipients are listed, except those who were accepted
     id: Option<MessageId>,
     #[command(flatten)]
     store: StoreArgs,
@@ -61,11 +63,8 @@ struct ListedMessage {
 struct ListedDelivery {
     /// `None` if the person has left the list.
     email: Option<String>,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reply: Option<String>,
+    #[serde(flatten)]
+    delivery: ShownDelivery,
 }
 
 pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
@@ -150,54 +149,26 @@ fn print_deliveries(
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
     let deliveries = list.deliveries(id)?;
-    let is_listed = |delivery: &&Delivery| {
-        use DeliveryState::{Deferred, Refused, Sending, Unknown};
-        matches!(
-            delivery.status.state,
-            Deferred | Refused | Sending | Unknown
-        )
-    };
-    let deliveries: Vec<_> = deliveries.iter().filter(is_listed).collect();
+    let is_accepted = |delivery: &Delivery| delivery.status.state == DeliveryState::Accepted;
+    let deliveries: Vec<_> = deliveries.iter().filter(|it| !is_accepted(it)).collect();
     let addresses = find_addresses(list, &deliveries)?;
     let listed: Vec<_> = deliveries
-        .iter()
-        .map(|delivery| {
-            let status = &delivery.status;
-            ListedDelivery {
-                email: addresses.get(&delivery.recipient).cloned(),
-                state: status.state.as_str(),
-                since: status.since.map(rfc3339),
-                reply: words(status),
-            }
+        .into_iter()
+        .map(|delivery| ListedDelivery {
+            email: addresses.get(&delivery.recipient).cloned(),
+            delivery: delivery.into(),
         })
         .collect();
     output.print(&listed, |out| {
-        for ListedDelivery {
-            email,
-            state,
-            reply,
-            ..
-        } in &listed
-        {
+        for ListedDelivery { email, delivery } in &listed {
             let email = email.as_deref().unwrap_or("(has left the list)");
-            let reply = reply.as_deref().unwrap_or_default();
-            writeln!(out, "{state:8}  {email}  {reply}")?;
+            let reply = delivery.reply.as_deref().unwrap_or_default();
+            writeln!(out, "{:8}  {email}  {reply}", delivery.state)?;
         }
         if listed.is_empty() {
-            writeln!(out, "nobody is refused, deferred or unknown")?;
+            writeln!(out, "the mail server has accepted it for everybody")?;
         }
         Ok(())
-    })
-}
-
-/// Returns the words of the mail server, or why it has said nothing.
-fn words(status: &DeliveryStatus) -> Option<String> {
-    let reply = status.reply.as_ref();
-    let reply = reply.map(|reply| format!("{} {}", reply.code, reply.text()));
-    reply.or_else(|| match status.state {
-        DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
-        DeliveryState::Refused => Some("not sent: this program refused the address".into()),
-        _ => None,
     })
 }
 

@@ -18,6 +18,7 @@
 //!   people have come.
 //! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.
+//! - `link_check`: asks the site whether its unsubscribe links work.
 //! - `hints`: hints for the words of other programs.
 //!
 //! Only for the server: `serve_check` checks what a start needs, `server_socket` opens or inherits the socket,
@@ -41,6 +42,7 @@ mod funnel;
 mod health;
 mod hints;
 mod import;
+mod link_check;
 mod list;
 mod list_error;
 mod mail_check;

@@ -64,8 +64,8 @@ pub enum DeliveryState {
     Refused,
     /// It had begun when the process was killed or the connection broke. The person may have the message.
     Unknown,
-    /// The person had left the list before it began.
-    Left,
+    /// It was not sent: the person had left the list before it began, or the owner gave it up.
+    Skipped,
 }
 
 impl DeliveryState {
@@ -75,7 +75,7 @@ impl DeliveryState {
         Self::Refused,
         Self::Deferred,
         Self::Unknown,
-        Self::Left,
+        Self::Skipped,
         Self::Sending,
         Self::Waiting,
     ];
@@ -89,7 +89,7 @@ impl DeliveryState {
             Self::Deferred => "deferred",
             Self::Refused => "refused",
             Self::Unknown => "unknown",
-            Self::Left => "left",
+            Self::Skipped => "skipped",
         }
     }
 

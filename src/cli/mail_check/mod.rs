@@ -1,11 +1,9 @@
 //! `landing mail-check`: finds out whether messages will arrive, before the first one is sent.
 //!
 //! - `dns`: the records that the domain of the sender needs.
-//! - `probe`: asks the site whether its unsubscribe links work.
 //! - `source`: examines a message as it arrived.
 
 mod dns;
-mod probe;
 mod source;
 
 use std::{
@@ -20,7 +18,9 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::{address::parse_listed_address, terminal::output::OutputArgs};
+use super::{
+    address::parse_new_address, link_check::check_link_of_nobody, terminal::output::OutputArgs,
+};
 use crate::{
     config::{MailOptions, MailSettings, Origin, parse_product_name},
     mail::{
@@ -43,7 +43,7 @@ your mail program, save its source (\"Show original\"), and let --source examine
 (DKIM) covers the headers for unsubscribing, which Gmail and Yahoo require.")]
 pub(super) struct MailCheckArgs {
     /// Address that gets a test message
-    #[arg(value_name = "EMAIL", value_parser = parse_listed_address)]
+    #[arg(value_name = "EMAIL", value_parser = parse_new_address)]
     to: Option<Email>,
     /// Examine the source of a message that arrived, and nothing else; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
@@ -101,19 +101,23 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     match connect(&settings, &runtime, &mut report) {
         Ok(mut connection) => {
             if let Some(to) = &args.to {
-                let message = test_message(args, &settings, signer.as_ref(), to)?;
-                let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
-                let give_up = CancellationToken::new();
-                let sent = connection.send(sender, &recipient, &message, &give_up);
-                let sent = runtime.block_on(sent);
-                report.findings.push(describe_outcome(&sent));
+                let message = test_message(args, &settings, signer.as_ref(), to);
+                report.findings.push(match message {
+                    Ok(message) => {
+                        let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
+                        let give_up = CancellationToken::new();
+                        let sent = connection.send(sender, &recipient, &message, &give_up);
+                        describe_outcome(&runtime.block_on(sent))
+                    }
+                    Err(error) => Finding::problem(format!("no test message was sent: {error:#}")),
+                });
             }
             runtime.block_on(connection.quit());
         }
         Err(error) => report.findings.push(Finding::problem(error)),
     }
     report.findings.push(match &args.origin {
-        Some(origin) => runtime.block_on(probe::probe(origin)),
+        Some(origin) => try_links(origin, &runtime),
         None => Finding::problem("--origin is not set, so the unsubscribe links cannot be tried"),
     });
     if settings.postal_address.is_none() {
@@ -172,6 +176,20 @@ fn connect(
         report.findings.push(Finding::ok(text));
     }
     Ok(connection)
+}
+
+/// Asks the site whether its unsubscribe links work.
+fn try_links(origin: &Origin, runtime: &Runtime) -> Finding {
+    let site = origin.as_str();
+    match runtime.block_on(check_link_of_nobody(origin)) {
+        Ok(()) if site.starts_with("http:") => Finding::problem(format!(
+            "the unsubscribe links of {site} work, but mail programs only use https: links"
+        )),
+        Ok(()) => Finding::ok(format!("the unsubscribe links of {site} work")),
+        Err(error) => Finding::problem(format!(
+            "the unsubscribe links of {site} do not work: {error:#}"
+        )),
+    }
 }
 
 /// Returns a message like those of `send`, with an unsubscribe link that belongs to nobody.

@@ -43,7 +43,7 @@ impl Brake {
         if result.is_objection {
             return Some(format!(
                 "the mail server objects to the sender or to the message: {reply}; read its words and docs/mail.md, \
-                 and run the command again when the cause is fixed"
+                 and fix the cause"
             ));
         }
         if self.was_refused.len() == WINDOW {

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use uuid::Uuid;
+
 use crate::{
     config::{MailSettings, Origin},
     mail::{
@@ -21,7 +23,7 @@ pub(super) struct MessageWriter<'a> {
     pub(super) origin: &'a Origin,
     pub(super) product: &'a str,
     pub(super) tokens: PersonTokens,
-    pub(super) key: Option<ListKey>,
+    pub(super) key: ListKey,
     pub(super) signer: Option<DkimSigner>,
 }
 
@@ -67,15 +69,33 @@ impl MessageWriter<'_> {
         email: &Email,
         position: u64,
     ) -> Result<WrittenMessage, ComposeError> {
+        let id = message_id(&self.key, self.template.id(), email, &self.settings.from);
+        self.write_with_id(email, position, &id)
+    }
+
+    /// Writes a copy of the e-mail that is not the person's own. Its id differs, because mail programs show only one e-mail
+    /// with an id.
+    ///
+    /// # Errors
+    /// [`ComposeError`].
+    pub(super) fn write_copy(&self, email: &Email) -> Result<WrittenMessage, ComposeError> {
+        let id = Uuid::now_v7().simple();
+        self.write_with_id(email, 1, &format!("{id}@{}", self.settings.from.domain()))
+    }
+
+    fn write_with_id(
+        &self,
+        email: &Email,
+        position: u64,
+        message_id: &str,
+    ) -> Result<WrittenMessage, ComposeError> {
         let token = self.tokens.token(email).ok_or(ComposeError::NoToken)?;
         let unsubscribe = self.url(&token);
         let message = self.render(position, &unsubscribe);
-        let key = self.key.as_ref().ok_or(ComposeError::NoToken)?;
-        let message_id = message_id(key, self.template.id(), email, &self.settings.from);
         let headers = MessageHeaders {
             from: &self.settings.from,
             to: email,
-            message_id: &message_id,
+            message_id,
             date: SystemTime::now(),
             host: self.origin.host(),
             unsubscribe: Some(&unsubscribe),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{brake::Brake, pace::Pace, recipients::Recipient};
+use super::{brake::Brake, pace::Pace, plan::Recipient};
 use crate::{
     cli::delivery_counts::DeliveryCounts,
     mail::SendResult,
@@ -47,7 +47,7 @@ pub(super) enum Stop {
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Interrupted => f.write_str("interrupted; run the command again to continue"),
+            Self::Interrupted => f.write_str("interrupted"),
             Self::Failed(reason) => f.write_str(reason),
         }
     }
@@ -85,8 +85,8 @@ impl Attempt {
 
 /// What a connection does next.
 pub(super) enum Next {
-    /// It sends to these people.
-    Send(Vec<Recipient>),
+    /// It sends to this person.
+    Send(Recipient),
     /// It waits.
     Wait(Duration),
     Done,
@@ -134,28 +134,29 @@ impl Outbox {
         self.stop.get()
     }
 
-    /// Takes at most `max` recipients.
-    pub(super) fn take(&self, max: usize) -> Next {
+    /// Stops the send for this reason.
+    pub(super) fn fail(&self, reason: impl fmt::Display) {
+        self.stop.stop(Stop::Failed(reason.to_string()));
+    }
+
+    /// Takes the next recipient.
+    pub(super) fn take(&self) -> Next {
         if self.stop().is_some() {
             return Next::Done;
         }
         let mut state = locked(&self.state);
-        let count = max.min(state.waiting.len());
-        let mut taken: Vec<_> = state.waiting.drain(..count).collect();
-        if taken.is_empty() {
-            let now = Instant::now();
-            if let Some(at) = state.deferred.iter().position(|(due, _)| *due <= now) {
-                taken.push(state.deferred.swap_remove(at).1);
+        let now = Instant::now();
+        let taken = state.waiting.pop_front().or_else(|| {
+            let due = state.deferred.iter().position(|(due, _)| *due <= now);
+            due.map(|at| state.deferred.swap_remove(at).1)
+        });
+        match taken {
+            Some(recipient) => {
+                state.under_way += 1;
+                Next::Send(recipient)
             }
-        }
-        state.under_way += taken.len();
-        match (
-            taken.is_empty(),
-            state.deferred.is_empty() && state.under_way == 0,
-        ) {
-            (false, _) => Next::Send(taken),
-            (true, true) => Next::Done,
-            (true, false) => Next::Wait(POLL_INTERVAL),
+            None if state.deferred.is_empty() && state.under_way == 0 => Next::Done,
+            None => Next::Wait(POLL_INTERVAL),
         }
     }
 
@@ -210,7 +211,7 @@ impl Outbox {
     /// Takes the result of a message into account, which may stop the send.
     pub(super) fn check(&self, result: &SendResult) {
         if let Some(reason) = locked(&self.state).brake.check(result) {
-            self.stop.stop(Stop::Failed(reason));
+            self.fail(reason);
         }
     }
 

@@ -22,14 +22,6 @@ impl Pace {
         }
     }
 
-    /// Returns how many messages begin in a time, at least one.
-    pub(super) fn messages_in(&self, time: Duration) -> usize {
-        let messages = time.as_nanos().checked_div(self.interval.as_nanos());
-        messages.map_or(usize::MAX, |count| {
-            usize::try_from(count).unwrap_or(usize::MAX).max(1)
-        })
-    }
-
     /// Returns how long the caller must wait before its message.
     pub(super) fn reserve(&self) -> Duration {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);

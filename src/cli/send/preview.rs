@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::json;
 
-use super::{message_writer::MessageWriter, recipients::Plan};
+use super::{message_writer::MessageWriter, plan::Plan};
 use crate::cli::terminal::output::OutputArgs;
 
 /// Prints the preview.
@@ -15,12 +15,8 @@ pub(super) fn print(
 ) -> anyhow::Result<()> {
     let first = plan.people().next();
     let message = first.map(|person| {
-        let url = person
-            .email
-            .as_ref()
-            .and_then(|email| writer.unsubscribe_url(email));
-        // A list without a key gets one when the first message is sent.
-        let url = url.unwrap_or_else(|| format!("{}/unsubscribe/…", writer.origin.as_str()));
+        // Without a token: output ends up in files.
+        let url = format!("{}/unsubscribe/…", writer.origin.as_str());
         (person, writer.render(person.position, &url))
     });
     let mut json = plan.to_json();
@@ -32,6 +28,9 @@ pub(super) fn print(
             "text": message.text,
             "html": message.html,
         });
+    }
+    if message.is_some() {
+        plan.print_notes();
     }
     output.print(&json, |out| {
         let Some((person, message)) = &message else {

@@ -1,26 +1,28 @@
 //! Chooses the people who get a message, and finds their addresses.
 //!
-//! The ledger knows people only by the hashes of their addresses. So the whole list is read, and each address is hashed
-//! with all keys of the list.
+//! The ledger knows people only by the hashes of their addresses. So the whole list is read, and each address is hashed.
 
 use std::collections::{HashMap, HashSet};
 
 use anyhow::bail;
-use serde_json::{Value, json};
 
+use super::plan::{Plan, Recipient, SkipReason};
 use crate::cli::waitlist_handle::WaitlistHandle;
 use crate::mail::{SmtpReply, is_objection};
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
+    Suppressions, WaitlistEntry,
 };
 
-/// The people that the owner wants to write to.
+/// The people that the owner wants to write to, of those who match the selection.
 #[derive(Clone, Debug)]
 pub(super) enum Audience {
     /// This many people who have waited longest and have not had it.
     Next(usize),
     /// Everybody who has not had it.
     All,
+    /// Those who were chosen by an earlier send, and have not had it.
+    Rest,
     /// One person.
     Person(Email),
 }
@@ -44,312 +46,194 @@ pub(super) enum Unconfirmed {
     Exclude,
 }
 
-/// A person who gets the message.
-#[derive(Clone, Debug)]
-pub(super) struct Recipient {
-    /// The number of the delivery in the ledger.
-    pub(super) number: u32,
-    /// How far the delivery is.
-    pub(super) status: DeliveryStatus,
-    /// How often the delivery was begun.
-    pub(super) attempts: u32,
-    /// How often this command has tried it again.
-    pub(super) retries: usize,
-    /// The address, or `None` if the person has left the list.
-    pub(super) email: Option<Email>,
-    /// The position on the list, from 1.
-    pub(super) position: u64,
-}
-
-/// The people who get the message.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
-    recipients: Vec<Recipient>,
-    /// The hashes of those who are not in the ledger yet. Their deliveries get the numbers after the known ones.
-    new: Vec<AddressHash>,
-    /// Whether they are the rest of a send that was interrupted.
-    is_rest: bool,
-    /// The number of deliveries in the ledger.
-    known: u32,
-    /// People on the list who have had the message, or may have.
-    had_it: u64,
-    /// People on the list whose message the mail server refused.
-    refused: u64,
-    /// People whose mailbox does not exist.
-    undeliverable: u64,
-    /// People on the list who are suppressed.
-    suppressed: u64,
-    /// People on the list who have not confirmed their address.
-    unconfirmed: u64,
-    /// Deliveries of which nobody knows whether they were sent.
-    unknown: u64,
-    /// Deliveries that another command is sending, or was when it was killed.
-    under_way: u64,
-    /// People on the list who match the selection.
-    selected: u64,
-}
-
-impl Plan {
-    /// Reads the ledger and the list, and chooses.
-    pub(super) fn build(
-        list: &WaitlistHandle,
-        id: &MessageId,
-        keys: &[ListKey],
-        RecipientCriteria {
-            audience,
-            selection,
-            unconfirmed,
-            resend,
-        }: &RecipientCriteria,
-    ) -> anyhow::Result<Self> {
-        let deliveries = list.deliveries(id)?;
-        let undeliverable = find_undeliverable(list)?;
-        let suppressions = list.suppressions()?;
-        let mut plan = Self {
-            known: u32::try_from(deliveries.len())?,
-            ..Self::default()
-        };
-        let is_due = |state: DeliveryState| match state {
-            // Those who had left are due if they have joined again: only people on the list are looked at.
-            DeliveryState::Waiting | DeliveryState::Deferred | DeliveryState::Left => true,
-            state => resend.contains(&state),
-        };
-        for delivery in &deliveries {
-            let is_unknown = delivery.status.state == DeliveryState::Unknown;
-            plan.unknown += u64::from(is_unknown && !resend.contains(&DeliveryState::Unknown));
-            plan.under_way += u64::from(delivery.status.state == DeliveryState::Sending);
-        }
-        let numbers: HashMap<_, _> = (0..)
+/// Reads the ledger and the list, and chooses.
+pub(super) fn choose(
+    list: &WaitlistHandle,
+    id: &MessageId,
+    key: ListKey,
+    criteria: &RecipientCriteria,
+) -> anyhow::Result<Plan> {
+    let deliveries = list.deliveries(id)?;
+    let mut chooser = Chooser {
+        id,
+        key,
+        criteria,
+        numbers: (0..)
             .zip(&deliveries)
-            .map(|(n, it)| (it.recipient, n))
-            .collect();
-        let mut is_found = false;
-        let mut listed = HashSet::new();
-        // Those who are left of an interrupted send, those who get it again, and those who have not had it. Last come those
-        // who have stopped a send by an objection of the mail server: they must not stop the next one before anybody else.
-        let (mut interrupted, mut retries, mut new, mut objected) =
-            (vec![], vec![], vec![], vec![]);
-        let is_full = |count: usize| matches!(audience, Audience::Next(max) if count >= *max);
-        let is_person = matches!(audience, Audience::Person(_));
-        for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
-            let entry = entry?;
-            let key = entry.email.key();
-            let hashes: Vec<_> = keys.iter().map(|list_key| list_key.hash(&key)).collect();
-            // Of a list that was imported into this one, a person may have a second delivery. One that is done counts.
-            let known: Vec<u32> = hashes
-                .iter()
-                .filter_map(|it| numbers.get(it))
-                .copied()
-                .collect();
-            let is_done = |number: &&u32| !is_due(deliveries[**number as usize].status.state);
-            let number = known.iter().find(is_done).or(known.first()).copied();
-            let delivery = number.map(|number| &deliveries[number as usize]);
-            listed.extend(known);
-            let is_chosen = match audience {
-                Audience::Person(email) => email.key() == key,
-                _ => selection.selects(&entry),
-            };
-            is_found |= is_chosen && matches!(audience, Audience::Person(_));
-            if is_chosen {
-                plan.selected += 1;
-            }
-            // Both at a time only after an import was interrupted.
-            if hashes.iter().any(|hash| suppressions.contains_hash(*hash)) {
-                if is_chosen {
-                    plan.suppressed += 1;
-                }
-                continue;
-            }
-            let may_be_unconfirmed = match unconfirmed {
-                Unconfirmed::Include => true,
-                Unconfirmed::ExcludeAsked => entry.asked_at.is_none(),
-                Unconfirmed::Exclude => false,
-            };
-            if entry.confirmed_at.is_none() && !may_be_unconfirmed {
-                if is_chosen {
-                    plan.unconfirmed += 1;
-                }
-                continue;
-            }
-            let recipient = |number, status, attempts| Recipient {
-                number,
-                status,
-                attempts,
-                retries: 0,
-                email: Some(entry.email.clone()),
-                position,
-            };
-            let is_undeliverable = hashes.iter().any(|hash| undeliverable.contains(hash));
-            match number.zip(delivery) {
-                Some((_, delivery)) if is_due(delivery.status.state) && is_undeliverable => {
-                    plan.undeliverable += u64::from(is_chosen);
-                }
-                Some((number, delivery)) if is_due(delivery.status.state) => {
-                    let status = delivery.status.clone();
-                    let is_rest = status.state == DeliveryState::Waiting && !is_person;
-                    let is_objected = is_objection(&status);
-                    let recipient = recipient(number, status, delivery.attempts);
-                    if is_rest {
-                        interrupted.push(recipient);
-                    } else if is_objected && is_chosen {
-                        objected.push(recipient);
-                    } else if is_chosen && !is_full(retries.len() + new.len()) {
-                        retries.push(recipient);
-                    }
-                }
-                Some((_, delivery)) if is_chosen => {
-                    match delivery.status.state {
-                        DeliveryState::Refused => plan.refused += 1,
-                        _ => plan.had_it += 1,
-                    }
-                    if is_person {
-                        let state = delivery.status.state.as_str();
-                        let email = entry.email.as_typed();
-                        bail!("{id} is already {state} for {email}; nothing was sent");
-                    }
-                }
-                None if is_chosen && is_undeliverable => plan.undeliverable += 1,
-                None if is_chosen && !is_full(retries.len() + new.len()) => {
-                    let number = plan.known + u32::try_from(new.len())?;
-                    let status = DeliveryStatus::new(DeliveryState::Waiting);
-                    new.push(recipient(number, status, 0));
-                    // Only a preview does without a key.
-                    plan.new.extend(hashes.first());
-                }
-                _ => {}
-            }
+            .map(|(number, it)| (it.recipient, number))
+            .collect(),
+        deliveries: &deliveries,
+        undeliverable: find_undeliverable(list)?,
+        suppressions: list.suppressions()?,
+        listed: HashSet::new(),
+        objected: Vec::new(),
+        plan: Plan::new(&deliveries, &criteria.resend)?,
+    };
+    for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
+        chooser.consider(position, &entry?)?;
+    }
+    chooser.finish()
+}
+
+/// Decides about one person after another, in the order of the list.
+struct Chooser<'a> {
+    id: &'a MessageId,
+    key: ListKey,
+    criteria: &'a RecipientCriteria,
+    deliveries: &'a [Delivery],
+    numbers: HashMap<AddressHash, u32>,
+    undeliverable: HashSet<AddressHash>,
+    suppressions: Suppressions,
+    /// The numbers of the deliveries to people on the list.
+    listed: HashSet<u32>,
+    /// Those who have stopped a send by an objection of the mail server. They come last, so that they do not stop the next
+    /// one before anybody else.
+    objected: Vec<Recipient>,
+    plan: Plan,
+}
+
+impl Chooser<'_> {
+    /// Decides whether a person gets the message, and notes why not.
+    fn consider(&mut self, position: u64, entry: &WaitlistEntry) -> anyhow::Result<()> {
+        let key = entry.email.key();
+        let hash = self.key.hash(&key);
+        let number = self.numbers.get(&hash).copied();
+        self.listed.extend(number);
+        let deliveries = self.deliveries;
+        let delivery = number.map(|number| &deliveries[number as usize]);
+        let is_waiting = delivery.is_some_and(|it| it.status.state == DeliveryState::Waiting);
+        let is_chosen = match &self.criteria.audience {
+            Audience::Person(email) => email.key() == key,
+            _ => self.criteria.selection.selects(entry),
+        };
+        if !is_chosen {
+            self.plan.waiting += u64::from(is_waiting);
+            return Ok(());
         }
-        if let (Audience::Person(email), false) = (audience, is_found) {
+        self.plan.selected += 1;
+        if let Some(reason) = self.reason_to_skip(entry, hash, delivery) {
+            self.plan.skipped.add(reason);
+            return self.check_person(entry, delivery);
+        }
+        let has_room = match self.criteria.audience {
+            Audience::Next(max) => self.plan.recipients.len() < max,
+            Audience::Rest => delivery.is_some_and(|it| it.status.state != DeliveryState::Skipped),
+            Audience::All | Audience::Person(_) => true,
+        };
+        let recipient = Recipient {
+            number: number.unwrap_or(self.plan.next_number()?),
+            status: delivery.map_or(DeliveryStatus::new(DeliveryState::Waiting), |it| {
+                it.status.clone()
+            }),
+            attempts: delivery.map_or(0, |it| it.attempts),
+            retries: 0,
+            email: Some(entry.email.clone()),
+            position,
+        };
+        if is_objection(&recipient.status) {
+            self.objected.push(recipient);
+        } else if has_room {
+            self.plan.recipients.push(recipient);
+            if delivery.is_none() {
+                self.plan.new.push(hash);
+            }
+        } else {
+            self.plan.waiting += u64::from(is_waiting);
+        }
+        Ok(())
+    }
+
+    /// Returns whether a person on the list with this delivery has still to get the message.
+    fn is_due(&self, delivery: &Delivery) -> bool {
+        match delivery.status.state {
+            // Those who had left have joined again.
+            DeliveryState::Waiting | DeliveryState::Deferred | DeliveryState::Skipped => true,
+            state => self.criteria.resend.contains(&state),
+        }
+    }
+
+    /// Returns why a person on the list does not get the message.
+    fn reason_to_skip(
+        &self,
+        entry: &WaitlistEntry,
+        hash: AddressHash,
+        delivery: Option<&Delivery>,
+    ) -> Option<SkipReason> {
+        let may_be_unconfirmed = match self.criteria.unconfirmed {
+            Unconfirmed::Include => true,
+            Unconfirmed::ExcludeAsked => entry.asked_at.is_none(),
+            Unconfirmed::Exclude => false,
+        };
+        // Listed and suppressed at a time only after an import was interrupted.
+        if self.suppressions.contains_hash(hash) {
+            return Some(SkipReason::Suppressed);
+        }
+        if entry.confirmed_at.is_none() && !may_be_unconfirmed {
+            return Some(SkipReason::Unconfirmed);
+        }
+        match delivery.filter(|it| !self.is_due(it)) {
+            Some(it) if it.status.state == DeliveryState::Refused => Some(SkipReason::Refused),
+            Some(_) => Some(SkipReason::HadIt),
+            None if self.undeliverable.contains(&hash) => Some(SkipReason::Undeliverable),
+            None => None,
+        }
+    }
+
+    /// Fails if the one person that the owner has named has had the message.
+    fn check_person(
+        &self,
+        entry: &WaitlistEntry,
+        delivery: Option<&Delivery>,
+    ) -> anyhow::Result<()> {
+        if let (Audience::Person(_), Some(delivery)) = (&self.criteria.audience, delivery)
+            && !self.is_due(delivery)
+        {
+            let (id, email) = (self.id, entry.email.as_typed());
+            let state = delivery.status.state.as_str();
+            bail!("{id} is already {state} for {email}; nothing was sent");
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> anyhow::Result<Plan> {
+        if let Audience::Person(email) = &self.criteria.audience
+            && self.plan.selected == 0
+        {
             bail!(
-                "{} is not on the list; check the spelling",
+                "{} is not on the list; check the spelling, or send a copy with --test",
                 email.as_typed()
             );
         }
-        plan.is_rest = !interrupted.is_empty();
-        if plan.is_rest {
-            plan.new.clear();
-            new.clear();
+        if let Audience::Next(max) = self.criteria.audience {
+            self.objected
+                .truncate(max.saturating_sub(self.plan.recipients.len()));
         }
-        if let Audience::Next(max) = audience {
-            objected.truncate(max.saturating_sub(retries.len() + new.len()));
+        self.plan.recipients.append(&mut self.objected);
+        let is_person = matches!(self.criteria.audience, Audience::Person(_));
+        if !self.plan.recipients.is_empty() && !is_person {
+            self.add_those_who_left();
         }
-        plan.recipients = [interrupted, retries, new, objected].concat();
-        // People who have left since the send began.
-        if !plan.recipients.is_empty() && !is_person {
-            for (number, delivery) in (0..).zip(&deliveries) {
-                let is_unsent = matches!(
-                    delivery.status.state,
-                    DeliveryState::Waiting | DeliveryState::Deferred
-                );
-                if is_unsent && !listed.contains(&number) {
-                    plan.recipients.push(Recipient {
-                        number,
-                        status: delivery.status.clone(),
-                        attempts: delivery.attempts,
-                        retries: 0,
-                        email: None,
-                        position: 0,
-                    });
-                }
+        Ok(self.plan)
+    }
+
+    /// Adds the people who have left since an earlier send chose them, so that the ledger records it.
+    fn add_those_who_left(&mut self) {
+        for (number, delivery) in (0..).zip(self.deliveries) {
+            let is_unsent = matches!(
+                delivery.status.state,
+                DeliveryState::Waiting | DeliveryState::Deferred
+            );
+            if is_unsent && !self.listed.contains(&number) {
+                self.plan.recipients.push(Recipient {
+                    number,
+                    status: delivery.status.clone(),
+                    attempts: delivery.attempts,
+                    retries: 0,
+                    email: None,
+                    position: 0,
+                });
             }
         }
-        Ok(plan)
-    }
-
-    /// Records the new recipients in the ledger, and returns all of them.
-    pub(super) fn record(
-        self,
-        list: &WaitlistHandle,
-        id: &MessageId,
-    ) -> anyhow::Result<Vec<Recipient>> {
-        let new: Vec<_> = self.new.into_iter().map(Delivery::waiting).collect();
-        if !new.is_empty() && !list.add_deliveries(id, self.known, &new)? {
-            bail!("another command is sending {id}; wait until it is done, and run this one again");
-        }
-        Ok(self.recipients)
-    }
-
-    /// Returns the number of deliveries that were begun, and have no result yet.
-    pub(super) fn under_way(&self) -> u64 {
-        self.under_way
-    }
-
-    /// Returns the number of deliveries whose result is unknown and that are not sent again.
-    pub(super) fn unknown(&self) -> u64 {
-        self.unknown
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.recipients.is_empty()
-    }
-
-    /// Returns the recipients who are on the list.
-    pub(super) fn people(&self) -> impl Iterator<Item = &Recipient> {
-        self.recipients.iter().filter(|it| it.email.is_some())
-    }
-
-    /// Returns the position of the last person on the list who gets the message.
-    pub(super) fn max_position(&self) -> u64 {
-        let positions = self.recipients.iter().map(|it| it.position);
-        positions.max().unwrap_or_default()
-    }
-
-    /// Describes the recipients, such as `100 of 5000 people`.
-    pub(super) fn describe(&self) -> String {
-        let count = self.people().count();
-        let people = if self.selected == 1 {
-            "person"
-        } else {
-            "people"
-        };
-        match self.is_rest {
-            true => format!("the remaining {count} people of an interrupted send"),
-            false => format!("{count} of {} {people}", self.selected),
-        }
-    }
-
-    /// Says why nobody gets the message.
-    pub(super) fn why_empty(&self) -> String {
-        let mut reasons = vec![format!("{} selected", self.selected)];
-        let counts = [
-            (self.had_it, "had the message, or may have had it"),
-            (self.refused, "refused by the mail server"),
-            (
-                self.undeliverable,
-                "left out, because their mailbox does not exist",
-            ),
-            (self.suppressed, "left out, because they are suppressed"),
-            (
-                self.unconfirmed,
-                "left out, because they have not confirmed their address",
-            ),
-            (
-                self.unknown,
-                "unknown: --resend-unknown sends to them again",
-            ),
-            (
-                self.under_way,
-                "being sent by another command, or by one that was killed less than 20 minutes ago",
-            ),
-        ];
-        for (count, reason) in counts.into_iter().filter(|(count, _)| *count > 0) {
-            reasons.push(format!("{count} {reason}"));
-        }
-        reasons.join("; ")
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        json!({
-            "recipients": self.people().count(),
-            "selected": self.selected,
-            "had_it": self.had_it,
-            "refused": self.refused,
-            "undeliverable": self.undeliverable,
-            "suppressed": self.suppressed,
-            "unconfirmed": self.unconfirmed,
-            "unknown": self.unknown,
-            "under_way": self.under_way,
-        })
     }
 }
 

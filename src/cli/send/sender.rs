@@ -12,32 +12,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     message_writer::{MessageWriter, WrittenMessage},
-    outbox::{Attempt, Next, Outbox, Stop},
-    recipients::Recipient,
+    outbox::{Attempt, Next, Outbox},
+    plan::Recipient,
 };
 use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
     mail::{ComposeError, ConnectError, Mailer, SendResult, SmtpClient},
-    waitlist::{DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Email},
+    waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
 };
 
-/// A connection begins as many deliveries at a time as it sends in this time. Each beginning is durable before the
-/// network is used, which takes as long as some messages. After a crash, those that were begun are unknown.
-const BATCH_DURATION: Duration = Duration::from_millis(100);
-/// Time after which deliveries that were begun together go back to the others, because the mail server has become slow: after
-/// a crash, they would be unknown.
-const BATCH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause of a connection that the mail server does not want yet, while others send.
 const CONNECT_LATER_PAUSE: Duration = Duration::from_secs(60);
 /// Time in which a message is tried again over a new connection.
 const RECONNECT_PERIOD: Duration = Duration::from_secs(120);
 /// Maximum time until a connection that waits notices that the send stops.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
-/// Time for which it is known who is on the list.
-const LIST_CHECK_MAX_AGE: Duration = Duration::from_millis(100);
-/// Maximum number of deliveries that are begun together.
-const BATCH_MAX: usize = 64;
-
 /// Pauses before another attempt to connect.
 const CONNECT_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
@@ -103,8 +92,7 @@ impl Sender<'_> {
             for _ in 0..self.connections {
                 scope.spawn(|| {
                     if let Err(error) = self.run_connection() {
-                        let reason = format!("{error:#}; run the command again to continue");
-                        self.outbox.stop_handle().stop(Stop::Failed(reason));
+                        self.outbox.fail(format_args!("{error:#}"));
                     }
                 });
             }
@@ -116,119 +104,65 @@ impl Sender<'_> {
         let bounce_address = &self.writer.settings.bounce_address;
         let mut connection =
             SendConnection::new(self.client, bounce_address, self.give_up.clone())?;
-        let mut batch_size = 1;
         loop {
             if connection.is_deferred {
                 self.wait_to_connect();
                 connection.is_deferred = false;
             }
-            let recipients = match self.outbox.take(batch_size) {
-                Next::Send(recipients) => recipients,
-                Next::Wait(pause) => {
-                    thread::sleep(pause);
-                    continue;
-                }
+            match self.outbox.take() {
+                Next::Send(recipient) => self.send(recipient, &mut connection)?,
+                Next::Wait(pause) => thread::sleep(pause),
                 Next::Done => break,
-            };
-            let started = Instant::now();
-            let sent = self.send_batch(recipients, &mut connection)?;
-            let each = started.elapsed() / u32::try_from(sent).unwrap_or(1).max(1);
-            let fitting = BATCH_DURATION.as_nanos() / each.as_nanos().max(1);
-            // A pause before a message must not keep others begun.
-            let paced = self.outbox.pace.messages_in(BATCH_DURATION) / self.connections;
-            batch_size = usize::try_from(fitting)
-                .unwrap_or(BATCH_MAX)
-                .min(paced)
-                .clamp(1, BATCH_MAX);
+            }
         }
         connection.runtime.block_on(connection.mailer.quit());
         Ok(())
     }
 
-    /// Begins deliveries, sends the messages, and records the results. Returns how many have one.
-    fn send_batch(
+    /// Begins a delivery, sends the message, and records the result. One at a time: after a crash, each connection has only
+    /// one in doubt.
+    fn send(
         &self,
-        recipients: Vec<Recipient>,
+        mut recipient: Recipient,
         connection: &mut SendConnection<'_>,
-    ) -> Result<usize, LocatedListError> {
+    ) -> Result<(), LocatedListError> {
         // Before anything is recorded: after a crash, those who wait are not in doubt.
         self.wait_for_pace();
-        let mut is_first = true;
         let id = self.writer.template.id();
-        let starts: Vec<_> = recipients
-            .iter()
-            .map(|it| DeliveryStart {
-                number: it.number,
-                state: it.status.state,
-                attempts: it.attempts,
-            })
-            .collect();
-        let begun = match self.list.begin_deliveries(id, &starts) {
-            Ok(begun) => begun,
-            Err(error) => {
-                // Nobody knows whether the list has recorded it.
-                for recipient in recipients {
-                    self.outbox.finish(recipient, Attempt::without_result());
-                }
-                return Err(error);
-            }
+        let begun = self.list.begin_deliveries(id, &[recipient.start()]);
+        if !matches!(begun.as_deref(), Ok([true])) {
+            // Another command sends it, or nobody knows whether the list has recorded it.
+            self.outbox.finish(recipient, Attempt::without_result());
+            return begun.map(drop);
+        }
+        recipient.attempts += 1;
+        let sent = self.send_begun(&recipient, connection);
+        let attempt = match &sent {
+            Ok(Some(status)) => Attempt::Done(DeliveryStatus {
+                since: Some(SystemTime::now()),
+                ..status.clone()
+            }),
+            Ok(None) | Err(_) => Attempt::NotBegun,
         };
-        let (mut results, mut attempts) = (Vec::new(), Vec::new());
-        let (started, mut failure) = (Instant::now(), None);
-        let mut check = ListCheck::new(self.list, &recipients);
-        for (at, (mut recipient, is_begun)) in recipients.into_iter().zip(begun).enumerate() {
-            if !is_begun {
-                // Another command sends it.
-                attempts.push((recipient, Attempt::without_result()));
-                continue;
-            }
-            recipient.attempts += 1;
-            let is_given_back =
-                started.elapsed() > BATCH_TIMEOUT || connection.is_deferred || failure.is_some();
-            // The first message has waited above.
-            if !std::mem::take(&mut is_first) && !is_given_back {
-                self.wait_for_pace();
-            }
-            let sent = match is_given_back {
-                true => Ok(None),
-                false => self.send_one(&recipient, connection, || check.is_listed(at)),
-            };
-            // The results of the messages before are recorded all the same.
-            let sent = sent.unwrap_or_else(|error| {
-                failure = Some(error);
-                None
-            });
-            let (status, attempt) = match sent {
-                Some(status) => {
-                    let since = Some(SystemTime::now());
-                    let status = DeliveryStatus { since, ..status };
-                    (status.clone(), Attempt::Done(status))
-                }
+        let result = DeliveryResult {
+            number: recipient.number,
+            attempt: recipient.attempts,
+            status: match &attempt {
+                Attempt::Done(status) => status.clone(),
                 // As it was before.
-                None => (recipient.status.clone(), Attempt::NotBegun),
-            };
-            results.push(DeliveryResult {
-                number: recipient.number,
-                attempt: recipient.attempts,
-                status,
-            });
-            attempts.push((recipient, attempt));
+                Attempt::NotBegun => recipient.status.clone(),
+            },
+        };
+        let recorded = self.list.finish_deliveries(id, &[result]);
+        let attempt = match recorded {
+            Ok(()) => attempt,
+            // The list does not know the result.
+            Err(_) => Attempt::without_result(),
+        };
+        if self.outbox.finish(recipient, attempt) {
+            self.bar.inc(1);
         }
-        let is_done = |(_, attempt): &&(Recipient, Attempt)| matches!(attempt, Attempt::Done(_));
-        let done = attempts.iter().filter(is_done).count();
-        let recorded = self.list.finish_deliveries(id, &results);
-        // Those that are given back keep their order.
-        for (recipient, attempt) in attempts.into_iter().rev() {
-            let attempt = match recorded {
-                Ok(()) => attempt,
-                // The list does not know the result.
-                Err(_) => Attempt::without_result(),
-            };
-            if self.outbox.finish(recipient, attempt) {
-                self.bar.inc(1);
-            }
-        }
-        recorded.and(failure.map_or(Ok(done), Err))
+        recorded.and(sent.map(drop))
     }
 
     /// Waits before the connection is opened again, while others have messages to send.
@@ -256,17 +190,16 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends one message. Returns the result, or `None` if it was not begun because the send stops.
-    fn send_one(
+    /// Sends a message. Returns the result, or `None` if it was not sent because the send stops.
+    fn send_begun(
         &self,
         recipient: &Recipient,
         connection: &mut SendConnection<'_>,
-        mut is_listed: impl FnMut() -> Result<bool, LocatedListError>,
     ) -> Result<Option<DeliveryStatus>, LocatedListError> {
         if self.outbox.stop().is_some() {
             return Ok(None);
         }
-        let has_left = || Ok(Some(DeliveryStatus::new(DeliveryState::Left)));
+        let has_left = || Ok(Some(DeliveryStatus::new(DeliveryState::Skipped)));
         let Some(email) = &recipient.email else {
             return has_left();
         };
@@ -275,9 +208,7 @@ impl Sender<'_> {
             Err(ComposeError::Address) => return Ok(Some(SendResult::unwritable_address().status)),
             // It would fail for everybody.
             Err(error) => {
-                self.outbox.stop_handle().stop(Stop::Failed(format!(
-                    "{error}; run the command again to continue"
-                )));
+                self.outbox.fail(error);
                 return Ok(None);
             }
         };
@@ -286,7 +217,7 @@ impl Sender<'_> {
         loop {
             let connected = connection.connect();
             // Last: the person may have left a moment ago, or while it connected.
-            if connected.is_ok() && !is_listed()? {
+            if connected.is_ok() && !self.is_listed(email)? {
                 return has_left();
             }
             let error = match connected.and_then(|()| connection.send(email, &message)) {
@@ -309,45 +240,14 @@ impl Sender<'_> {
                 }
                 _ => {
                     let server = &self.writer.settings.smtp;
-                    let reason = format!("{server}: {error}; run the command again to continue");
-                    self.outbox.stop_handle().stop(Stop::Failed(reason));
+                    self.outbox.fail(format_args!("{server}: {error}"));
                     return Ok(None);
                 }
             }
         }
     }
-}
 
-/// Says who of a batch is on the list, as of a moment ago. An unsubscription takes the person off the list.
-struct ListCheck<'a> {
-    list: &'a WaitlistHandle,
-    /// Those who have left before the batch have none.
-    emails: Vec<Option<Email>>,
-    checked_at: Option<Instant>,
-    are_listed: Vec<bool>,
-}
-
-impl<'a> ListCheck<'a> {
-    fn new(list: &'a WaitlistHandle, recipients: &[Recipient]) -> Self {
-        Self {
-            list,
-            emails: recipients.iter().map(|it| it.email.clone()).collect(),
-            checked_at: None,
-            are_listed: Vec::new(),
-        }
-    }
-
-    /// Returns whether the person at this position is on the list.
-    fn is_listed(&mut self, at: usize) -> Result<bool, LocatedListError> {
-        let is_fresh = |checked_at: Instant| checked_at.elapsed() < LIST_CHECK_MAX_AGE;
-        if !self.checked_at.is_some_and(is_fresh) {
-            self.checked_at = Some(Instant::now());
-            let emails: Vec<_> = self.emails.iter().flatten().cloned().collect();
-            let mut listed = self.list.are_listed(&emails)?.into_iter();
-            let emails = self.emails.iter();
-            let are_listed = emails.map(|it| it.is_some() && listed.next() == Some(true));
-            self.are_listed = are_listed.collect();
-        }
-        Ok(self.are_listed.get(at) == Some(&true))
+    fn is_listed(&self, email: &Email) -> Result<bool, LocatedListError> {
+        Ok(self.list.are_listed(slice::from_ref(email))? == [true])
     }
 }

@@ -153,7 +153,9 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
 /// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.
 pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
     match (status.state, &status.reply) {
-        (DeliveryState::Waiting | DeliveryState::Left, _) | (DeliveryState::Refused, None) => None,
+        (DeliveryState::Waiting | DeliveryState::Skipped, _) | (DeliveryState::Refused, None) => {
+            None
+        }
         (DeliveryState::Accepted | DeliveryState::Unknown | DeliveryState::Sending, _) => {
             Some(AttemptResult::Arrived)
         }

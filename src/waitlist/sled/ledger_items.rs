@@ -49,7 +49,7 @@ const STATES: [DeliveryState; 7] = [
     DeliveryState::Deferred,
     DeliveryState::Refused,
     DeliveryState::Unknown,
-    DeliveryState::Left,
+    DeliveryState::Skipped,
 ];
 
 impl<'a> StoredMessage<'a> {

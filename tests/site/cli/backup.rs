@@ -86,7 +86,7 @@ pub(super) fn everything() -> String {
         delivery("launch", "ann@example.com", &format!(r#""state":"accepted",{since},"code":250,"reply":"2.0.0 Ok: queued as 4bX","attempts":1"#)),
         delivery("launch", "bob@example.com", &format!(r#""state":"refused",{since},"code":550,"reply":"5.1.1 no such user","attempts":1"#)),
         delivery("launch", "cyd@example.com", &format!(r#""state":"unknown",{since},"attempts":1"#)),
-        delivery("launch", "dan@example.com", &format!(r#""state":"left",{since},"attempts":0"#)),
+        delivery("launch", "dan@example.com", &format!(r#""state":"skipped",{since},"attempts":0"#)),
         delivery("launch", "eve@example.com", r#""state":"waiting","attempts":0"#),
         r#"{"person":{"email":"old@example.com","joined_at":"1970-01-01T00:00:00.001Z"}}"#.to_owned(),
         r#"{"person":{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z","source":"hn","asked_at":"2026-11-01T08:00:00.000Z","confirmed_at":"2026-11-01T09:30:00.500Z"}}"#.to_owned(),

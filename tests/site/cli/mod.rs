@@ -30,6 +30,7 @@ mod send;
 mod send_choice;
 mod send_dkim;
 mod send_ledger;
+mod send_selection;
 #[cfg(target_os = "linux")]
 mod serve_check;
 mod settings;

@@ -29,6 +29,7 @@ pub(super) fn args_with_rate<'a>(url: &'a str, rate: &'a str, more: &[&'a str]) 
         "Steward <hello@steward.test>",
         "--origin",
         "https://steward.test",
+        "--skip-link-check",
     ];
     [&fixed[..], more].concat()
 }
@@ -163,7 +164,7 @@ fn refusals_have_the_words_of_the_server_and_undeliverable_people_are_left_out()
         );
         cli.write("again.md", MESSAGE);
         let url = server.url();
-        let mut again = args(&url, &["--all"]);
+        let mut again = args(&url, &["--all", "--new-message"]);
         again[1] = "again.md";
         assert_eq!(cli.stdout(&again), "2 accepted\n");
     }

@@ -281,6 +281,7 @@ impl Recording {
                 &format!("--smtp={}", server.url()),
                 "--mail-from=hello@steward.test",
                 "--origin=https://steward.test",
+                "--skip-link-check",
             ];
             args.map(str::to_owned).to_vec()
         };

@@ -41,3 +41,27 @@ fn tells_a_failing_site_from_another_program() {
     );
     assert!(redirected.contains("is redirected"), "{redirected}");
 }
+
+#[test]
+fn findings_are_printed_and_an_invalid_address_gets_nothing() {
+    let server = SmtpServer::start();
+    let check = |to: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+        command.args(["mail-check", to, "--smtp", &server.url()]);
+        command.args(["--mail-from", "hello@steward.test"]);
+        command.output().expect("the program runs")
+    };
+    let output = check("foo");
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("an address needs an @"), "{error}");
+    assert_eq!(server.connection_count(), 0);
+    let output = check("you@other.test");
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        report.contains("ok       connected to ")
+            && report.contains("the test message was accepted: 250"),
+        "{report}"
+    );
+    assert_eq!(server.recipients(), ["you@other.test"]);
+}

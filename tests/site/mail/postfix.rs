@@ -227,10 +227,28 @@ fn messages_arrive_over_tls_with_a_login() {
     }
     let (is_success, out) = run(
         &starttls,
-        &["send", "launch.md", "--next", "1", "--yes", "--no-wait"],
+        &[
+            "send",
+            "launch.md",
+            "--next",
+            "1",
+            "--yes",
+            "--no-wait",
+            "--skip-link-check",
+        ],
     );
     assert_eq!((is_success, &*out), (true, "1 accepted\n"));
-    let (is_success, out) = run(&tls, &["send", "launch.md", "--all", "--yes", "--no-wait"]);
+    let (is_success, out) = run(
+        &tls,
+        &[
+            "send",
+            "launch.md",
+            "--all",
+            "--yes",
+            "--no-wait",
+            "--skip-link-check",
+        ],
+    );
     assert_eq!((is_success, &*out), (true, "1 accepted, 1 refused\n"));
     let (_, listed) = run(&tls, &["messages", "launch"]);
     assert_eq!(
@@ -267,6 +285,7 @@ assert message['List-Unsubscribe'].count('https://') == 1";
             "--all",
             "--yes",
             "--no-wait",
+            "--skip-link-check",
             "--resend-unknown",
         ],
     );
@@ -287,7 +306,16 @@ assert message['List-Unsubscribe'].count('https://') == 1";
     fs::write(directory.join("again.md"), message).expect("writable");
     let (is_success, out) = run(
         &without_login,
-        &["send", "again.md", "--next", "1", "--yes", "--no-wait"],
+        &[
+            "send",
+            "again.md",
+            "--next",
+            "1",
+            "--new-message",
+            "--yes",
+            "--no-wait",
+            "--skip-link-check",
+        ],
     );
     assert!(!is_success && out.contains("0 accepted"), "{out}");
     let unknown_authority = landing(directory, Path::new("/etc/hostname"), &tls, &["mail-check"]);

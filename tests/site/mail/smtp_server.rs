@@ -71,6 +71,19 @@ impl SmtpServer {
     /// the address of the recipient.
     pub(crate) fn scripted(script: impl Fn(Step, &str) -> Action + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::listening(listener, script)
+    }
+
+    /// Starts a server at an address, unless another one has it.
+    pub(crate) fn at(address: SocketAddr) -> Option<Self> {
+        let listener = TcpListener::bind(address).ok()?;
+        Some(Self::listening(listener, |_, _| Action::Continue))
+    }
+
+    fn listening(
+        listener: TcpListener,
+        script: impl Fn(Step, &str) -> Action + Send + Sync + 'static,
+    ) -> Self {
         let server = Self {
             address: listener.local_addr().expect("an address"),
             received: Arc::default(),

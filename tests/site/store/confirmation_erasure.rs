@@ -162,7 +162,7 @@ async fn people_who_were_not_asked_successfully_are_not_erased(fixture: impl Sto
     let before = Some(SystemTime::now() - DAY * 50);
     let ledger = [
         ("refused@example.com", DeliveryState::Refused, since),
-        ("deferred@example.com", DeliveryState::Left, since),
+        ("deferred@example.com", DeliveryState::Skipped, since),
         ("returned@example.com", DeliveryState::Accepted, before),
     ];
     add_deliveries(&*list, &ledger).await;

@@ -183,7 +183,7 @@ async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
         ),
         status(DeliveryState::Deferred, Some((451, "4.7.1 greylisted"))),
         status(DeliveryState::Unknown, None),
-        status(DeliveryState::Left, None),
+        status(DeliveryState::Skipped, None),
         status(DeliveryState::Waiting, None),
         status(DeliveryState::Refused, Some((554, &"é".repeat(300)))),
     ];

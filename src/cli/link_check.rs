@@ -1,0 +1,173 @@
+//! Checks the unsubscribe links of the site, as browsers and mail programs use them (RFC 8058).
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, bail, ensure};
+use axum::body::{Body, to_bytes};
+use html_escape::encode_text;
+use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use url::Url;
+
+use crate::{config::Origin, waitlist::Email};
+
+/// Time limit for a response.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum size of a page, in bytes.
+const PAGE_MAX_BYTES: usize = 1 << 20;
+/// Pause before a link is tried again that the site does not know. A server learns within a second that the list has got its
+/// key.
+const NEW_KEY_PAUSE: Duration = Duration::from_secs(2);
+
+/// A token that was never made. The site must answer it without a redirect, so a GET and a POST show how it treats
+/// links, and nobody is unsubscribed.
+const TOKEN: &str = "mail-check";
+
+/// The forms of the one-click request.
+const BODIES: [(&str, &str); 2] = [
+    (
+        "application/x-www-form-urlencoded",
+        "List-Unsubscribe=One-Click",
+    ),
+    (
+        "multipart/form-data; boundary=landing",
+        "--landing\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--landing--\r\n",
+    ),
+];
+
+/// Sends requests to an unsubscribe link that belongs to nobody.
+///
+/// # Errors
+/// If the response to one of them is not the page of this program for such a link.
+pub(super) async fn check_link_of_nobody(origin: &Origin) -> anyhow::Result<()> {
+    let url = format!("{}/unsubscribe/{TOKEN}", origin.as_str());
+    let requests = [(Method::GET, None), (Method::HEAD, None)];
+    let posts = BODIES.map(|body| (Method::POST, Some(body)));
+    for (method, body) in requests.into_iter().chain(posts) {
+        let response = request(&url, method.clone(), body).await?;
+        check_program(&method, &response)?;
+        ensure!(
+            !response.headers().contains_key(header::SET_COOKIE),
+            "the response to {method} sets a cookie"
+        );
+        check_status(&response, StatusCode::NOT_FOUND)?;
+    }
+    Ok(())
+}
+
+/// Opens the unsubscribe link of a person on the list, which changes nothing.
+///
+/// # Errors
+/// If the site does not ask this person whether to unsubscribe. The error names neither the link nor the person.
+pub(super) async fn check_link_of(email: &Email, url: &str) -> anyhow::Result<()> {
+    let mut response = request(url, Method::GET, None).await?;
+    if response.status() == StatusCode::NOT_FOUND {
+        sleep(NEW_KEY_PAUSE).await;
+        response = request(url, Method::GET, None).await?;
+    }
+    check_program(&Method::GET, &response)?;
+    ensure!(
+        response.status() != StatusCode::NOT_FOUND,
+        "the site does not know the link, because it serves another list; run the command with the list of the site"
+    );
+    check_status(&response, StatusCode::OK)?;
+    // A token has the form that all spellings of an address share.
+    let shown = Email::from_stored(&email.key()).masked();
+    ensure!(
+        response.body().contains(&*encode_text(&shown)),
+        "the site says that the person is not on its list; run the command with the list of the site"
+    );
+    Ok(())
+}
+
+/// Checks that this program has responded, without a redirect.
+fn check_program(method: &Method, response: &Response<String>) -> anyhow::Result<()> {
+    let status = response.status();
+    ensure!(
+        !status.is_redirection(),
+        "{method} is redirected; set --origin to the URL where the redirect leads, or let the proxy pass it on"
+    );
+    let robots = response.headers().get("x-robots-tag");
+    ensure!(
+        robots.is_some_and(|it| it == "noindex"),
+        "the response to {method} is {status}, and not from this program; check --origin and the proxy"
+    );
+    Ok(())
+}
+
+fn check_status(response: &Response<String>, expected: StatusCode) -> anyhow::Result<()> {
+    let status = response.status();
+    if status != expected {
+        bail!("the site responds with {status}; see the log of the server");
+    }
+    Ok(())
+}
+
+/// Sends a request, and reads the response. Redirects are not followed.
+async fn request(
+    url: &str,
+    method: Method,
+    body: Option<(&str, &'static str)>,
+) -> anyhow::Result<Response<String>> {
+    let response = async {
+        let url = Url::parse(url)?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let port = url.port_or_known_default().unwrap_or(443);
+        let address = (host.trim_matches(['[', ']']), port);
+        let stream = TcpStream::connect(address).await;
+        let stream = stream.context("cannot connect")?;
+        let (content_type, body) = body.unwrap_or_default();
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.clone(),
+        };
+        let mut request = Request::builder().method(method).uri(url.path());
+        request = request.header(header::HOST, authority);
+        if !content_type.is_empty() {
+            request = request.header(header::CONTENT_TYPE, content_type);
+        }
+        let request = request.body(Body::from(body))?;
+        match url.scheme() {
+            "http" => exchange(stream, request).await,
+            _ => exchange(encrypt(stream, host).await?, request).await,
+        }
+    };
+    let response = timeout(TIMEOUT, response).await;
+    response.context("no response within 10 seconds")?
+}
+
+async fn encrypt(
+    stream: TcpStream,
+    host: String,
+) -> anyhow::Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = TlsConnector::from(Arc::new(config));
+    let connected = connector.connect(ServerName::try_from(host)?, stream).await;
+    connected.context("cannot encrypt the connection")
+}
+
+/// Sends a request over a connection.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: Request<Body>,
+) -> anyhow::Result<Response<String>> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let (head, body) = sender.send_request(request).await?.into_parts();
+    let body = to_bytes(Body::new(body), PAGE_MAX_BYTES).await;
+    let body = body.context("cannot read the page")?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Response::from_parts(head, body))
+}

@@ -1,0 +1,54 @@
+//! `landing send --abandon`: gives up the people who still wait for a message.
+
+use std::time::SystemTime;
+
+use anyhow::bail;
+use serde_json::json;
+
+use crate::{
+    cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
+    waitlist::{DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId},
+};
+
+/// Number of deliveries that are given up together.
+const BATCH_MAX: usize = 1024;
+
+/// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
+pub(super) fn abandon(
+    list: &WaitlistHandle,
+    id: &MessageId,
+    output: &OutputArgs,
+) -> anyhow::Result<()> {
+    if list.messages()?.iter().all(|message| message.id != *id) {
+        bail!("no message {id} was sent; `landing messages` lists those that were");
+    }
+    let deliveries = list.deliveries(id)?;
+    let starts: Vec<_> = (0..)
+        .zip(&deliveries)
+        .map(|(number, it)| DeliveryStart {
+            number,
+            state: it.status.state,
+            attempts: it.attempts,
+        })
+        .filter(|it| matches!(it.state, DeliveryState::Waiting | DeliveryState::Deferred))
+        .collect();
+    let mut abandoned = 0;
+    for starts in starts.chunks(BATCH_MAX) {
+        let begun = list.begin_deliveries(id, starts)?;
+        let begun = starts.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
+        let results: Vec<_> = begun
+            .map(|(start, _)| DeliveryResult {
+                number: start.number,
+                attempt: start.attempts + 1,
+                status: DeliveryStatus {
+                    since: Some(SystemTime::now()),
+                    ..DeliveryStatus::new(DeliveryState::Skipped)
+                },
+            })
+            .collect();
+        list.finish_deliveries(id, &results)?;
+        abandoned += results.len();
+    }
+    let json = json!({ "message": id.as_str(), "abandoned": abandoned });
+    output.print(&json, |out| writeln!(out, "{abandoned} given up"))
+}

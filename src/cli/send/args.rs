@@ -1,0 +1,198 @@
+//! The options of `landing send`.
+
+use std::path::PathBuf;
+
+use super::recipients::{Audience, RecipientCriteria, Unconfirmed};
+use crate::{
+    cli::{
+        address::{parse_listed_address, parse_new_address},
+        selection::SelectionArgs,
+        store_location::StoreArgs,
+        terminal::output::OutputArgs,
+        waitlist_handle::WaitlistHandle,
+    },
+    config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
+    exit::print_stderr,
+    waitlist::{DeliveryState, Email},
+};
+
+#[derive(clap::Args)]
+#[command(override_usage = "\
+landing send [OPTIONS] <FILE> --next <N>
+       landing send [OPTIONS] <FILE> --all
+       landing send [OPTIONS] <FILE> --to <EMAIL>
+       landing send [OPTIONS] <FILE> --continue
+       landing send [OPTIONS] <FILE> --abandon
+       landing send [OPTIONS] <FILE> --test <EMAIL>")]
+#[command(after_help = "\
+Examples:
+  landing send open.md --test you@example.com
+  landing send open.md --next 100 --dry-run
+  landing send open.md --next 100
+
+FILE is Markdown with front matter:
+
+  ---
+  subject: {product} is ready for you
+  ---
+  You are number {position} on the list. [Create your account](https://steward.example/start).
+
+The placeholders are {product}, {position} and {unsubscribe}. Every message ends with your postal address and a link \
+to unsubscribe.
+
+The list remembers who has had which message, by the message's id: that of the front matter, or the name of the file. \
+Nobody gets the same message twice. People who were chosen by an interrupted send wait until you continue it or give it up. \
+A message of which nobody knows whether it was sent, because the connection broke at the last moment, is reported and not \
+sent again, unless you ask for it.")]
+pub(in crate::cli) struct SendArgs {
+    /// The message, in Markdown
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) recipients: RecipientArgs,
+    /// Also send to people whose result is unknown; some may get the message twice
+    #[arg(long)]
+    resend_unknown: bool,
+    /// Also send to people whose message the mail server refused, unless the mailbox does not exist
+    #[arg(long)]
+    resend_refused: bool,
+    /// Print who would get the message, and the first one, and send nothing
+    #[arg(long, conflicts_with_all = ["test", "abandon"])]
+    pub(super) dry_run: bool,
+    /// Do not ask before sending
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Send this message although another one has the same subject: people who had that one get this one too
+    #[arg(long)]
+    pub(super) new_message: bool,
+    /// Do not check first whether the site knows the unsubscribe links
+    #[arg(long)]
+    pub(super) skip_link_check: bool,
+    /// Do not wait to try deferred messages again
+    #[arg(long)]
+    pub(super) no_wait: bool,
+    /// Messages per second, at most; 0 removes the limit
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(0..=10_000))]
+    pub(super) rate: u32,
+    /// Connections to the mail server
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<usize>(1..=64))]
+    pub(super) connections: usize,
+    /// Name of the product
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT,
+          value_parser = parse_product_name)]
+    pub(super) product: String,
+    /// Public URL of the site, for the unsubscribe links
+    #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
+    origin: Option<Origin>,
+    #[command(flatten)]
+    confirm: ConfirmSwitch,
+    /// Send also to people who have not confirmed their address, although people are asked to
+    #[arg(long)]
+    include_unconfirmed: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    // The last one: its heading is that of all options that follow.
+    #[command(flatten)]
+    pub(super) mail: MailOptions,
+}
+
+/// The options of a selection. They do not go with one person, or with the end of a message.
+const SELECTION: [&str; 6] = [
+    "source",
+    "domain",
+    "since",
+    "until",
+    "confirmed",
+    "unconfirmed",
+];
+
+/// Who gets the message.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct RecipientArgs {
+    /// The N people who have waited longest and have not had the message
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
+    next: Option<u32>,
+    /// Everybody who has not had the message
+    #[arg(long)]
+    all: bool,
+    /// One person on the list
+    #[arg(
+        long,
+        value_name = "EMAIL",
+        value_parser = parse_listed_address,
+        conflicts_with_all = SELECTION
+    )]
+    to: Option<Email>,
+    /// The people who were chosen by an interrupted send, and those whose message was deferred
+    #[arg(long = "continue")]
+    rest: bool,
+    /// Give those people up, and send nothing: they count again as people who have not had the message
+    #[arg(long, conflicts_with_all = SELECTION)]
+    pub(super) abandon: bool,
+    /// Any address: it gets a copy, and the list does not remember that
+    #[arg(
+        long,
+        value_name = "EMAIL",
+        value_parser = parse_new_address,
+        conflicts_with_all = SELECTION
+    )]
+    pub(super) test: Option<Email>,
+}
+
+impl RecipientArgs {
+    fn audience(&self) -> Audience {
+        match (&self.to, self.next) {
+            (Some(email), _) => Audience::Person(email.clone()),
+            (None, Some(count)) => Audience::Next(count as usize),
+            (None, None) if self.rest => Audience::Rest,
+            (None, None) => Audience::All,
+        }
+    }
+}
+
+impl SendArgs {
+    /// Returns the URL of the site. Warns if mail programs would not use its links.
+    pub(super) fn origin(&self) -> Result<&Origin, InvalidMailSetting> {
+        let origin = self.origin.as_ref().ok_or(InvalidMailSetting::NoOrigin)?;
+        if origin.as_str().starts_with("http:") {
+            print_stderr(
+                "warning: --origin is not https, so mail programs show no button to unsubscribe (RFC 8058)",
+            );
+        }
+        Ok(origin)
+    }
+
+    /// Returns who gets the message.
+    pub(super) fn criteria(&self, list: &WaitlistHandle) -> anyhow::Result<RecipientCriteria> {
+        let resend = [
+            (self.resend_unknown, DeliveryState::Unknown),
+            (self.resend_refused, DeliveryState::Refused),
+        ];
+        let resend = resend.into_iter().filter(|(is_chosen, _)| *is_chosen);
+        Ok(RecipientCriteria {
+            audience: self.recipients.audience(),
+            selection: self.selection.selection()?,
+            unconfirmed: self.unconfirmed(list)?,
+            resend: resend.map(|(_, state)| state).collect(),
+        })
+    }
+
+    /// Returns the people to leave out. People are asked to confirm their address if the option says so, or if a server has
+    /// asked somebody. So a command without the server's settings does not write to those who have not confirmed.
+    fn unconfirmed(&self, list: &WaitlistHandle) -> anyhow::Result<Unconfirmed> {
+        if self.include_unconfirmed {
+            return Ok(Unconfirmed::Include);
+        }
+        let messages = list.messages()?;
+        let has_asked = messages.iter().any(|message| message.id.is_confirmation());
+        Ok(match self.confirm.is_on() || has_asked {
+            true => Unconfirmed::Exclude,
+            false => Unconfirmed::ExcludeAsked,
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! `landing send --test`: sends a copy to any address. The ledger knows nothing of it.
+
+use std::slice;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::message_writer::MessageWriter;
+use crate::{
+    cli::terminal::output::OutputArgs,
+    mail::{Mailer, SmtpClient},
+    waitlist::{DeliveryState, Email},
+};
+
+pub(super) fn send(
+    writer: &MessageWriter<'_>,
+    client: &SmtpClient,
+    to: &Email,
+    output: &OutputArgs,
+) -> anyhow::Result<()> {
+    let message = writer.write_copy(to)?;
+    let server = &writer.settings.smtp;
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let mut mailer = Mailer::new(
+        client,
+        &writer.settings.bounce_address,
+        CancellationToken::new(),
+    );
+    let sent = runtime.block_on(async {
+        mailer.connect().await?;
+        let sent = mailer.send(to, &message.bytes, slice::from_ref(&message.token));
+        let sent = sent.await;
+        mailer.quit().await;
+        sent
+    });
+    let sent = sent.with_context(|| format!("{server}: nothing was sent"))?;
+    let status = sent
+        .context("the mail server closed the connection")?
+        .status;
+    let reply = status.reply.map(|it| format!("{} {}", it.code, it.text()));
+    let reply = reply.unwrap_or_else(|| "the connection broke before the reply".to_owned());
+    let state = status.state.as_str();
+    if status.state != DeliveryState::Accepted {
+        bail!(
+            "{server}: the copy for {} is {state}: {reply}",
+            to.as_typed()
+        );
+    }
+    let json = json!({ "email": to.as_typed(), "state": state, "reply": reply });
+    output.print(&json, |out| {
+        writeln!(
+            out,
+            "a copy was sent to {}: {reply}; the list does not count it",
+            to.as_typed()
+        )
+    })
+}
