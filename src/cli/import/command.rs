@@ -66,7 +66,7 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     if args.presets {
         return print_presets(&args.output);
     }
-    let path = args.file.as_deref().filter(|file| *file != "-");
+    let path = args.file.as_deref().filter(|_| !is_stdin(args));
     let name = input_file::display_name(path);
     let progress = Arc::new(ImportProgress::default());
     let interrupted = Arc::clone(&progress);
@@ -107,6 +107,10 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     })
 }
 
+fn is_stdin(args: &ImportArgs) -> bool {
+    args.file.as_deref().is_none_or(|file| file == "-")
+}
+
 fn open(path: Option<&Path>) -> Result<File, FileError> {
     input_file::open(path).map_err(|error| match path.and_then(Path::to_str) {
         // Somebody wants to add one person.
@@ -133,8 +137,7 @@ fn check_asking(
     let mut options = args.plan.clone();
     let mut checked = check_file(&options)?;
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let is_input = args.file.as_deref().is_none_or(|file| file == "-");
-    if !is_terminal || is_input || args.output.json {
+    if !is_terminal || is_stdin(args) || args.output.json {
         return Ok((checked, options));
     }
     let mut has_asked = false;
@@ -164,7 +167,8 @@ fn explain(
     checked: &Checked,
 ) -> anyhow::Result<()> {
     if !checked.plan.questions.is_empty() {
-        let preview = Preview::new(&checked.survey, &checked.plan, options, name);
+        let file = if is_stdin(args) { "-" } else { name };
+        let preview = Preview::new(&checked.survey, &checked.plan, options, file);
         args.output.print(&preview, |out| preview.write(out))?;
         bail!("{}", preview.questions.join("\n  "));
     }

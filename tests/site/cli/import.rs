@@ -83,6 +83,8 @@ fn questions_import_nothing_and_print_a_preview() {
             json!([]),
             "addresses are never printed"
         );
+        let result = cli.run_with_input(&["import"], STATUSES).code(1);
+        assert!(stdout(&result).contains("\n  landing import - --left/--stay "));
         if cli.server.is_none() {
             assert_eq!(cli.file_names(), ["list.csv"], "no list is created");
         }
