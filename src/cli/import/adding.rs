@@ -1,4 +1,4 @@
-//! Adds the people of a checked file to the list. A dry run counts whom it would add.
+//! Adds the people of a checked file to the list. A dry run only counts them.
 
 use std::time::SystemTime;
 

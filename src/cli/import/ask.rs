@@ -7,7 +7,7 @@ use super::{
     survey::Survey, text::quoted,
 };
 
-/// A terminal, or what stands for it in a test.
+/// A terminal, or the texts that a test uses instead.
 pub(super) struct Terminal<'a> {
     pub(super) input: &'a mut dyn BufRead,
     pub(super) output: &'a mut dyn Write,

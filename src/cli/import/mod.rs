@@ -11,7 +11,7 @@
 //! - `brake`: the words by which an ignored column is noticed.
 //! - `proposal`, `preview`, `ask`: show the questions, or ask them on a terminal.
 //! - `person`, `times`: read a row by the plan. `check`: all rows, before anybody is added.
-//! - `adding`: adds the people, or counts whom it would add.
+//! - `adding`: adds the people, or counts them in a dry run.
 //! - `report`, `progress`, `error`, `text`: the messages.
 //! - `rehearsal`: an import without a list, for tests.
 

@@ -15,7 +15,7 @@ use crate::{
     waitlist::{Email, InvalidEmail, Source, WaitlistEntry},
 };
 
-/// What a row says about a person.
+/// A person as a row describes them.
 pub(super) struct Person {
     pub(super) verdict: Verdict,
     /// The address. That of a person who stays is always valid.

@@ -105,7 +105,7 @@ impl Plan {
         plan
     }
 
-    /// Maps the columns that have exactly the names of an export's.
+    /// Maps the columns that have exactly the names that an export uses.
     fn of_own_names(survey: &Survey) -> Self {
         let names = survey.columns.iter().map(|it| Field::from_name(&it.name));
         let mut fields: Vec<_> = names.collect();

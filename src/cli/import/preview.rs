@@ -17,7 +17,7 @@ const VALUES_SHOWN_MAX: usize = 12;
 /// Maximum number of values that are shown although each occurs once.
 const EXAMPLES_MAX: usize = 3;
 
-/// The columns of a file, and what is open.
+/// The columns of a file, and the open questions.
 #[derive(Serialize)]
 pub(super) struct Preview {
     rows: u64,

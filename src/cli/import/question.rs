@@ -26,7 +26,7 @@ pub(super) enum Question {
     },
 }
 
-/// What is open, and how to answer.
+/// The question, and how to answer it.
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -84,7 +84,7 @@ impl Rows {
         })
     }
 
-    /// Returns the names of the columns that were read so far: all of a table's, and none of a list's.
+    /// Returns the names of the columns that were read so far: all columns of a table, and none for a list.
     pub(super) fn columns(&self) -> &[String] {
         match self {
             Self::List { .. } => &[],

@@ -151,7 +151,7 @@ fn unclosed_quotation_mark_loses_nobody() {
         error.starts_with("line 1: the header row cannot be read: a quotation mark"),
         "{error}"
     );
-    // A letter may have an address of its own.
+    // A letter in a cell may contain an address.
     let file = "email,name,note\nann@people.example,Ann,\"Hello,\nbob@people.example\"\n";
     assert_eq!(read(file, NOBODY_LEFT), ["2 ann@people.example"]);
     let long = format!(

@@ -50,7 +50,7 @@ const KNOWN: [Layout; 15] = [
     layout("wix.csv", EXACT, &[]),
 ];
 
-/// Files of people who have left, whom a preset suppresses.
+/// Files of people who have left. A preset suppresses them.
 const LEAVERS: [Layout; 3] = [
     layout("mailchimp-unsubscribed.csv", "", &[]),
     layout("mailgun.csv", "", &[]),
@@ -247,7 +247,7 @@ const DESCRIBED: [Layout; 14] = [
             "--nobody-left",
         ],
     ),
-    // What says that people have left stands in a sentence.
+    // A sentence says that two people have left.
     layout(
         "netlify.csv",
         EXACT,

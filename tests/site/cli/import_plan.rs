@@ -91,7 +91,7 @@ fn every_column_and_every_value_needs_a_use() {
     let options = with(&["--left", "Statut=*", "--ignore", "Ville"]);
     // An empty cell is not a time of leaving.
     assert_eq!(verdicts(PEOPLE, &options), Ok(vec!["out", "out", "in"]));
-    // An empty cell is no consent.
+    // An empty cell does not mean consent.
     let options = with(&["--stay", "Statut=*", "--ignore", "Ville"]);
     assert_asks(PEOPLE, &options, "what do the values \"\"");
     let options = with(&[
