@@ -101,8 +101,8 @@ impl Checked {
             .collect()
     }
 
-    /// Looks at the unnamed cells of a person who would be added. The first one in a column that may say that the person
-    /// has left is a question.
+    /// Looks at the unnamed cells of a person who would be added. The first one in a column that may say that the
+    /// person has left is a question.
     fn look_for_leavers(
         &mut self,
         unnamed: &mut Vec<(usize, NameKind)>,

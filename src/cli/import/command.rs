@@ -101,8 +101,8 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
             added => (added, "entries were"),
         };
         anyhow!(
-            "{name}: {error:#}; at least {added} {were} added before that; import the file again: existing entries are not \
-             changed"
+            "{name}: {error:#}; at least {added} {were} added before that; import the file again: existing entries are \
+             not changed"
         )
     })
 }

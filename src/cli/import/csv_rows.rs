@@ -166,8 +166,8 @@ fn builder(separator: u8) -> ReaderBuilder {
     builder
 }
 
-/// A file whose lines all end with `\n`, so that their numbers are those of an editor. It fails after a budget, so that an
-/// unclosed quotation mark does not fill the memory.
+/// A file whose lines all end with `\n`, so that their numbers are those of an editor. It fails after a budget, so that
+/// an unclosed quotation mark does not fill the memory.
 struct NormalLines {
     file: Box<dyn BufRead>,
     budget: Arc<AtomicUsize>,

@@ -200,8 +200,8 @@ impl Plan {
         for text in missing.into_iter().filter(|_| are_owners) {
             let text = quoted(text);
             self.add_mistake(format!(
-                "there is no column {text}; check the spelling of the option, and write COLUMN=VALUE after --left, --stay \
-                 and --undecided"
+                "there is no column {text}; check the spelling of the option, and write COLUMN=VALUE after --left, \
+                 --stay and --undecided"
             ));
         }
     }

@@ -1,5 +1,5 @@
-//! The files of other programs. They are data: `presets.json` says how a file is recognized, and has the options that an
-//! owner would type for it.
+//! The files of other programs. They are data: `presets.json` says how a file is recognized, and has the options that
+//! an owner would type for it.
 
 use std::sync::LazyLock;
 

@@ -38,8 +38,8 @@ impl fmt::Display for Question {
                 let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
                 write!(
                     f,
-                    "what do the values {} in column {} mean? Answer with --left, --stay or --undecided COLUMN=VALUE for \
-                     each",
+                    "what do the values {} in column {} mean? Answer with --left, --stay or --undecided COLUMN=VALUE \
+                     for each",
                     values.join(", "),
                     quoted(column)
                 )
