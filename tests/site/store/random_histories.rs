@@ -53,7 +53,7 @@ enum Event {
     Suppress(Vec<u8>),
     /// An import.
     Import(Vec<SignUp>),
-    /// Suppresses those people who are not listed.
+    /// Suppresses those people who are not listed, or await a confirmation.
     SuppressUnlisted(Vec<u8>),
     /// Gives a person the address of another.
     Correct(u8, SignUp),
@@ -199,8 +199,8 @@ impl ReferenceStateMachine for People {
                 suppressed.extend(people);
             }
             Event::SuppressUnlisted(people) => {
-                let unlisted = people.iter().filter(|person| !listed.contains_key(person));
-                suppressed.extend(unlisted);
+                let is_member = |person: &u8| listed.get(person) == Some(&false);
+                suppressed.extend(people.iter().filter(|it| !is_member(it)));
             }
             Event::Erase(person) => drop(listed.remove(person)),
             Event::Correct(old, new) => {
