@@ -70,27 +70,27 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
     );
 }
 
-/// A site, and the path of Ann's unsubscribe page.
-async fn site_and_path() -> (TestSite, String, TempDir) {
+/// A site, and the paths of two unsubscribe pages: of Ann, who is listed, and of Eve, who is not.
+async fn site_and_paths() -> (TestSite, [String; 2], TempDir) {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let key = list.key().await.expect("a key");
     let site = TestSite::with_store(list).await;
-    let token =
-        PersonTokens::new(&[key], TokenPurpose::Unsubscribe).token(&email("ann@example.com"));
+    let tokens = PersonTokens::new(&[key], TokenPurpose::Unsubscribe);
+    let path = |address| {
+        let token = tokens.token(&email(address)).expect("a token");
+        format!("/unsubscribe/{token}")
+    };
+    let paths = ["ann@example.com", "eve@example.com"].map(path);
     for typed in ["Ann@example.com", "bob@example.com"] {
         assert_eq!(site.join(typed).await.status(), 201);
     }
-    (
-        site,
-        format!("/unsubscribe/{}", token.expect("a token")),
-        directory,
-    )
+    (site, paths, directory)
 }
 
 #[tokio::test]
 async fn reading_the_page_changes_nothing() {
-    let (site, path, _directory) = site_and_path().await;
+    let (site, [path, _], _directory) = site_and_paths().await;
     for method in ["GET", "HEAD", "GET"] {
         let response = site
             .request(method, &path)
@@ -130,7 +130,7 @@ async fn posting_takes_the_person_off_the_list_in_either_encoding() {
         // The body does not matter.
         ("application/octet-stream", &too_long),
     ] {
-        let (site, path, _directory) = site_and_path().await;
+        let (site, [path, _], _directory) = site_and_paths().await;
         // Twice, and from another site: mail programs open links in their own pages.
         for _ in 0..2 {
             let post = site.post(&path).header("content-type", content_type);
@@ -157,10 +157,7 @@ async fn posting_takes_the_person_off_the_list_in_either_encoding() {
 
 #[tokio::test]
 async fn wrong_links_get_help_and_reveal_nobody() {
-    let (site, path, _directory) = site_and_path().await;
-    let stranger =
-        PersonTokens::new(&[key(1)], TokenPurpose::Unsubscribe).token(&email("eve@example.com"));
-    let stranger = format!("/unsubscribe/{}", stranger.expect("a token"));
+    let (site, [path, stranger], _directory) = site_and_paths().await;
     let text = async |method: &str, path: &str| {
         let response = site.request(method, path).send().await.expect("a response");
         (
