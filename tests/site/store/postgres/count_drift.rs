@@ -116,6 +116,8 @@ async fn counts_in_an_existing_row_without_insert_rights() {
     database.sql(&format!(
         "GRANT SELECT ON waitlist_migrations, waitlist_key TO {name};
              GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {name};
+             GRANT SELECT, INSERT ON waitlist_facts TO {name};
+             GRANT SELECT, DELETE ON waitlist_suppressed TO {name};
              GRANT SELECT, UPDATE ON waitlist_count TO {name};
              DELETE FROM waitlist_count WHERE slot % 2 = 0"
     ));
