@@ -25,6 +25,7 @@ mod error;
 mod hosts;
 mod ledger;
 mod ledger_sql;
+mod list_key;
 mod migrations;
 mod moment;
 mod open;
@@ -278,7 +279,7 @@ impl OwnerList for PostgresWaitlist {
     fn key(&self) -> StoreFuture<'_, ListKey> {
         Box::pin(async move {
             let rows = self.reads.query(suppression_sql::READ_KEY, &[]).await?;
-            Ok(suppressions::parse_key(rows.first())?)
+            Ok(list_key::parse_key(rows.first())?)
         })
     }
 

@@ -9,11 +9,11 @@ use super::{
     super::suppression::ListKey,
     connection::Connection,
     error::Failure,
+    list_key::read_key,
     rows::{column, get},
     schema, sql,
     state::State,
     suppression_sql,
-    suppressions::read_key,
 };
 
 /// The list at the beginning of an attempt.

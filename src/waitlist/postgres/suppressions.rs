@@ -1,18 +1,19 @@
-//! Changes and reads the suppressed addresses, and reads the key of the list.
+//! Changes and reads the suppressed addresses.
 
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 
 use super::{
     super::{
         email::Email,
         error::StoreError,
         source::Source,
-        suppression::{AddressHash, Departure, ListKey, Suppressions},
+        suppression::{AddressHash, Departure, Suppressions},
     },
     connection::Connection,
     connector::Connector,
     entries::SORT_TIMEOUT,
-    error::{Failure, FailureKind, database_failure},
+    error::Failure,
+    list_key::read_key,
     moment::Moment,
     pool::{Operation, Pool},
     rows::{column, get},
@@ -21,21 +22,6 @@ use super::{
     suppression_sql,
     writer::hash_bytes,
 };
-
-/// Reads the key of the list.
-pub(super) async fn read_key(connection: &mut Connection) -> Result<ListKey, Failure> {
-    let row = connection.query_opt(suppression_sql::READ_KEY, &[]).await?;
-    parse_key(row.as_ref())
-}
-
-/// Parses the row of [`suppression_sql::READ_KEY`].
-pub(super) fn parse_key(row: Option<&Row>) -> Result<ListKey, Failure> {
-    let bytes = row.map(|row| get::<&[u8]>(row, 0)).transpose()?;
-    bytes.and_then(ListKey::from_slice).ok_or_else(|| {
-        let reason = "the table waitlist_key has no key; restore a backup into a new database";
-        database_failure(FailureKind::Permanent, reason.into())
-    })
-}
 
 /// Suppresses those addresses that are not listed, or await a confirmation. Returns, for each, whether it is suppressed.
 pub(super) async fn suppress(

@@ -13,10 +13,10 @@ use super::{
     connection::Connection,
     connector::Connector,
     error::{Failure, FailureKind},
+    list_key::read_key,
     rows::get,
     schema, sql,
     state::State,
-    suppressions::read_key,
 };
 
 /// A connection for writing. Its sign-ups take effect only while its slot has the epoch that the writer knows.
@@ -97,17 +97,17 @@ impl Writer {
             row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
         }
         let row = row.ok_or(Failure::StaleSlot)?;
+        // At once: while the key is read, an erasure may note a newer count.
+        let epoch = note_slot(state, slot, &row)?;
         let list_key = read_key(&mut connection).await?;
-        let mut writer = Self {
+        Ok(Self {
             connection,
             state: Arc::clone(state),
             slot,
-            epoch: 0,
+            epoch,
             list_key,
             has_slot: true,
-        };
-        writer.update_slot(&row)?;
-        Ok(writer)
+        })
     }
 
     /// Returns the epoch of the list, which every erasure, correction and recount raises.
@@ -272,11 +272,17 @@ impl Writer {
 
     /// Takes the number of entries and the epoch of the slot from a row.
     fn update_slot(&mut self, row: &Row) -> Result<(), Failure> {
-        self.state.set_slot(self.slot, get(row, 0)?);
-        self.epoch = get(row, 1)?;
-        self.state.note_epoch(self.epoch);
+        self.epoch = note_slot(&self.state, self.slot, row)?;
         Ok(())
     }
+}
+
+/// Notes the count and the epoch in the row of a slot, and returns the epoch.
+fn note_slot(state: &State, slot: i64, row: &Row) -> Result<i64, Failure> {
+    state.set_slot(slot, get(row, 0)?);
+    let epoch = get(row, 1)?;
+    state.note_epoch(epoch);
+    Ok(epoch)
 }
 
 /// Returns the hash of an address, see [`Email::key`](super::super::email::Email::key).
