@@ -98,9 +98,7 @@ fn find_messages(list: &WaitlistHandle, email: &Email) -> anyhow::Result<Vec<Sho
     let mut found = Vec::new();
     for message in list.messages()? {
         let deliveries = list.deliveries(&message.id)?;
-        let own = deliveries
-            .iter()
-            .filter(|it| hashes.contains(&it.recipient));
+        let own = deliveries.iter().filter(|it| it.recipient == hash);
         found.extend(own.map(|delivery| ShownMessage {
             id: message.id.to_string(),
             delivery: delivery.into(),
