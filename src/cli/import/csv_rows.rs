@@ -15,7 +15,10 @@ use super::{
     row::{COLUMNS_MAX, Row},
 };
 use crate::{
-    cli::{address::without_name, transfer::line_reader::LINE_MAX_BYTES},
+    cli::{
+        address::without_name,
+        transfer::{export_format::unescape_formula, line_reader::LINE_MAX_BYTES},
+    },
     waitlist::Email,
 };
 
@@ -109,7 +112,7 @@ impl CsvRows {
         }
         let cells = record
             .iter()
-            .map(|cell| String::from_utf8_lossy(cell).into_owned());
+            .map(|cell| unescape_formula(&String::from_utf8_lossy(cell)).to_owned());
         let cells: Vec<String> = cells.collect();
         if cells == [END] {
             return Ok(None);

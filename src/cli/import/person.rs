@@ -11,7 +11,7 @@ use super::{
     times,
 };
 use crate::{
-    cli::{address::without_name, time::time_problem, transfer::export_format::unescape_formula},
+    cli::{address::without_name, time::time_problem},
     waitlist::{Email, InvalidEmail, Source, WaitlistEntry},
 };
 
@@ -66,7 +66,7 @@ pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Per
     let email = email?;
     let joined_at = time(cells, plan, Field::JoinedAt)?;
     let mut entry = WaitlistEntry::new(email.clone(), joined_at.unwrap_or(now));
-    let source = unescape_formula(cell(cells, plan, Field::Source)?);
+    let source = cell(cells, plan, Field::Source)?;
     entry.source = Source::parse(source).ok();
     entry.confirmed_at = time(cells, plan, Field::ConfirmedAt)?;
     entry.asked_at = time(cells, plan, Field::AskedAt)?;
@@ -123,7 +123,7 @@ fn time(cells: &[String], plan: &Plan, field: Field) -> Result<Option<SystemTime
 fn parse_email(typed: &str) -> Result<Email, InvalidRow> {
     // Google writes several addresses of a person like this.
     let first = typed.split(" ::: ").next().unwrap_or_default();
-    let typed = without_name(unescape_formula(first));
+    let typed = without_name(first);
     Email::parse(typed).map_err(|error| match error {
         InvalidEmail::Empty => InvalidRow::MissingAddress,
         InvalidEmail::MissingAt => InvalidRow::MissingAt(plain_word(typed)),

@@ -6,10 +6,7 @@ use super::{csv_rows::CsvRows, error::FileError, json_rows::JsonRows, row::Row};
 use crate::{
     cli::{
         address::without_name,
-        transfer::{
-            export_format::unescape_formula,
-            line_reader::{Line, TOO_LONG, next_line},
-        },
+        transfer::line_reader::{Line, TOO_LONG, next_line},
     },
     waitlist::Email,
 };
@@ -168,7 +165,7 @@ pub(in crate::cli) fn read_addresses(source: Source) -> anyhow::Result<Vec<(u64,
     let mut column = None;
     while let Some(Row { line, cells }) = rows.next_row()? {
         let cells = cells.map_err(|reason| anyhow::anyhow!("line {line}: {reason}"))?;
-        let address = |at: usize| without_name(unescape_formula(&cells[at]));
+        let address = |at: usize| without_name(&cells[at]);
         let is_address = |at: &usize| Email::parse(address(*at)).is_ok();
         let found: Vec<_> = (0..cells.len()).filter(is_address).collect();
         let at = *column.get_or_insert(found.first().copied().unwrap_or_default());

@@ -123,7 +123,7 @@ fn people_who_are_listed_and_suppressed_get_nothing() {
     let cli = without_server();
     cli.run_with_input(&["import"], "ann@example.com\nbib@example.com\n")
         .success();
-    cli.stdout(&["erase", "--suppress", "bob@example.com"]);
+    cli.stdout(&["unsubscribe", "bob@example.com"]);
     cli.stdout(&["correct", "bib@example.com", "bob@example.com"]);
     let server = SmtpServer::start();
     let (out, ..) = send(&cli, &server, &["--all"]);

@@ -183,8 +183,9 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+
 static HEX_STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
-static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\[(\d+),""#));
-static ACCEPTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"\[(\d+),\["accepted""#));
+static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"number":(\d+),"state""#));
+static ACCEPTED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"\{"number":(\d+),"attempt":\d+,"status":\{"state":"Accepted""#));
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
 
 fn regex(pattern: &str) -> Regex {
@@ -249,9 +250,13 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 let mut emails = strings.map(|found| found[1].to_owned());
                 let mut next = || emails.find(|string| string.contains('@'));
                 Operation::Correct(next()?, next()?)
-            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""Begin":{"#) {
+            } else if written.starts_with(br#"{"Ok":["#)
+                && request().contains(r#""call":{"BeginDeliveries""#)
+            {
                 Operation::Begin(numbers(&DELIVERY, request()))
-            } else if written.starts_with(br#"{"Ok":null"#) && request().contains(r#""Finish":{"#) {
+            } else if written.starts_with(br#"{"Ok":null"#)
+                && request().contains(r#""call":{"FinishDeliveries""#)
+            {
                 Operation::Accept(numbers(&ACCEPTED, request()))
             } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""AreListed""#) {
                 // The reply promises nothing.
@@ -260,7 +265,7 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 let strings = QUOTED.captures_iter(request());
                 let emails = strings.map(|found| found[1].to_owned());
                 let emails = emails.filter(|string| string.contains('@')).collect();
-                if request().contains(r#""ask":{"Erase""#) {
+                if request().contains(r#""call":{"Erase""#) {
                     Operation::Erase(emails)
                 } else {
                     Operation::Acknowledge(emails)

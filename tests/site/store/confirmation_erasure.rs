@@ -1,7 +1,10 @@
 //! People who do not confirm their address are erased, and only those who had a fair chance, over every store.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -56,7 +59,11 @@ async fn note_last_days(list: &dyn Waitlist, days: u32) {
 async fn listed_after_a_start(list: &Arc<dyn Waitlist>, days: u32) -> Vec<String> {
     let server = SmtpServer::start();
     let site = site(list, &server, &[&format!("--confirm-days={days}")]).await;
-    let last = format!("last-{}@example.com", list.count());
+    static STARTS: AtomicU64 = AtomicU64::new(0);
+    let last = format!(
+        "last-{}@example.com",
+        STARTS.fetch_add(1, Ordering::Relaxed)
+    );
     join_from(&site, 200, &last).await;
     wait_for_state(&**list, &last, DeliveryState::Accepted).await;
     let mut listed: Vec<_> = entries(&**list).iter().map(|it| it.email.key()).collect();
