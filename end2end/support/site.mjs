@@ -93,7 +93,7 @@ export class Site {
    */
   async sourceOf(email) {
     /** @type {{ email?: string, source?: string }[]} */
-    const people = (await this.#run("export", "--format", "jsonl"))
+    const people = (await this.#run("export", "--json"))
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
@@ -114,7 +114,7 @@ export class Site {
     const file = join(directory, "message.md");
     await writeFile(file, `---\nsubject: Hello\nid: m${randomUUID()}\n---\n${markdown}`);
     const settings = ["--smtp", smtp, "--mail-from", "hello@site.test", "--origin", this.origin];
-    await this.#run("send", file, "--to", email, "--yes", ...settings);
+    await this.#run("send", file, "--to", email, "--yes", "--new-message", ...settings);
     await rm(directory, { recursive: true });
   }
 

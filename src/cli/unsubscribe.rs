@@ -41,7 +41,6 @@ pub(super) struct UnsubscribeArgs {
 
 pub(super) fn run(args: &UnsubscribeArgs) -> anyhow::Result<()> {
     let emails = args.people.read()?;
-    check_valid(&emails)?;
     let location = args.store.announce_location()?;
     if args.undo {
         return undo(&emails, &location, args.dry_run, &args.output);
@@ -56,6 +55,7 @@ pub(super) fn unsubscribe(
     dry_run: bool,
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
+    check_valid(emails)?;
     let were_listed = match dry_run {
         true => location.open_to_read()?.are_listed(emails)?,
         false => location.open()?.erase(emails, Erasure::Suppress)?,
@@ -92,6 +92,7 @@ fn undo(
     dry_run: bool,
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
+    check_valid(emails)?;
     let list = match dry_run {
         true => location.open_to_read()?,
         false => location.open()?,

@@ -148,8 +148,9 @@ impl WaitlistHandle {
         self.run(self.list.suppressions())
     }
 
+    /// It waits for a server or a database that restarts, like [`are_listed`](Self::are_listed).
     pub(super) fn is_suppressed(&self, email: &Email) -> ListResult<bool> {
-        self.run(self.list.is_suppressed(email))
+        self.run_through_a_restart(|| self.list.is_suppressed(email))
     }
 
     pub(super) fn correct(&self, old: &Email, new: &Email) -> ListResult<CorrectOutcome> {

@@ -25,7 +25,7 @@ use crate::{
 /// Between the cells, by preference.
 const SEPARATORS: [u8; 3] = *b",;\t";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
-const END: &str = "\u{1e}";
+const END: &str = "\u{1e}end of the file\u{1e}";
 
 /// The rows of a table.
 pub(super) struct CsvRows {
@@ -73,6 +73,13 @@ impl CsvRows {
             .any(|cell| Email::parse(without_name(cell)).is_ok())
         {
             return Err(FileError::NoHeaderRow { line });
+        }
+        if header
+            .iter()
+            .any(|cell| cell.contains(char::REPLACEMENT_CHARACTER))
+        {
+            let reason = "invalid UTF-8; save the file as UTF-8";
+            return Err(FileError::InvalidHeaderRow { line, reason });
         }
         if header.len() > COLUMNS_MAX {
             return Err(FileError::TooManyColumns { max: COLUMNS_MAX });
@@ -127,7 +134,7 @@ impl CsvRows {
         Ok(Some(Row { line, cells }))
     }
 
-    /// Returns the cells, one for each column, or why the row cannot be read.
+    /// Returns the cells, or why the row cannot be read. Those at the end may be missing.
     fn check(&self, mut cells: Vec<String>) -> Result<Vec<String>, &'static str> {
         if cells
             .iter()
@@ -145,7 +152,7 @@ impl CsvRows {
                  a separator",
             );
         }
-        cells.resize(self.columns.len(), String::new());
+        cells.truncate(self.columns.len());
         Ok(cells)
     }
 

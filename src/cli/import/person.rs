@@ -44,26 +44,29 @@ pub(super) enum InvalidRow {
 }
 
 const NOT_UTF_8: InvalidRow = InvalidRow::Malformed("invalid UTF-8; save the file as UTF-8");
+/// Spreadsheets leave out empty cells at the end, and so does a download that broke off.
+const CUT: InvalidRow = InvalidRow::Malformed(
+    "the row ends before the column that says who has left; add the missing cells, or export the file again",
+);
 /// Only if the file changes during the import: the plan lists all values.
 const UNLISTED: InvalidRow = InvalidRow::Malformed("the file has changed since the import began");
 
 /// Reads a row. Without a sign-up time, the entry has the time `now`.
 ///
 /// # Errors
-/// [`InvalidRow`]. The address of a person who is not added may be invalid.
+/// [`InvalidRow`], also for a person who is not added: somebody of whom it is unknown who has left could be in another row.
 pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Person, InvalidRow> {
     let verdict = verdict(cells, plan)?;
-    let email = parse_email(cell(cells, plan, Field::Email)?);
+    let email = parse_email(cell(cells, plan, Field::Email)?)?;
     if verdict != Verdict::Stays {
         return Ok(Person {
             verdict,
-            email: email.ok(),
+            email: Some(email),
             entry: None,
             has_no_time: false,
             has_invalid_source: false,
         });
     }
-    let email = email?;
     let joined_at = time(cells, plan, Field::JoinedAt)?;
     let mut entry = WaitlistEntry::new(email.clone(), joined_at.unwrap_or(now));
     let source = cell(cells, plan, Field::Source)?;
@@ -85,7 +88,14 @@ fn verdict(cells: &[String], plan: &Plan) -> Result<Verdict, InvalidRow> {
         if let Some(Use::Decides(decisions)) = used
             && verdict != Verdict::Left
         {
-            let value = cells.get(at).map_or("", String::as_str);
+            let value = match cells.get(at) {
+                Some(value) => value,
+                None if plan.is_table => return Err(CUT),
+                None => "",
+            };
+            if value.contains(char::REPLACEMENT_CHARACTER) {
+                return Err(NOT_UTF_8);
+            }
             verdict = verdict.max(decisions.decide(value).ok_or(UNLISTED)?);
         }
     }

@@ -55,6 +55,8 @@ pub(super) struct Plan {
     pub(super) preset: Option<&'static str>,
     /// Whether the file is a list of addresses, or an export of this program.
     pub(super) is_own: bool,
+    /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
+    pub(super) is_table: bool,
     /// Nobody is imported before these are answered.
     pub(super) questions: Vec<Question>,
 }
@@ -85,6 +87,7 @@ impl Plan {
     pub(super) fn new(survey: &Survey, options: &PlanOptions) -> Self {
         let mut plan = Self::of_own_names(survey);
         plan.apply_preset(survey, options.preset.as_deref());
+        plan.is_table = survey.is_table;
         if options.nobody_left && plan.everybody == Some(Verdict::Left) {
             plan.add_mistake(
                 "the preset says that everybody in the file has left, so leave out --nobody-left"

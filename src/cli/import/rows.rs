@@ -123,7 +123,11 @@ fn next_item(mut lines: &mut dyn BufRead, line: &mut u64) -> io::Result<Option<R
                 if is_comment(&text) && !is_of_backup(&text) {
                     continue;
                 }
-                Ok(vec![list_item(&text).to_owned()])
+                match text.trim_start().starts_with('#') && !is_of_backup(&text) {
+                    // Somebody may have taken the address off the list like this.
+                    true => Err("the line begins with # and has an address; remove one of the two"),
+                    false => Ok(vec![list_item(&text).to_owned()]),
+                }
             }
             Line::TooLong => Err(TOO_LONG),
         };
@@ -165,7 +169,7 @@ pub(in crate::cli) fn read_addresses(source: Source) -> anyhow::Result<Vec<(u64,
     let mut column = None;
     while let Some(Row { line, cells }) = rows.next_row()? {
         let cells = cells.map_err(|reason| anyhow::anyhow!("line {line}: {reason}"))?;
-        let address = |at: usize| without_name(&cells[at]);
+        let address = |at: usize| without_name(cells.get(at).map_or("", String::as_str));
         let is_address = |at: &usize| Email::parse(address(*at)).is_ok();
         let found: Vec<_> = (0..cells.len()).filter(is_address).collect();
         let at = *column.get_or_insert(found.first().copied().unwrap_or_default());

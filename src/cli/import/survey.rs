@@ -20,6 +20,7 @@ const VALUE_MAX_BYTES: usize = 256;
 pub(super) struct Survey {
     /// Whether the file is a list of addresses without a header row.
     pub(super) is_list: bool,
+    pub(super) is_table: bool,
     pub(super) columns: Vec<Column>,
     /// Number of rows, without those that cannot be read.
     pub(super) rows: u64,
@@ -52,6 +53,7 @@ impl Survey {
         let mut rows = Rows::open(source)?;
         let mut survey = Self {
             is_list: matches!(rows, Rows::List { .. }),
+            is_table: matches!(rows, Rows::Table(_)),
             ..Self::default()
         };
         survey.add_columns(rows.columns());

@@ -7,11 +7,8 @@ use serde_json::json;
 
 use crate::{
     cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
-    waitlist::{DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId},
+    waitlist::{CALL_MAX, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId},
 };
-
-/// Number of deliveries that are given up together.
-const BATCH_MAX: usize = 1024;
 
 /// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
 pub(super) fn abandon(
@@ -33,7 +30,7 @@ pub(super) fn abandon(
         .filter(|it| matches!(it.state, DeliveryState::Waiting | DeliveryState::Deferred))
         .collect();
     let mut abandoned = 0;
-    for starts in starts.chunks(BATCH_MAX) {
+    for starts in starts.chunks(CALL_MAX) {
         let begun = list.begin_deliveries(id, starts)?;
         let begun = starts.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
         let results: Vec<_> = begun

@@ -247,7 +247,10 @@ impl Sender<'_> {
         }
     }
 
+    /// Returns whether the person is on the list and has not left. Somebody who has left can be on it again, typed in by
+    /// a stranger and not confirmed.
     fn is_listed(&self, email: &Email) -> Result<bool, LocatedListError> {
-        Ok(self.list.are_listed(slice::from_ref(email))? == [true])
+        let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
+        Ok(is_listed && !self.list.is_suppressed(email)?)
     }
 }

@@ -8,7 +8,8 @@
 //! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted as
 //! refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that ignore
 //! them (`mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's messages. A message of
-//! which nobody knows whether it was sent counts, one that the mail server has not accepted does not.
+//! which nobody knows whether it was sent counts, one that the mail server has not accepted does not. Of several instances,
+//! each knows the messages of the others after its next sweep.
 //!
 //! **Each client has a share of the budget.** It may have as many messages in 24 hours as are left for everybody: half of
 //! the budget if it is alone, a third if there are two. So a client that comes later always finds some. The newest sign-up
@@ -162,12 +163,16 @@ impl Confirmation {
         let Some(entry) = self.list.person(email).await? else {
             return Ok(Promise::NotListed);
         };
-        let asked_at = entry.asked_at.filter(|_| entry.confirmed_at.is_none());
+        if entry.confirmed_at.is_some() {
+            return Ok(Promise::None);
+        }
         let now = SystemTime::now();
-        match asked_at.map(|asked_at| age(asked_at, now)) {
-            None => return Ok(Promise::None),
+        match entry.asked_at.map(|asked_at| age(asked_at, now)) {
+            // Only by a confirmation can somebody come back who was suppressed, perhaps before the owner corrected the
+            // address.
+            None if !self.list.is_suppressed(email).await? => return Ok(Promise::None),
             Some(age) if age < PROMISE_INTERVAL => return Ok(Promise::Recent),
-            Some(_) => {}
+            _ => {}
         }
         let facts = vec![(email.clone(), Fact::AskedAt(now))];
         Ok(match self.list.add_facts(facts).await? == [true] {

@@ -37,9 +37,12 @@ pub(super) struct Connector {
     tls: MakeRustlsConnect,
     schema: Arc<OnceLock<Schema>>,
     hosts: Arc<Hosts>,
-    /// A connection keeps its permit until the database has responded to its last statement. A commit that waits for a
-    /// standby goes on after its caller gave up, and a database has a limited number of connections.
-    permits: Arc<Semaphore>,
+    /// Maximum number of connections to a host.
+    connections: usize,
+    /// The permits for connections to each host: one that hangs must not use up those of the others. A connection keeps its
+    /// permit until the database has responded to its last statement. A commit that waits for a standby goes on after its
+    /// caller gave up, and a database has a limited number of connections.
+    permits: Vec<Arc<Semaphore>>,
 }
 
 impl fmt::Debug for Connector {
@@ -49,7 +52,7 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    /// Creates a connector for at most `connections` connections for each host of the URL. It does not connect yet.
+    /// Creates a connector for at most `connections` connections to each host. It does not connect yet.
     ///
     /// # Errors
     /// [`TlsError`] if the TLS options cannot be used.
@@ -63,7 +66,8 @@ impl Connector {
             tls: url.tls.connector()?,
             schema,
             hosts: Arc::default(),
-            permits: Arc::new(Semaphore::new(connections * url.targets.len())),
+            connections,
+            permits: permits(url, connections),
         })
     }
 
@@ -74,7 +78,8 @@ impl Connector {
             tls: self.tls.clone(),
             schema: Arc::clone(&self.schema),
             hosts: Arc::clone(&self.hosts),
-            permits: Arc::new(Semaphore::new(self.permits.available_permits())),
+            connections: self.connections,
+            permits: permits(&self.url, self.connections),
         }
     }
 
@@ -110,7 +115,7 @@ impl Connector {
     /// Connects to a host. Adds to `failures` if that fails.
     async fn try_host(&self, at: usize, failures: &mut ConnectFailures) -> Option<Connection> {
         let target = &self.url.targets[at];
-        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
             let reason = "it has not responded to earlier statements";
             failures.add(
                 target,
@@ -192,6 +197,11 @@ impl Connector {
             ))
         }
     }
+}
+
+fn permits(url: &DatabaseUrl, connections: usize) -> Vec<Arc<Semaphore>> {
+    let permits = |_: &Target| Arc::new(Semaphore::new(connections));
+    url.targets.iter().map(permits).collect()
 }
 
 /// Returns whether a notice says that a commit did not wait for its standby. The text of a notice depends on the language

@@ -228,6 +228,8 @@ impl SledCommitter {
     pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
         let entry = self.contents.people.get(key);
         if let Some(entry) = entry {
+            // In one record, so that no power cut keeps the confirmation alone.
+            self.make_room(FACT_BYTES + SUPPRESSION_BYTES);
             self.append(RecordItem::Fact(StoredFact { entry, fact }));
             if let Fact::ConfirmedAt(_) = fact {
                 self.lift(self.find_suppression(key));

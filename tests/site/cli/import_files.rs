@@ -59,7 +59,8 @@ fn loses_nobody_on_a_line_of_a_list() {
             "2: invalid address",
         ),
         ("bob@people.example 2026-11-01", "2: invalid address"),
-        ("# gone: bob@people.example", "2: invalid address"),
+        ("# gone: bob@people.example", "2: the line begins with #"),
+        ("#bob@people.example", "2: the line begins with #"),
         ("bob at people", "2: invalid address: an address needs an @"),
         (
             "+49 170 1234567",
@@ -172,6 +173,15 @@ fn rows_with_other_cells_than_the_header_row() {
     assert_eq!(
         read(file, NOBODY_LEFT),
         ["2 ann@people.example", "4 bob@people.example"]
+    );
+    // The file may have been cut there.
+    let error = why_not(
+        "email,name,left_at\nann@people.example,Ann,\nbob@people.example,Bob\n",
+        &["--left", "left_at=*", "--ignore-rest"],
+    );
+    assert!(
+        error.starts_with("3: the row ends before the column"),
+        "{error}"
     );
     let error = why_not("email,name\nann@people.example,Lee, Ann\n", NOBODY_LEFT);
     assert!(
@@ -293,6 +303,15 @@ fn other_encodings_matter_only_in_cells_that_are_used() {
             "{error}"
         );
     }
+    // Nobody knows what these say about the person.
+    let file = b"email,statut\na@people.example,d\xe9sabonn\xe9\n";
+    let error = why_not(&file[..], &["--stay", "statut=*"]);
+    assert!(error.contains("invalid UTF-8"), "{error}");
+    let error = why_not(
+        &b"email,d\xe9sabonn\xe9\na@people.example,\n"[..],
+        NOBODY_LEFT,
+    );
+    assert!(error.contains("invalid UTF-8"), "{error}");
 }
 
 #[test]

@@ -332,3 +332,17 @@ fn people_who_left_need_no_valid_row() {
     let options = ["--left", "status=gone", "--stay", "status=here"];
     assert_eq!(verdicts(file, &options), Ok(vec!["out", "in"]));
 }
+
+/// The address may be that of somebody in another row, who would be added.
+#[test]
+fn address_of_somebody_who_left_must_be_valid() {
+    let file =
+        "email,joined_at,status\nbob@people.example,,active\nmailto:bob@people.example,,gone\n";
+    let options = ["--stay", "status=active", "--left", "status=gone"];
+    assert_asks(file, &options, "3: invalid address");
+    assert_asks(
+        "email\nbob@people.example.\n",
+        &["--everybody-left"],
+        "2: invalid address",
+    );
+}
