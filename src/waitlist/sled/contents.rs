@@ -101,9 +101,11 @@ impl Contents {
             }
             RecordItem::Fact(StoredFact { entry, fact }) => {
                 let facts = self.facts.entry(entry).or_default();
+                // 0 is none.
+                let millis = |time| unix_millis(time).max(1);
                 match fact {
-                    Fact::AskedAt(time) => facts.asked_at = unix_millis(time),
-                    Fact::ConfirmedAt(time) => facts.confirmed_at = unix_millis(time),
+                    Fact::AskedAt(time) => facts.asked_at = millis(time),
+                    Fact::ConfirmedAt(time) => facts.confirmed_at = millis(time),
                 }
             }
             RecordItem::Erased(entry) => {
