@@ -275,7 +275,10 @@ fn copy_of_a_served_directory_is_complete_or_rejected() {
                 let entries: u64 = entries.parse().expect("a number");
                 assert!(entries >= before, "{entries} of {before}");
             } else {
-                assert!(stderr.contains("restore the data directory"), "{stderr}");
+                assert!(
+                    stderr.contains("put a copy of the data directory"),
+                    "{stderr}"
+                );
             }
         }
         is_over.store(true, Ordering::SeqCst);
