@@ -1,13 +1,12 @@
 //! The tokens of links that unsubscribe a person or confirm an address.
 //!
 //! A token is the encrypted address of a person. So a link works for as long as the list has its key, also on a list
-//! that was restored from an export, and no table of tokens is needed. Without the key, nobody can read the address or
+//! that was restored from a backup, and no table of tokens is needed. Without the key, nobody can read the address or
 //! make a token: it has a tag of 128 bits.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use ring::{
     aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
-    error::Unspecified,
     hkdf,
     rand::{SecureRandom, SystemRandom},
 };
@@ -30,57 +29,56 @@ pub enum TokenPurpose {
 
 /// Makes tokens, and reads them.
 pub struct PersonTokens {
-    keys: Vec<LessSafeKey>,
+    key: LessSafeKey,
 }
 
 impl PersonTokens {
-    /// Prepares tokens with the keys of a list. The first key is for new tokens.
-    pub fn new(keys: &[ListKey], purpose: TokenPurpose) -> Self {
-        let keys = keys.iter().filter_map(|key| derive_key(key, purpose).ok());
+    /// Prepares tokens with the key of a list.
+    pub fn new(key: &ListKey, purpose: TokenPurpose) -> Self {
         Self {
-            keys: keys.collect(),
+            key: derive_key(key, purpose),
         }
     }
 
     /// Returns a token for a person: at most 380 characters of `A-Z`, `a-z`, `0-9`, `-` and `_`. Returns `None` if the
-    /// list has no key, or the system has no random numbers.
+    /// system has no random numbers.
     pub fn token(&self, email: &Email) -> Option<String> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).ok()?;
         let mut content = email.key().into_bytes();
         content.resize(content.len().next_multiple_of(BLOCK_BYTES), 0);
-        let key = self.keys.first()?;
         let sealed_with = Nonce::assume_unique_for_key(nonce);
-        key.seal_in_place_append_tag(sealed_with, Aad::empty(), &mut content)
+        self.key
+            .seal_in_place_append_tag(sealed_with, Aad::empty(), &mut content)
             .ok()?;
         Some(BASE64.encode([&nonce[..], &content].concat()))
     }
 
-    /// Returns the person that a token names. Returns `None` if the token was not made with one of the keys.
+    /// Returns the person that a token names. Returns `None` if the token was not made with the key.
     pub fn person(&self, token: &str) -> Option<Email> {
         if token.len() > TOKEN_MAX_LEN {
             return None;
         }
         let bytes = BASE64.decode(token).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
-        self.keys.iter().find_map(|key| {
-            let mut sealed = sealed.to_vec();
-            let nonce = Nonce::assume_unique_for_key(*nonce);
-            let content = key.open_in_place(nonce, Aad::empty(), &mut sealed).ok()?;
-            let address = str::from_utf8(content).ok()?;
-            Email::parse(address.trim_end_matches('\0')).ok()
-        })
+        let mut sealed = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened = self.key.open_in_place(nonce, Aad::empty(), &mut sealed);
+        let address = str::from_utf8(opened.ok()?).ok()?;
+        Email::parse(address.trim_end_matches('\0')).ok()
     }
 }
 
-/// Derives the key of the tokens from a key of the list.
-fn derive_key(key: &ListKey, purpose: TokenPurpose) -> Result<LessSafeKey, Unspecified> {
+/// Derives the key of the tokens from the key of the list.
+fn derive_key(key: &ListKey, purpose: TokenPurpose) -> LessSafeKey {
     let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(key.as_bytes());
     let purpose: &[u8] = match purpose {
         TokenPurpose::Unsubscribe => b"landing unsubscribe",
         TokenPurpose::Confirm => b"landing confirm",
     };
     let info = [purpose];
-    let derived = secret.expand(&info, &CHACHA20_POLY1305)?;
-    Ok(LessSafeKey::new(UnboundKey::from(derived)))
+    let derived = secret.expand(&info, &CHACHA20_POLY1305);
+    LessSafeKey::new(UnboundKey::from(
+        derived.expect("the cipher has a short key"),
+    ))
 }

@@ -27,7 +27,7 @@
 //! |---|---|
 //! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
 //! | `confirmation` | asking people to confirm their address |
-//! | `list_keys` | the keys of the list, for links and codes |
+//! | `list_key` | the key of the list, for links and codes |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
@@ -57,7 +57,7 @@ mod form;
 mod functions;
 mod health;
 mod limits;
-mod list_keys;
+mod list_key;
 mod middleware;
 mod page_cache;
 mod person_links;
@@ -103,7 +103,7 @@ pub struct AppStateInner {
     page_cache: page_cache::PageCache,
     text_files: text_files::TextFiles,
     link_pages: person_links::LinkPages,
-    list_keys: Arc<list_keys::ListKeys>,
+    list_key: Arc<list_key::ListKeyCache>,
     /// Added to every response.
     security_headers: HeaderMap,
     proxies: TrustedProxies,
@@ -125,17 +125,17 @@ impl AppState {
         sender: Option<ConfirmationSender>,
     ) -> Self {
         let files = site_files::SiteFiles::new(config);
-        let list_keys = Arc::new(list_keys::ListKeys::new(Arc::clone(&list)));
+        let list_key = Arc::new(list_key::ListKeyCache::new(Arc::clone(&list)));
         let confirmation = sender.map(|sender| {
-            let (list, keys) = (Arc::clone(&list), Arc::clone(&list_keys));
-            Arc::new(Confirmation::new(sender, list, keys))
+            let (list, key) = (Arc::clone(&list), Arc::clone(&list_key));
+            Arc::new(Confirmation::new(sender, list, key))
         });
         let page = files.page(list.count(), confirmation.is_some());
         Self(Arc::new(AppStateInner {
             page_cache: page_cache::PageCache::new(page),
             text_files: text_files::TextFiles::new(files.site()),
             link_pages: person_links::LinkPages::default(),
-            list_keys,
+            list_key,
             list,
             confirmation,
             security_headers: security_headers::build(&files, config.hsts),

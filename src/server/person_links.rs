@@ -77,7 +77,7 @@ async fn question(
                 Some(_) => LinkPage::Confirmed,
                 None => LinkPage::Confirm,
             };
-            let tokens = state.list_keys.tokens(TokenPurpose::Unsubscribe).await?;
+            let tokens = state.list_key.tokens(TokenPurpose::Unsubscribe).await?;
             let token = tokens.token(&email).unwrap_or_default();
             (page, format!("/unsubscribe/{token}"))
         }
@@ -145,7 +145,7 @@ async fn find_person(
     if purpose == TokenPurpose::Confirm && state.confirmation.is_none() {
         return Ok(None);
     }
-    let tokens = state.list_keys.tokens(purpose).await?;
+    let tokens = state.list_key.tokens(purpose).await?;
     Ok(tokens.person(token))
 }
 

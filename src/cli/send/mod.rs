@@ -66,7 +66,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         settings: &settings,
         origin,
         product: &args.product,
-        tokens: PersonTokens::new(&[key], TokenPurpose::Unsubscribe),
+        tokens: PersonTokens::new(&key, TokenPurpose::Unsubscribe),
         key,
         signer,
     };

@@ -196,7 +196,7 @@ impl<'a> Courier<'a> {
     ) -> Result<WrittenMessage, ComposeError> {
         let settings = &self.confirmation.sender.settings;
         let (mail, email) = (&settings.mail, &entry.email);
-        let tokens = PersonTokens::new(std::slice::from_ref(key), TokenPurpose::Confirm);
+        let tokens = PersonTokens::new(key, TokenPurpose::Confirm);
         let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
         let code = confirmation_code(key, email, entry.joined_at);
         let message = confirmation_message(

@@ -44,13 +44,13 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::{ClientKey, list_keys::ListKeys};
+use super::{ClientKey, list_key::ListKeyCache};
 use crate::{
     config::ConfirmSettings,
     mail::{
         DkimSigner, InvalidDkimKey, SmtpClient, SmtpTimeouts, TlsSetupError, confirmation_code,
     },
-    waitlist::{Email, Fact, ListKey, StoreError, Waitlist},
+    waitlist::{Email, Fact, StoreError, Waitlist},
 };
 pub use asked::{AskedPeople, count_recent};
 use history::age;
@@ -98,7 +98,7 @@ impl ConfirmationSender {
 pub(super) struct Confirmation {
     sender: ConfirmationSender,
     list: Arc<dyn Waitlist>,
-    keys: Arc<ListKeys>,
+    key: Arc<ListKeyCache>,
     queue: Mutex<Queue>,
     /// Wakes the task when somebody has signed up.
     asked: Notify,
@@ -134,12 +134,12 @@ impl Confirmation {
     pub(super) fn new(
         sender: ConfirmationSender,
         list: Arc<dyn Waitlist>,
-        keys: Arc<ListKeys>,
+        key: Arc<ListKeyCache>,
     ) -> Self {
         Self {
             sender,
             list,
-            keys,
+            key,
             queue: Mutex::default(),
             asked: Notify::new(),
             tries: Tries::default(),
@@ -187,7 +187,7 @@ impl Confirmation {
         email: &Email,
         digits: &str,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let keys = self.keys.get().await?;
+        let key = self.key.get().await?;
         let entry = self.list.person(email).await?;
         let Some(entry) = entry.filter(|entry| entry.asked_at.is_some()) else {
             return Ok(ConfirmOutcome::Wrong);
@@ -195,9 +195,7 @@ impl Confirmation {
         let Some(tries_left) = self.tries.count(email) else {
             return Ok(ConfirmOutcome::Locked);
         };
-        let is_code =
-            |key: &ListKey| confirmation_code(key, &entry.email, entry.joined_at) == digits;
-        if !keys.iter().any(is_code) {
+        if confirmation_code(&key, &entry.email, entry.joined_at) != digits {
             return Ok(match tries_left {
                 0 => ConfirmOutcome::Locked,
                 _ => ConfirmOutcome::Wrong,
@@ -222,12 +220,6 @@ impl Confirmation {
                 Ok(self.list.add_facts(vec![(email, fact)]).await? == [true])
             }
         }
-    }
-
-    /// Returns the key for new hashes and codes.
-    async fn key(&self) -> Result<ListKey, StoreError> {
-        let keys = self.keys.get().await?;
-        keys.first().copied().ok_or(StoreError::Unreadable)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

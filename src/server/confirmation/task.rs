@@ -178,7 +178,7 @@ impl Task<'_> {
         let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
             return Ok(None);
         };
-        let key = self.confirmation.key().await?;
+        let key = self.confirmation.key.get().await?;
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
         let mut retry = ask.retry;
@@ -292,7 +292,7 @@ impl Task<'_> {
     async fn try_sweep(&mut self) -> Result<(), StoreError> {
         self.confirmation.queue().begin_sweep();
         let list = &self.confirmation.list;
-        let key = self.confirmation.key().await?;
+        let key = self.confirmation.key.get().await?;
         let (asked, mut recent) = self.read_ledger().await?;
         self.asked_elsewhere.clear();
         let now = SystemTime::now();

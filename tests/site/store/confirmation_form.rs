@@ -152,7 +152,7 @@ async fn rate_limit_keeps_the_address_and_waits_for_nothing(fixture: impl StoreF
 async fn links_that_confirm_have_the_rate_limit_of_codes(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let key = list.key().await.expect("a key");
-    let token = PersonTokens::new(&[key], TokenPurpose::Confirm).token(&email("ann@example.com"));
+    let token = PersonTokens::new(&key, TokenPurpose::Confirm).token(&email("ann@example.com"));
     let path = format!("/confirm/{}", token.expect("a token"));
     let smtp = format!("--smtp={}", server.url());
     let options = [
