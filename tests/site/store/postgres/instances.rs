@@ -13,28 +13,16 @@ use std::{
 use landing::waitlist::{
     CorrectOutcome, DatabaseUrl, Erasure, JoinOutcome, OwnerList, PostgresWaitlist, Waitlist,
 };
-use tokio::{task::JoinSet, time::timeout};
+use tokio::task::JoinSet;
 
-use super::{SharedDatabase, open};
+use super::{SharedDatabase, open, wait_for_count};
 use crate::{
     postgres_server::{self, PostgresServer},
-    process::TEST_TIMEOUT,
     store::{addresses, email, entries, entry, erase, join},
 };
 
 fn open_three(url: &DatabaseUrl) -> [Arc<PostgresWaitlist>; 3] {
     [(); 3].map(|()| Arc::new(open(url)))
-}
-
-/// Waits until an instance reports a count.
-async fn wait_for_count(list: &dyn Waitlist, count: u64) {
-    let mut changes = list.watch_count();
-    let reached = timeout(TEST_TIMEOUT, changes.wait_for(|current| *current == count));
-    assert!(
-        reached.await.is_ok(),
-        "the count is {} instead of {count}",
-        list.count()
-    );
 }
 
 #[test]

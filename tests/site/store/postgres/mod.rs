@@ -18,7 +18,7 @@ mod urls;
 
 use std::{ops::Deref, sync::LazyLock, time::Duration};
 
-use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError};
+use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError, Waitlist};
 use tokio::{
     runtime::{Handle, Runtime},
     task::{JoinHandle, JoinSet, block_in_place, spawn_blocking},
@@ -63,6 +63,17 @@ fn can_open(url: &str) -> bool {
 /// Returns whether the store cannot use the database, whether or not the database responds.
 fn is_outage(error: &StoreError) -> bool {
     matches!(error, StoreError::Unreachable | StoreError::Database(_))
+}
+
+/// Waits until an instance reports a count.
+async fn wait_for_count(list: &dyn Waitlist, count: u64) {
+    let mut changes = list.watch_count();
+    let reached = timeout(TEST_TIMEOUT, changes.wait_for(|current| *current == count));
+    assert!(
+        reached.await.is_ok(),
+        "the count is {} instead of {count}",
+        list.count()
+    );
 }
 
 /// Returns the result of a future, which must be ready within [`TEST_TIMEOUT`].
