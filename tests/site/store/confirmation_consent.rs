@@ -1,7 +1,8 @@
 //! Only the person brings an address back that has left the list, over every store.
 
-use landing::waitlist::{Erasure, JoinOutcome, Waitlist, WaitlistEntry};
 use std::time::{Duration, SystemTime};
+
+use landing::waitlist::{CorrectOutcome, Erasure, JoinOutcome, Waitlist, WaitlistEntry};
 
 use super::{
     StoreFixture,
@@ -14,6 +15,7 @@ conformance_tests! {
     stranger_does_not_undo_an_opt_out,
     confirmation_lifts_the_suppression,
     link_lifts_the_suppression,
+    person_with_a_corrected_address_comes_back,
     people_who_await_a_confirmation_are_suppressed,
 }
 
@@ -73,6 +75,26 @@ async fn link_lifts_the_suppression(fixture: impl StoreFixture) {
     let path = link(&wait_for(&server, 1).await);
     let response = site.post(&path).send().await.expect("a response");
     assert_eq!(response.status(), 200);
+    assert!(!is_suppressed(&*list).await);
+}
+
+/// Ann was never asked: the owner has imported her with a typing mistake, and has corrected the address that she had left with.
+async fn person_with_a_corrected_address_comes_back(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    leave(&*list).await;
+    let wrong = email("anne@example.com");
+    let imported = WaitlistEntry::new(wrong.clone(), SystemTime::now());
+    assert_eq!(
+        list.join_all(vec![imported]).await,
+        Ok(vec![JoinOutcome::New])
+    );
+    let corrected = list.correct(&wrong, &email("ann@example.com")).await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    assert!(is_suppressed(&*list).await);
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    let code = code(&wait_for(&server, 1).await);
+    assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
     assert!(!is_suppressed(&*list).await);
 }
 

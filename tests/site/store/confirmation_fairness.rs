@@ -25,6 +25,7 @@ conformance_tests! {
     addresses_that_do_not_exist_keep_their_client_waiting,
     objections_keep_their_client_waiting,
     server_that_cuts_after_messages_gets_few,
+    server_that_closes_connections_gets_few,
 }
 
 /// A client that asks for everything leaves as much as it gets.
@@ -149,15 +150,32 @@ async fn objections_keep_their_client_waiting(fixture: impl StoreFixture) {
 
 /// After a fault that has met several clients, everybody waits.
 async fn server_that_cuts_after_messages_gets_few(fixture: impl StoreFixture) {
+    assert_pauses(fixture, Step::End, Action::Cut, 3, DeliveryState::Unknown).await;
+}
+
+/// The server says that it closes the connection, which is about nobody.
+async fn server_that_closes_connections_gets_few(fixture: impl StoreFixture) {
+    let action = Action::Reply("421 4.3.2 too many connections");
+    assert_pauses(fixture, Step::Mail, action, 1, DeliveryState::Deferred).await;
+}
+
+/// Checks that everybody waits after this number of attempts that have failed.
+async fn assert_pauses(
+    fixture: impl StoreFixture,
+    at: Step,
+    action: Action,
+    until_pause: usize,
+    state: DeliveryState,
+) {
     let list = open(&fixture);
     let attempts = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&attempts);
-    let server = SmtpServer::scripted(move |step, _| match step {
-        Step::End => {
+    let server = SmtpServer::scripted(move |step, _| match step == at {
+        true => {
             counter.fetch_add(1, Ordering::SeqCst);
-            Action::Cut
+            action.clone()
         }
-        _ => Action::Continue,
+        false => Action::Continue,
     });
     let site = site(&list, &server, &[]).await;
     for client in 1..4 {
@@ -165,11 +183,11 @@ async fn server_that_cuts_after_messages_gets_few(fixture: impl StoreFixture) {
             join_from(&site, client, &format!("{client}-{number}@example.com")).await;
         }
     }
-    wait_for_deliveries(&*list, 3).await;
+    wait_for_deliveries(&*list, until_pause).await;
     let paused_at = Instant::now();
     // A new client is next, when the pause of five seconds is over.
     join_from(&site, 4, "last@example.com").await;
-    wait_for_state(&*list, "last@example.com", DeliveryState::Unknown).await;
+    wait_for_state(&*list, "last@example.com", state).await;
     assert!(paused_at.elapsed() > Duration::from_secs(3));
-    assert!(attempts.load(Ordering::SeqCst) <= 4);
+    assert!(attempts.load(Ordering::SeqCst) <= until_pause + 1);
 }

@@ -3,16 +3,18 @@
 use std::{
     net::TcpListener,
     process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
 use landing::waitlist::{JoinOutcome, Waitlist};
+use tokio::{task::block_in_place, time::sleep};
 
 use super::{ProxiedDatabase, open_url, run_concurrently, within_timeout};
 use crate::{
     postgres_server::{PostgresServer, SHARED_SERVER},
-    store::join,
+    store::{entry, join},
 };
 
 /// Returns the URL of a new database with a second host, before or after the healthy one. The second host accepts
@@ -41,6 +43,48 @@ async fn hanging_host_does_not_block_the_healthy_one() {
         }
     })
     .await;
+}
+
+/// While the healthy host is down, each attempt leaves a login that hangs at the other one. These keep their permits, and
+/// must not use up those of the healthy host.
+#[tokio::test(flavor = "multi_thread")]
+async fn hanging_host_uses_up_no_connections_to_another() {
+    let server = PostgresServer::start();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let hanging = listener.local_addr().expect("the listener is bound");
+    let healthy = format!("127.0.0.1:{}", server.port);
+    let url = server.create_database();
+    let url = url.replace(&healthy, &format!("{hanging},{healthy}"));
+    let list = Arc::new(open_url(&format!("{url}?connect_timeout=1")));
+    assert_eq!(join(&*list, "ann@example.com").await, JoinOutcome::New);
+    let visitors = Arc::clone(&list);
+    let visits = tokio::spawn(async move {
+        loop {
+            let _ = visitors.join(entry("bob@example.com", 1)).await;
+            sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let logins = Arc::new(Mutex::new(Vec::new()));
+    let accepted = Arc::clone(&logins);
+    thread::spawn(move || {
+        for login in listener.incoming() {
+            accepted.lock().expect("no panic").push(login);
+        }
+    });
+    block_in_place(|| {
+        server.down("immediate");
+        let count = || logins.lock().expect("no panic").len();
+        // Until no permit is left.
+        let mut known = 0;
+        while known < 4 || count() > known {
+            known = count();
+            thread::sleep(Duration::from_secs(3));
+        }
+        server.up();
+    });
+    let mut count = list.watch_count();
+    within_timeout(count.wait_for(|count| *count == 2)).await;
+    visits.abort();
 }
 
 /// The host accepts the login, and does not respond to the statements after it.
