@@ -35,6 +35,7 @@ mod confirmation_limits;
 mod conformance;
 mod corrections;
 mod corruption;
+mod erasures;
 mod facts;
 mod ledger;
 mod ledger_histories;
@@ -43,6 +44,7 @@ mod postgres;
 mod random_histories;
 mod reference_model;
 mod repeated_calls;
+mod selections;
 mod sled;
 mod suppression;
 
