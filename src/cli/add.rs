@@ -11,14 +11,17 @@ use super::{
     store_location::StoreArgs,
     terminal::output::{OutputArgs, print_to_stdout},
 };
-use crate::waitlist::{Email, JoinOutcome, WaitlistEntry};
+use crate::{
+    exit::print_stderr,
+    waitlist::{Email, JoinOutcome, WaitlistEntry},
+};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: landing add ann@example.com bob@example.com
 
 Add people only at their wish. Those who are on the list already are not changed. Somebody who has left can only join \
-again on the page. Creates the list if there is none.")]
+again on the page, or after `landing unsubscribe --undo`. Creates the list if there is none.")]
 pub(super) struct AddArgs {
     /// Addresses to add
     #[arg(required = true, value_name = "ADDRESS", value_parser = parse_new_address)]
@@ -31,7 +34,11 @@ pub(super) struct AddArgs {
 
 pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
     let location = args.store.announce_location()?;
-    let (list, _) = open_or_create(&location)?;
+    let (list, is_new) = open_or_create(&location)?;
+    if is_new {
+        // The location may be misspelled.
+        print_stderr(&format!("a new list was created in {location}"));
+    }
     let now = SystemTime::now();
     let entries = args
         .addresses

@@ -89,7 +89,7 @@ impl StoreArgs {
     }
 
     /// Returns whether `--store` names the location, and not the environment.
-    fn is_in_command_line(&self) -> bool {
+    pub(super) fn is_in_command_line(&self) -> bool {
         let variable = env::var_os("LANDING_STORE");
         self.store
             .as_ref()

@@ -126,7 +126,7 @@ pub(super) fn add(
     report: &mut ImportReport,
 ) -> anyhow::Result<()> {
     let suppressed = target.suppress(&checked.outsiders.leavers)?;
-    report.newly_suppressed = suppressed as u64;
+    report.suppressed_leavers = suppressed as u64;
     let now = SystemTime::now();
     let mut rows = Rows::open(source)?;
     loop {
@@ -153,15 +153,16 @@ fn next_batch(
     while batch.len() < CALL_MAX
         && let Some(Row { cells, .. }) = rows.next_row()?
     {
-        let Some(person) = cells
-            .ok()
-            .and_then(|it| person::read(&it, &checked.plan, now).ok())
-        else {
+        let Ok(cells) = cells else { continue };
+        let Ok(person) = person::read(&cells, &checked.plan, now) else {
             continue;
         };
         match checked.outsiders.verdict(&person) {
             Verdict::Stays => batch.push(person),
-            verdict => report.add_outsider(verdict),
+            Verdict::Left => report.left += 1,
+            Verdict::Undecided => {
+                report.add_undecided(&checked.survey, &person, &cells);
+            }
         }
     }
     Ok(batch)

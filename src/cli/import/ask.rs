@@ -2,9 +2,18 @@
 
 use std::io::{self, BufRead, Write};
 
+use anyhow::bail;
+
 use super::{
-    field::Field, options::PlanOptions, plan::Plan, proposal::Proposal, question::Question,
-    survey::Survey, text::quoted,
+    check::Checked,
+    error::FileError,
+    field::Field,
+    options::PlanOptions,
+    plan::Plan,
+    proposal::{Proposal, Status},
+    question::Question,
+    survey::Survey,
+    text::quoted,
 };
 
 /// A terminal, or the texts that a test uses instead.
@@ -13,11 +22,51 @@ pub(super) struct Terminal<'a> {
     pub(super) output: &'a mut dyn Write,
 }
 
+/// Checks a file, asks the questions of its plan until none is open, and whether to import. Adds the answers to the
+/// options. Without an answer, questions stay open. `fixed` are the other arguments of the command.
+///
+/// # Errors
+/// If the file cannot be read, or the answer is no.
+pub(super) fn check_asking(
+    terminal: &mut Terminal,
+    fixed: &[String],
+    options: &mut PlanOptions,
+    check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
+) -> anyhow::Result<Checked> {
+    let mut checked = check_file(options)?;
+    if checked.plan.questions.is_empty() {
+        return Ok(checked);
+    }
+    while !checked.plan.questions.is_empty() {
+        let Some(()) = ask(terminal, &checked.survey, &checked.plan, options)? else {
+            return Ok(checked);
+        };
+        checked = check_file(options)?;
+    }
+    if !checked.is_ready(options) {
+        return Ok(checked);
+    }
+    let (rows, staying, left) = (
+        checked.rows,
+        checked.staying,
+        checked.outsiders.leavers.len(),
+    );
+    let question = format!(
+        "{staying} of {rows} rows are of people who stay, and {left} people have left. Import?"
+    );
+    if terminal.key(&question, "yn")? != Some('y') {
+        bail!("the answer was no");
+    }
+    let command = Proposal::default().command(fixed, options);
+    writeln!(terminal.output, "landing: next time, run: {command}")?;
+    Ok(checked)
+}
+
 /// Asks the questions of a plan, and adds the answers to the options. Returns `None` if there is no answer to one.
 ///
 /// # Errors
 /// If the terminal cannot be read or written.
-pub(super) fn ask(
+fn ask(
     terminal: &mut Terminal,
     survey: &Survey,
     plan: &Plan,
@@ -53,16 +102,6 @@ pub(super) fn ask(
     let Some(()) = ask_statuses(terminal, &proposal, options)? else {
         return Ok(None);
     };
-    for column in proposal.suspicious {
-        let question = format!(
-            "Column {} may say that people have left. Ignore it?",
-            quoted(&column)
-        );
-        match terminal.key(&question, "yn")? {
-            Some('y') => options.ignore.push(column),
-            _ => return Ok(None),
-        }
-    }
     options.ignore_rest |= proposal.has_rest;
     Ok(Some(()))
 }
@@ -73,7 +112,9 @@ fn ask_date_format(
     options: &mut PlanOptions,
 ) -> io::Result<Option<()>> {
     for format in &proposal.date_formats {
-        let question = format!("Are the dates written as {}?", format.as_str());
+        let example = quoted(&proposal.date_example);
+        let day = format.day(&proposal.date_example).unwrap_or_default();
+        let question = format!("Does {example} mean {day}?");
         match terminal.key(&question, "yn")? {
             Some('y') => {
                 options.date_format = Some(format.clone());
@@ -103,14 +144,28 @@ fn ask_statuses(
     options: &mut PlanOptions,
 ) -> io::Result<Option<()>> {
     let mut has_status = !proposal.asks_who_has_left;
-    for (column, values) in &proposal.statuses {
+    for Status {
+        column,
+        values,
+        is_guess,
+    } in &proposal.statuses
+    {
         let name = quoted(column);
-        if proposal.asks_who_has_left {
-            let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
-            let shown = shown.join(", ");
-            let question = format!("Column {name} has {shown}. Does it say who has left?");
+        if *is_guess {
+            let shown = match &values[..] {
+                [any] if any == "*" => "many values".to_owned(),
+                values => {
+                    let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
+                    shown.join(", ")
+                }
+            };
+            let question =
+                format!("Column {name} has {shown}. Does it say who wants mail, and who does not?");
             match terminal.key(&question, "yn")? {
-                Some('y') => has_status = true,
+                Some('y') => {
+                    has_status = true;
+                    options.nobody_left = false;
+                }
                 Some(_) => {
                     options.ignore.push(column.clone());
                     continue;
@@ -119,7 +174,11 @@ fn ask_statuses(
             }
         }
         for value in values {
-            let question = format!("{name} = {}: (l)eft, (s)tays, (u)ndecided?", quoted(value));
+            let shown = match value.as_str() {
+                "*" => "any value".to_owned(),
+                value => quoted(value),
+            };
+            let question = format!("{name} = {shown}: (l)eft, (s)tays, (u)ndecided?");
             let answers = match terminal.key(&question, "lsu")? {
                 Some('l') => &mut options.left,
                 Some('s') => &mut options.stay,
@@ -130,7 +189,10 @@ fn ask_statuses(
         }
     }
     if !has_status {
-        match terminal.key("Who in the file has left? (n)obody, (e)verybody", "ne")? {
+        match terminal.key(
+            "Who in the file has left, or said no to mail? (n)obody, (e)verybody",
+            "ne",
+        )? {
             Some('n') => options.nobody_left = true,
             Some(_) => options.everybody_left = true,
             None => return Ok(None),

@@ -56,13 +56,19 @@ const LEFT_VALUES: [&str; 15] = [
     "abgemeldet",
     "désabonné",
 ];
-const NO_VALUES: [&str; 8] = ["no", "false", "0", "never", "off", "n", "non", "nein"];
+/// Answers to the question that the name of a column may be.
+const NO_ANSWERS: [&str; 3] = ["no", "non", "nein"];
+/// What also means no where a name is about consent.
+const NO_VALUES: [&str; 5] = ["n", "false", "0", "never", "off"];
 
 /// What a value in a column may mean, by its words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NameKind {
     Left,
     Consent,
+    /// Any name, such as a question in another language.
+    Unknown,
+    /// Something that says nothing about who has left.
     Other,
 }
 
@@ -74,17 +80,19 @@ pub(super) fn name_kind(name: &str) -> NameKind {
         (true, ..) => NameKind::Other,
         (_, true, _) => NameKind::Left,
         (_, _, true) => NameKind::Consent,
-        _ => NameKind::Other,
+        _ => NameKind::Unknown,
     }
 }
 
 /// Returns whether a value may mean that the person has left.
 pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     let value = letters(value);
-    let is_no = NO_VALUES.contains(&&*value);
+    let is_answer = NO_ANSWERS.contains(&&*value);
+    let is_no = is_answer || NO_VALUES.contains(&&*value);
     let by_name = match kind {
         NameKind::Left => !value.is_empty() && !is_no,
         NameKind::Consent => is_no,
+        NameKind::Unknown => is_answer,
         NameKind::Other => false,
     };
     by_name || LEFT_VALUES.contains(&&*value)

@@ -11,7 +11,7 @@ use super::{
     question::Question,
     row::Row,
     rows::{Rows, Source},
-    survey::Survey,
+    survey::{Column, Survey},
 };
 use crate::{cli::transfer::email_hashes::EmailHashes, waitlist::Email};
 
@@ -25,6 +25,8 @@ pub(super) struct Checked {
     pub(super) invalid_count: u64,
     /// Number of rows, also of those that cannot be read.
     pub(super) rows: u64,
+    /// Number of rows of people who stay.
+    pub(super) staying: u64,
 }
 
 /// The people of a file who are not added.
@@ -52,6 +54,7 @@ pub(super) fn check(source: Source, options: &PlanOptions) -> Result<Checked, Fi
         invalid: Vec::new(),
         invalid_count: 0,
         rows: 0,
+        staying: 0,
     };
     if checked.plan.questions.is_empty() {
         checked.read_rows(source)?;
@@ -76,6 +79,7 @@ impl Checked {
             });
             match read {
                 Ok((person, cells)) if person.verdict == Verdict::Stays => {
+                    self.staying += 1;
                     self.look_for_leavers(&mut unnamed, line, &cells);
                 }
                 Ok((person, _)) => self.outsiders.add(&person),
@@ -96,8 +100,14 @@ impl Checked {
         let is_unnamed =
             |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
         let unnamed = columns.filter(|(_, (_, used))| is_unnamed(used));
+        let decides = self.plan.decides();
+        let kind = |column: &Column| match brake::name_kind(&column.name) {
+            // A no means something else if another column says who has left.
+            NameKind::Unknown if decides => NameKind::Other,
+            kind => kind,
+        };
         unnamed
-            .map(|(at, (column, _))| (at, brake::name_kind(&column.name)))
+            .map(|(at, (column, _))| (at, kind(column)))
             .collect()
     }
 
@@ -115,9 +125,12 @@ impl Checked {
             if is_suspicious {
                 let column = self.survey.columns[*at].name.clone();
                 let text = text.to_owned();
-                self.plan
-                    .questions
-                    .push(Question::MayHaveLeft { column, line, text });
+                self.plan.questions.push(Question::MayHaveLeft {
+                    at: *at,
+                    column,
+                    line,
+                    text,
+                });
             }
             !is_suspicious
         });
@@ -126,19 +139,18 @@ impl Checked {
 
 impl Outsiders {
     fn add(&mut self, person: &Person) {
-        let Some(email) = &person.email else { return };
         let seen = match person.verdict {
             Verdict::Left => &mut self.left,
             _ => &mut self.undecided,
         };
-        if seen.insert(&email.key()) && person.verdict == Verdict::Left {
-            self.leavers.push(email.clone());
+        if seen.insert(&person.email.key()) && person.verdict == Verdict::Left {
+            self.leavers.push(person.email.clone());
         }
     }
 
     /// Returns what a file says about a person, whose rows may disagree.
     pub(super) fn verdict(&self, person: &Person) -> Verdict {
-        let key = person.email.as_ref().map(Email::key).unwrap_or_default();
+        let key = person.email.key();
         match person.verdict {
             _ if self.left.contains(&key) => Verdict::Left,
             _ if self.undecided.contains(&key) => Verdict::Undecided,

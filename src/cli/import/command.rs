@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal, Read, Seek, Write},
+    io::{self, IsTerminal, Read, Seek},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::{
     adding::{self, Target},
-    ask::{Terminal, ask},
+    ask::{Terminal, check_asking},
     check::{Checked, check},
     error::FileError,
     input_file,
@@ -19,12 +19,11 @@ use super::{
     presets,
     preview::Preview,
     progress::ImportProgress,
-    proposal::Proposal,
     report::ImportReport,
 };
 use crate::{
     cli::{
-        store_location::StoreArgs,
+        store_location::{StoreArgs, StoreLocation},
         terminal::{output::OutputArgs, progress::byte_progress, signals},
     },
     exit::set_exit_note,
@@ -35,7 +34,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   landing import list.csv
-  landing import mailchimp.csv --preset mailchimp --nobody-left
+  landing import members.csv --preset ghost
   landing import list.csv --map email=Courriel --left Statut=Désabonné --stay Statut=Abonné --ignore-rest
 
 Reads one address per line, CSV (with commas, semicolons or tabs), and JSON lines. A file that `landing export` wrote \
@@ -43,8 +42,12 @@ is imported as it is, and so is one with exactly the columns and values of a pre
 say what each column means. Without it nothing is imported: a preview shows the columns with their values, and prints \
 the command to complete. On a terminal, the questions are asked one by one.
 
-People who have left are suppressed, unless they are on this list: no later import adds them. Nobody is added whom the \
-options do not name. Entries that are on the list already are not changed, so a file can be imported again.")]
+Only people are added of whom the file or an option says that they stay. People who have left are suppressed: no later \
+import adds them, until `landing unsubscribe --undo`. Somebody who is on this list already stays on it unchanged, \
+whatever the file says, so a file can be imported again.
+
+With --confirm-signups, `send` writes only to people who have confirmed their address: map confirmed_at if the other \
+program has it.")]
 pub(in crate::cli) struct ImportArgs {
     /// File to read, instead of standard input
     file: Option<PathBuf>,
@@ -84,9 +87,10 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         progress.hide_bar();
         checked
     };
-    let (checked, options) = check_asking(args, &name, check_file).with_context(nothing)?;
+    let (fixed, mut options) = (fixed_args(args, &name, &location), args.plan.clone());
+    let checked = check_or_ask(args, &fixed, &mut options, check_file).with_context(nothing)?;
     if !checked.is_ready(&options) {
-        return explain(args, &name, &options, &checked).with_context(nothing);
+        return explain(args, &name, &fixed, &options, &checked).with_context(nothing);
     }
     let mut report = ImportReport::new(&checked);
     let (target, new_list) = Target::open(&location, args.dry_run, &progress)?;
@@ -128,47 +132,45 @@ fn read_again(file: &File, progress: &ImportProgress) -> io::Result<Box<dyn Read
     Ok(Box::new(bar.wrap_read(file)))
 }
 
-/// Checks the file. On a terminal, asks the questions of the plan. Also returns the options with the answers.
-fn check_asking(
+/// Checks the file. On a terminal, asks the questions of the plan, and adds the answers to the options.
+fn check_or_ask(
     args: &ImportArgs,
-    name: &str,
+    fixed: &[String],
+    options: &mut PlanOptions,
     check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
-) -> anyhow::Result<(Checked, PlanOptions)> {
-    let mut options = args.plan.clone();
-    let mut checked = check_file(&options)?;
+) -> anyhow::Result<Checked> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     if !is_terminal || is_stdin(args) || args.output.json {
-        return Ok((checked, options));
+        return Ok(check_file(options)?);
     }
-    let mut has_asked = false;
-    while !checked.plan.questions.is_empty() {
-        let mut terminal = Terminal {
-            input: &mut io::stdin().lock(),
-            output: &mut io::stderr().lock(),
-        };
-        let Some(()) = ask(&mut terminal, &checked.survey, &checked.plan, &mut options)? else {
-            return Ok((checked, options));
-        };
-        has_asked = true;
-        checked = check_file(&options)?;
+    let mut terminal = Terminal {
+        input: &mut io::stdin().lock(),
+        output: &mut io::stderr().lock(),
+    };
+    check_asking(&mut terminal, fixed, options, check_file)
+}
+
+/// Returns the arguments of the command that are no options of the plan: the file, and where the list is.
+fn fixed_args(args: &ImportArgs, name: &str, location: &StoreLocation) -> Vec<String> {
+    let file = if is_stdin(args) { "-" } else { name };
+    let mut fixed = vec![file.to_owned()];
+    if args.store.is_in_command_line() {
+        // Without the password of a database.
+        fixed.extend(["--store".to_owned(), location.to_string()]);
     }
-    if has_asked {
-        let command = Proposal::default().command(name, &options);
-        writeln!(io::stderr(), "landing: next time, run: {command}")?;
-    }
-    Ok((checked, options))
+    fixed
 }
 
 /// Prints why nothing is imported, and returns the error.
 fn explain(
     args: &ImportArgs,
     name: &str,
+    fixed: &[String],
     options: &PlanOptions,
     checked: &Checked,
 ) -> anyhow::Result<()> {
     if !checked.plan.questions.is_empty() {
-        let file = if is_stdin(args) { "-" } else { name };
-        let preview = Preview::new(&checked.survey, &checked.plan, options, file);
+        let preview = Preview::new(&checked.survey, &checked.plan, options, fixed);
         args.output.print(&preview, |out| preview.write(out))?;
         bail!("{}", preview.questions.join("\n  "));
     }

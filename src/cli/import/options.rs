@@ -8,10 +8,10 @@ use super::{field::Mapping, times::DateFormat};
 #[derive(clap::Args, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PlanOptions {
-    /// The column with a field: email, joined_at, source, confirmed_at or asked_at
+    /// The column that has a field: email, joined_at, source, confirmed_at or asked_at (when a confirmation was asked for)
     #[arg(long, value_name = "FIELD=COLUMN")]
     pub(super) map: Vec<Mapping>,
-    /// People with this value have left: they are suppressed. COLUMN= is an empty cell, COLUMN=* any other value
+    /// People with this value have left: they are suppressed. COLUMN= is an empty cell, COLUMN=* any value that no option names
     #[arg(long, value_name = "COLUMN=VALUE")]
     pub(super) left: Vec<String>,
     /// People with this value stay: they are added

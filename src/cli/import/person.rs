@@ -18,8 +18,9 @@ use crate::{
 /// A person as a row describes them.
 pub(super) struct Person {
     pub(super) verdict: Verdict,
-    /// The address. That of a person who stays is always valid.
-    pub(super) email: Option<Email>,
+    /// The position of the column that says so, if one does.
+    pub(super) decided_by: Option<usize>,
+    pub(super) email: Email,
     /// The entry of a person who stays.
     pub(super) entry: Option<WaitlistEntry>,
     /// The row has no sign-up time, so the entry has the current time.
@@ -56,12 +57,13 @@ const UNLISTED: InvalidRow = InvalidRow::Malformed("the file has changed since t
 /// # Errors
 /// [`InvalidRow`], also for a person who is not added: somebody of whom it is unknown who has left could be in another row.
 pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Person, InvalidRow> {
-    let verdict = verdict(cells, plan)?;
+    let (verdict, decided_by) = verdict(cells, plan)?;
     let email = parse_email(cell(cells, plan, Field::Email)?)?;
     if verdict != Verdict::Stays {
         return Ok(Person {
             verdict,
-            email: Some(email),
+            decided_by,
+            email,
             entry: None,
             has_no_time: false,
             has_invalid_source: false,
@@ -75,18 +77,20 @@ pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Per
     entry.asked_at = time(cells, plan, Field::AskedAt)?;
     Ok(Person {
         verdict,
-        email: Some(email),
+        decided_by,
+        email,
         has_no_time: joined_at.is_none(),
         has_invalid_source: entry.source.is_none() && !source.is_empty(),
         entry: Some(entry),
     })
 }
 
-fn verdict(cells: &[String], plan: &Plan) -> Result<Verdict, InvalidRow> {
-    let mut verdict = plan.everybody.unwrap_or(Verdict::Stays);
+/// Returns what the row says about the person, and the column that says it.
+fn verdict(cells: &[String], plan: &Plan) -> Result<(Verdict, Option<usize>), InvalidRow> {
+    let mut verdict = (plan.everybody.unwrap_or(Verdict::Stays), None);
     for (at, used) in plan.uses.iter().enumerate() {
         if let Some(Use::Decides(decisions)) = used
-            && verdict != Verdict::Left
+            && verdict.0 != Verdict::Left
         {
             let value = match cells.get(at) {
                 Some(value) => value,
@@ -96,7 +100,10 @@ fn verdict(cells: &[String], plan: &Plan) -> Result<Verdict, InvalidRow> {
             if value.contains(char::REPLACEMENT_CHARACTER) {
                 return Err(NOT_UTF_8);
             }
-            verdict = verdict.max(decisions.decide(value).ok_or(UNLISTED)?);
+            let decided = decisions.decide(value).ok_or(UNLISTED)?;
+            if decided > verdict.0 {
+                verdict = (decided, Some(at));
+            }
         }
     }
     Ok(verdict)

@@ -209,6 +209,12 @@ impl Plan {
         }
     }
 
+    /// Whether a column says who has left.
+    pub(super) fn decides(&self) -> bool {
+        let decides = |it: &Use| matches!(it, Use::Decides(_));
+        self.uses.iter().flatten().any(decides)
+    }
+
     fn decide(&mut self, at: usize, value: &str, verdict: Verdict) {
         if !matches!(self.uses[at], Some(Use::Decides(_))) {
             self.uses[at] = Some(Use::Decides(Decisions::default()));
@@ -224,9 +230,9 @@ impl Plan {
 
     /// Adds the questions that nobody has answered.
     fn ask(&mut self, survey: &Survey, options: &PlanOptions) {
-        let has = |wanted: fn(&Use) -> bool| self.uses.iter().flatten().any(wanted);
-        let has_addresses = has(|it| matches!(it, Use::Map(Field::Email)));
-        let decides = has(|it| matches!(it, Use::Decides(_)));
+        let is_address = |it: &Use| matches!(it, Use::Map(Field::Email));
+        let has_addresses = self.uses.iter().flatten().any(is_address);
+        let decides = self.decides();
         if !has_addresses {
             self.questions.push(Question::NoAddresses);
         }

@@ -43,8 +43,13 @@ struct ColumnPreview {
 }
 
 impl Preview {
-    /// `file` is the name of the file, for the command.
-    pub(super) fn new(survey: &Survey, plan: &Plan, options: &PlanOptions, file: &str) -> Self {
+    /// `fixed` are the arguments of the command that are no options of the plan.
+    pub(super) fn new(
+        survey: &Survey,
+        plan: &Plan,
+        options: &PlanOptions,
+        fixed: &[String],
+    ) -> Self {
         let columns = survey.columns.iter().zip(&plan.uses);
         let columns = columns.map(|(column, used)| preview_column(survey, column, used.as_ref()));
         Self {
@@ -52,7 +57,7 @@ impl Preview {
             preset: plan.preset,
             columns: columns.collect(),
             questions: plan.questions.iter().map(ToString::to_string).collect(),
-            command: Proposal::new(survey, plan).command(file, options),
+            command: Proposal::new(survey, plan).command(fixed, options),
         }
     }
 

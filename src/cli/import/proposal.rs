@@ -15,9 +15,18 @@ use crate::{cli::address::without_name, waitlist::Email};
 /// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
 const STATUS_VALUES_MAX: usize = 12;
 const STATUS_COLUMNS_MAX: usize = 5;
-/// What the owner must replace by one of the two, so that nobody runs the command without a decision.
-const LEFT_OR_STAY: &str = "--left/--stay";
+/// What the owner must replace by one of them, so that nobody runs the command without a decision.
+const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
 const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
+
+/// A column that says, or may say, who has left.
+pub(super) struct Status {
+    pub(super) column: String,
+    /// The values that need an answer. `*` is any value.
+    pub(super) values: Vec<String>,
+    /// Whether nobody has said yet what the column is for.
+    pub(super) is_guess: bool,
+}
 
 /// The best answers to the questions of a plan.
 #[derive(Default)]
@@ -26,10 +35,9 @@ pub(super) struct Proposal {
     pub(super) fields: Vec<Mapping>,
     /// The formats in which all dates can be read.
     pub(super) date_formats: Vec<DateFormat>,
-    /// Columns that may say who has left, and their values that need an answer.
-    pub(super) statuses: Vec<(String, Vec<String>)>,
-    /// Columns whose words say that somebody has left.
-    pub(super) suspicious: Vec<String>,
+    /// A date that shows which of the formats is right.
+    pub(super) date_example: String,
+    pub(super) statuses: Vec<Status>,
     /// Whether no column is known to say who has left.
     pub(super) asks_who_has_left: bool,
     /// Whether other columns have no use yet.
@@ -47,9 +55,16 @@ impl Proposal {
                     rest = columns.iter().map(|at| &survey.columns[*at]).collect();
                 }
                 Question::Unlisted { column, values } => {
-                    proposal.statuses.push((column.clone(), values.clone()));
+                    proposal.statuses.push(Status {
+                        column: column.clone(),
+                        values: values.clone(),
+                        is_guess: false,
+                    });
                 }
-                Question::MayHaveLeft { column, .. } => proposal.suspicious.push(column.clone()),
+                Question::MayHaveLeft { at, .. } => {
+                    let status = guess_status(survey, &survey.columns[*at]);
+                    proposal.statuses.push(status);
+                }
                 Question::Times { at, .. } => times = Some(&survey.columns[*at]),
                 Question::WhoHasLeft => proposal.asks_who_has_left = true,
                 Question::NoAddresses | Question::Mistake(_) => {}
@@ -76,17 +91,23 @@ impl Proposal {
         let is_unreadable = |it: &str| times::parse(it, plan.date_format.as_ref()).is_none();
         if let Some(column) = times.filter(|column| column.times().all(is_unreadable)) {
             proposal.date_formats = DateFormat::candidates(column.times());
+            let example = DateFormat::distinguishing(&proposal.date_formats, column.times());
+            proposal.date_example = example.unwrap_or_default().to_owned();
         }
         if proposal.asks_who_has_left {
-            let statuses = rest.iter().filter(|it| may_be_status(survey, it));
-            for column in statuses.take(STATUS_COLUMNS_MAX) {
-                let empty = (survey.empty(column) > 0).then(String::new);
-                let values = column.values.iter().map(|it| it.text.clone()).chain(empty);
+            let is_repeated = |it: &Column| (it.values.len() as u64) < it.filled;
+            let statuses = rest
+                .iter()
+                .filter(|it| is_repeated(it) && has_few_values(survey, it));
+            let statuses = statuses.take(STATUS_COLUMNS_MAX);
+            let statuses = statuses.map(|it| guess_status(survey, it));
+            proposal.statuses.extend(statuses);
+            rest.retain(|it| {
                 proposal
                     .statuses
-                    .push((column.name.clone(), values.collect()));
-            }
-            rest.retain(|it| proposal.statuses.iter().all(|(name, _)| *name != it.name));
+                    .iter()
+                    .all(|other| other.column != it.name)
+            });
         }
         proposal.has_rest = !rest.is_empty();
         proposal
@@ -101,18 +122,19 @@ impl Proposal {
         }
     }
 
-    /// Returns the whole command for a file, with the options that the owner has given.
-    pub(super) fn command(&self, file: &str, options: &PlanOptions) -> String {
+    /// Returns the whole command, with the options that the owner has given. `fixed` are its other arguments.
+    pub(super) fn command(&self, fixed: &[String], options: &PlanOptions) -> String {
         let mut options = options.clone();
         options.map.extend(self.fields.iter().cloned());
-        options.ignore.extend(self.suspicious.iter().cloned());
         options.ignore_rest |= self.has_rest;
+        options.nobody_left &= self.statuses.is_empty();
         if let Some(format) = self.date_formats.first() {
             options.date_format = Some(format.clone());
         }
-        let mut args = vec!["landing".to_owned(), "import".to_owned(), file.to_owned()];
+        let mut args = vec!["landing".to_owned(), "import".to_owned()];
+        args.extend(fixed.iter().cloned());
         args.extend(options.to_args());
-        for (column, values) in &self.statuses {
+        for Status { column, values, .. } in &self.statuses {
             for value in values {
                 let has_left = brake::may_mean_left(NameKind::Other, value);
                 let option = if has_left { "--left" } else { LEFT_OR_STAY };
@@ -146,11 +168,26 @@ fn has_dates(column: &Column) -> bool {
         && (times.all(is_date) || !DateFormat::candidates(column.times()).is_empty())
 }
 
-/// Whether a column has few values, which more than one person has.
-fn may_be_status(survey: &Survey, column: &Column) -> bool {
+/// Whether a column has so few values that each can say whether a person has left.
+fn has_few_values(survey: &Survey, column: &Column) -> bool {
     let values = column.values.len() + usize::from(survey.empty(column) > 0);
-    !column.has_more
-        && !has_dates(column)
-        && (2..=STATUS_VALUES_MAX).contains(&values)
-        && (column.values.len() as u64) < column.filled
+    !column.has_more && !has_dates(column) && (2..=STATUS_VALUES_MAX).contains(&values)
+}
+
+/// Returns what the owner should say about a column that may say who has left.
+fn guess_status(survey: &Survey, column: &Column) -> Status {
+    let values = match has_few_values(survey, column) {
+        true => {
+            let empty = (survey.empty(column) > 0).then(String::new);
+            let values = column.values.iter().map(|it| it.text.clone());
+            values.chain(empty).collect()
+        }
+        // Such as the time of leaving. An empty cell then means that the person stays.
+        false => vec!["*".into()],
+    };
+    Status {
+        column: column.name.clone(),
+        values,
+        is_guess: true,
+    }
 }

@@ -20,6 +20,7 @@ pub(super) enum Question {
     Unused(Vec<usize>),
     /// A column that is ignored without being named may say that somebody has left who would be added.
     MayHaveLeft {
+        at: usize,
         column: String,
         line: u64,
         text: String,
@@ -50,7 +51,7 @@ impl fmt::Display for Question {
                 quoted(example)
             ),
             Self::WhoHasLeft => f.write_str(
-                "has anybody in the file left? Answer with --left and --stay if a column says who, otherwise with \
+                "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, otherwise with \
                  --nobody-left or --everybody-left",
             ),
             Self::Unused(columns) => write!(
@@ -58,10 +59,12 @@ impl fmt::Display for Question {
                 "columns without a use: {}; answer with --ignore-rest if they do not matter",
                 columns.len()
             ),
-            Self::MayHaveLeft { column, line, text } => write!(
+            Self::MayHaveLeft {
+                column, line, text, ..
+            } => write!(
                 f,
-                "line {line}: column {} says {}, but the person would be added; answer with --ignore COLUMN, or with \
-                 --left and --stay",
+                "line {line}: column {} says {}, but the person would be added; answer with --left and --stay if the column \
+                 says who has left, otherwise with --ignore COLUMN",
                 quoted(column),
                 quoted(text)
             ),

@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, FromArgMatches};
 
 use super::{
-    ask::{Terminal, ask},
+    ask::{Terminal, check_asking},
     check::check,
     options::PlanOptions,
     person,
@@ -39,8 +39,7 @@ pub fn rehearse(file: &[u8], args: &[&str]) -> anyhow::Result<Vec<RehearsedRow>>
     Ok(rehearse_answers(file, args, "")?.0)
 }
 
-/// Like [`rehearse`], with the answers of somebody at a terminal. Also returns what the terminal shows, and the options
-/// that the answers mean.
+/// Like [`rehearse`], with the answers of somebody at a terminal. Also returns what the terminal shows.
 ///
 /// # Errors
 /// Like [`rehearse`].
@@ -53,18 +52,17 @@ pub fn rehearse_answers(
     let mut options = PlanOptions::from_arg_matches(&command.try_get_matches_from(args)?)?;
     let source = || Ok(Box::new(Cursor::new(file.to_owned())) as Box<dyn Read>);
     let (mut input, mut shown) = (Cursor::new(answers), Vec::new());
-    let mut checked = check(&source, &options)?;
     let mut terminal = Terminal {
         input: &mut input,
         output: &mut shown,
     };
-    while !checked.plan.questions.is_empty()
-        && !answers.is_empty()
-        && ask(&mut terminal, &checked.survey, &checked.plan, &mut options)?.is_some()
-    {
-        checked = check(&source, &options)?;
-    }
-    let preview = Preview::new(&checked.survey, &checked.plan, &options, "FILE");
+    let fixed = ["FILE".to_owned()];
+    let check_file = |options: &PlanOptions| check(&source, options);
+    let checked = match answers {
+        "" => check_file(&options)?,
+        _ => check_asking(&mut terminal, &fixed, &mut options, check_file)?,
+    };
+    let preview = Preview::new(&checked.survey, &checked.plan, &options, &fixed);
     if !preview.questions.is_empty() {
         preview.write(&mut shown)?;
         anyhow::bail!(
@@ -93,6 +91,5 @@ pub fn rehearse_answers(
             });
         }
     }
-    let shown = String::from_utf8_lossy(&shown).into_owned();
-    Ok((rehearsed, shown + &options.to_args().join(" ")))
+    Ok((rehearsed, String::from_utf8_lossy(&shown).into_owned()))
 }

@@ -1,6 +1,9 @@
 //! The report of an import.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use serde::Serialize;
 
@@ -9,6 +12,7 @@ use super::{
     person::{InvalidRow, Person},
     plan::Verdict,
     preview::describe,
+    survey::Survey,
     text::quoted,
 };
 use crate::waitlist::{InvalidSource, JoinOutcome};
@@ -29,11 +33,13 @@ pub(super) struct ImportReport {
     /// Number of people who have left this list, and were not added.
     suppressed: u64,
     /// Number of rows of people who have left the other list.
-    left: u64,
-    /// Number of them who are suppressed now: those who are not on this list.
-    pub(super) newly_suppressed: u64,
+    pub(super) left: u64,
+    /// Number of them who are suppressed: those who are not on this list.
+    pub(super) suppressed_leavers: u64,
     /// Number of rows about which the owner must decide.
     undecided: u64,
+    /// How many of them each value stands in: `COLUMN=VALUE`.
+    undecided_values: BTreeMap<String, u64>,
     invalid: u64,
     /// The lines of the first invalid rows, and the reasons.
     invalid_rows: Vec<(u64, InvalidRow)>,
@@ -60,12 +66,17 @@ impl ImportReport {
         }
     }
 
-    /// Counts a row that is not added.
-    pub(super) fn add_outsider(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Left => self.left += 1,
-            Verdict::Undecided => self.undecided += 1,
-            Verdict::Stays => {}
+    /// Counts a row about whose person the owner must decide.
+    pub(super) fn add_undecided(&mut self, survey: &Survey, person: &Person, cells: &[String]) {
+        self.undecided += 1;
+        // Another row of the person may be the undecided one.
+        let at = person
+            .decided_by
+            .filter(|_| person.verdict == Verdict::Undecided);
+        if let Some(at) = at {
+            let value = cells.get(at).map_or("", |cell| cell.trim());
+            let value = format!("{}={value}", survey.columns[at].name);
+            *self.undecided_values.entry(value).or_default() += 1;
         }
     }
 
@@ -138,12 +149,13 @@ impl ImportReport {
                 "left this list: not added, because only they can join again, on the page".into(),
             ),
             (
-                self.newly_suppressed,
+                self.suppressed_leavers,
                 format!("left the other list: {would}suppressed, so no import adds them"),
             ),
             (
                 self.undecided,
-                "undecided: not added; decide with --stay or --left COLUMN=VALUE, and import the file again".into(),
+                "undecided: not added; decide with --stay or --left, and import the file again"
+                    .into(),
             ),
             (
                 self.without_time,
@@ -157,6 +169,9 @@ impl ImportReport {
             if count > 0 {
                 writeln!(out, "{count} {note}")?;
             }
+        }
+        for (value, count) in &self.undecided_values {
+            writeln!(out, "{count} undecided by {}", quoted(value))?;
         }
         Ok(())
     }

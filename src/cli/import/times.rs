@@ -155,6 +155,26 @@ impl DateFormat {
         &self.0
     }
 
+    /// Returns the first time that means different days in these formats, or else the first one.
+    pub(super) fn distinguishing<'a>(
+        formats: &[Self],
+        mut times: impl Iterator<Item = &'a str> + Clone,
+    ) -> Option<&'a str> {
+        let first = times.clone().next();
+        let differs = |time: &&str| {
+            let mut days = formats.iter().map(|format| format.day(time));
+            let day = days.next();
+            days.any(|other| Some(other) != day)
+        };
+        times.find(differs).or(first)
+    }
+
+    /// Returns the day that a time in this format means: `21 November 2026`.
+    pub(super) fn day(&self, time: &str) -> Option<String> {
+        let time = Timestamp::try_from(parse_with(&self.0, time)?).ok()?;
+        Some(time.strftime("%-d %B %Y").to_string())
+    }
+
     /// Returns the common formats in which all these times can be read. With two of them, nobody but the owner knows
     /// whether the day or the month comes first.
     pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<Self> {

@@ -7,8 +7,9 @@ use super::{addresses, all_stores, stderr, stdout, without_server};
 #[test]
 fn adds_people_and_says_who_is_not_added() {
     for cli in all_stores() {
+        let new = cli.run(&["add", "Ann <ann@example.com>", "bob@example.com"]);
         assert_eq!(
-            cli.stdout(&["add", "Ann <ann@example.com>", "bob@example.com"]),
+            stdout(&new.success()),
             "ann@example.com is added\nbob@example.com is added\n"
         );
         cli.stdout(&["unsubscribe", "bob@example.com"]);
@@ -45,4 +46,18 @@ fn rejects_what_is_no_address_and_adds_nobody() {
     cli.run(&["add", "ann@example.com", "bob"]).code(2);
     cli.run(&["add"]).code(2);
     assert!(cli.file_names().is_empty(), "no list is created");
+}
+
+/// Its location may be misspelled.
+#[test]
+fn says_that_the_list_is_new() {
+    let cli = without_server();
+    let new = cli.run(&["add", "ann@example.com"]).success();
+    assert!(
+        stderr(&new).starts_with("landing: a new list was created in "),
+        "{}",
+        stderr(&new)
+    );
+    let known = cli.run(&["add", "bob@example.com"]).success();
+    assert_eq!(stderr(&known), "");
 }

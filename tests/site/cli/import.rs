@@ -60,12 +60,13 @@ fn questions_import_nothing_and_print_a_preview() {
         assert_eq!(
             stdout(&result).lines().last(),
             Some(
-                "  landing import list.csv --left/--stay status=gone --left/--stay status=here --left/--stay status=asked"
+                "  landing import list.csv --left/--stay/--undecided status=gone --left/--stay/--undecided status=here \
+                 --left/--stay/--undecided status=asked"
             )
         );
         assert!(
             stderr(&result).starts_with(
-                "landing: list.csv: nothing was imported: has anybody in the file left?"
+                "landing: list.csv: nothing was imported: has anybody in the file left, or said no to mail?"
             ),
             "{}",
             stderr(&result)
@@ -84,7 +85,7 @@ fn questions_import_nothing_and_print_a_preview() {
             "addresses are never printed"
         );
         let result = cli.run_with_input(&["import"], STATUSES).code(1);
-        assert!(stdout(&result).contains("\n  landing import - --left/--stay "));
+        assert!(stdout(&result).contains("\n  landing import - --left/--stay/--undecided "));
         if cli.server.is_none() {
             assert_eq!(cli.file_names(), ["list.csv"], "no list is created");
         }
@@ -109,8 +110,9 @@ fn people_who_left_are_suppressed_and_undecided_ones_are_not() {
             format!(
                 "{columns}1 would be added, 0 already there, 3 left, 1 undecided\n\
                  1 left the other list: would be suppressed, so no import adds them\n\
-                 1 undecided: not added; decide with --stay or --left COLUMN=VALUE, and import the file again\n\
-                 1 without a sign-up time: the current time would be used\n"
+                 1 undecided: not added; decide with --stay or --left, and import the file again\n\
+                 1 without a sign-up time: the current time would be used\n\
+                 1 undecided by \"status=asked\"\n"
             )
         );
         assert!(
@@ -133,8 +135,8 @@ fn people_who_left_are_suppressed_and_undecided_ones_are_not() {
             report,
             json!({
                 "columns": [["email", "email"], ["status", "says who has left"]],
-                "added": 1, "already_listed": 0, "suppressed": 0, "left": 3, "newly_suppressed": 1,
-                "undecided": 1, "invalid": 0, "invalid_rows": [], "without_time": 1, "invalid_sources": 0,
+                "added": 1, "already_listed": 0, "suppressed": 0, "left": 3, "suppressed_leavers": 1,
+                "undecided": 1, "undecided_values": {"status=asked": 1}, "invalid": 0, "invalid_rows": [], "without_time": 1, "invalid_sources": 0,
             })
         );
         // Dan left. Ann has joined this list by herself. About Fay, a later import decides.
@@ -257,7 +259,7 @@ fn presets_say_how_to_export_there() {
 fn questions_are_asked_on_a_terminal() {
     let cli = without_server();
     cli.write("list.csv", STATUSES);
-    cli.write("answers", "y\nl\ns\nu\n");
+    cli.write("answers", "y\nl\ns\nu\ny\n");
     let landing = env!("CARGO_BIN_EXE_landing");
     let mut script = cli.command_for("sh");
     let command = format!("script -qec \"'{landing}' import list.csv\" /dev/null < answers");

@@ -13,16 +13,18 @@ const PEOPLE: &str = "Nom,Courriel,Inscrit,Statut\n\
 fn a_few_keys_import_a_file_in_another_language() {
     // The proposed columns, the proposed format, then the status, and the meaning of its three values.
     let (rows, shown) =
-        rehearse_answers(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\n").expect("a plan");
+        rehearse_answers(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\ny\n").expect("a plan");
     let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
     let (stays, left) = (Verdict::Stays, Verdict::Left);
     assert_eq!(verdicts, [stays, left, stays, Verdict::Undecided, left]);
     for text in [
         "Does column \"Courriel\" have the field email? [y/n] ",
         "Does column \"Inscrit\" have the field joined_at? [y/n] ",
-        "Are the dates written as %d/%m/%Y? [y/n] ",
-        "Column \"Statut\" has \"Abonné\", \"Désabonné\", \"Non confirmé\". Does it say who has left? [y/n] ",
+        "Does \"25/11/2026\" mean 25 November 2026? [y/n] ",
+        "Column \"Statut\" has \"Abonné\", \"Désabonné\", \"Non confirmé\". Does it say who wants mail, and who does not? \
+         [y/n] ",
         "\"Statut\" = \"Non confirmé\": (l)eft, (s)tays, (u)ndecided? [l/s/u] ",
+        "2 of 5 rows are of people who stay, and 2 people have left. Import? [y/n] ",
     ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
@@ -32,7 +34,7 @@ fn a_few_keys_import_a_file_in_another_language() {
 #[test]
 fn the_answers_are_a_command_that_asks_nothing() {
     let (rows, shown) =
-        rehearse_answers(PEOPLE.as_bytes(), &[], "y\nn\ny\ns\nl\nl\n").expect("a plan");
+        rehearse_answers(PEOPLE.as_bytes(), &[], "y\nn\ny\ns\nl\nl\ny\n").expect("a plan");
     let options = [
         "--map",
         "email=Courriel",
@@ -46,7 +48,18 @@ fn the_answers_are_a_command_that_asks_nothing() {
         "Inscrit",
         "--ignore-rest",
     ];
-    assert!(shown.ends_with(&options.join(" ")), "{shown}");
+    let command = shown
+        .trim_end()
+        .rsplit_once("next time, run: landing import FILE ");
+    let quoted = options.map(|it| match it.contains(' ') {
+        true => format!("'{it}'"),
+        false => it.to_owned(),
+    });
+    assert_eq!(
+        command.map(|(_, it)| it),
+        Some(&*quoted.join(" ")),
+        "{shown}"
+    );
     let again = rehearse(PEOPLE.as_bytes(), &options).expect("a plan");
     assert_eq!(again.len(), rows.len());
     for (row, other) in again.iter().zip(&rows) {
@@ -56,7 +69,7 @@ fn the_answers_are_a_command_that_asks_nothing() {
 
 #[test]
 fn asks_who_has_left_if_no_column_says_it() {
-    for (answers, verdict) in [("n\n", Verdict::Stays), ("x\nE\n", Verdict::Left)] {
+    for (answers, verdict) in [("n\ny\n", Verdict::Stays), ("x\nE\ny\n", Verdict::Left)] {
         let file = "email,note\na@people.example,hi\n";
         let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
         assert_eq!(rows[0].verdict, verdict, "{shown}");
@@ -67,22 +80,56 @@ fn asks_who_has_left_if_no_column_says_it() {
 fn asks_about_a_new_value_of_a_preset_and_about_suspicious_columns() {
     let file = "first_name,email,created_at,status,Opt-out\n\
                 Ann,a@people.example,2026-11-01,paused,yes\n";
-    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\ny\n").expect("a plan");
+    // The new value, the column, and whether to import.
+    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\nn\ny\n").expect("a plan");
     assert_eq!(rows[0].verdict, Verdict::Stays, "{shown}");
     assert!(
-        shown.contains("Column \"Opt-out\" may say that people have left. Ignore it?"),
+        shown.contains(
+            "Column \"Opt-out\" has many values. Does it say who wants mail, and who does not?"
+        ),
         "{shown}"
     );
+    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\ny\nl\ny\n").expect("a plan");
+    assert_eq!(rows[0].verdict, Verdict::Left, "{shown}");
     // Without an answer nothing is imported.
-    for answers in ["", "s\n", "s\nn\n"] {
+    for answers in ["", "s\n", "s\nn\n", "s\nn\nn\n"] {
         rehearse_answers(file.as_bytes(), &[], answers).expect_err(answers);
     }
+}
+
+/// In a form, nobody has "left".
+#[test]
+fn no_to_a_question_of_a_form_is_noticed() {
+    let file = "Email,Souhaitez-vous recevoir nos nouvelles ?\n\
+                a@people.example,Oui\nb@people.example,Non\n";
+    let options = ["--map", "email=Email", "--nobody-left", "--ignore-rest"];
+    let (rows, shown) =
+        rehearse_answers(file.as_bytes(), &options, "y\ns\nl\ny\n").expect("a plan");
+    let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Stays, Verdict::Left], "{shown}");
+    assert!(!shown.contains("--nobody-left"), "{shown}");
+}
+
+#[test]
+fn the_example_of_a_date_shows_which_format_is_right() {
+    let file = "email,joined_at\na@people.example,05/05/2026\nb@people.example,03/04/2026\n";
+    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "n\ny\ny\n").expect("a plan");
+    assert!(
+        shown.contains("Does \"03/04/2026\" mean 3 April 2026?"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("Does \"03/04/2026\" mean 4 March 2026?"),
+        "{shown}"
+    );
+    let entry = rows[1].entry.as_ref().expect("an entry");
+    assert!(super::rfc3339(entry.joined_at).starts_with("2026-03-04"));
 }
 
 #[test]
 fn asks_until_a_date_format_fits() {
     let file = "email,joined_at\na@people.example,26y11m01\n";
-    let answers = "%H\n%yy%mm%d\n";
+    let answers = "%H\n%yy%mm%d\ny\n";
     let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
     let entry = rows[0].entry.as_ref().expect("an entry");
     assert!(

@@ -43,7 +43,11 @@ fn exports_and_lists_of_addresses_need_no_option() {
         "email,source\na@people.example,hn\n",
         "{\"email\":\"a@people.example\"}\n",
     ] {
-        assert_asks(file, &[], "has anybody in the file left?");
+        assert_asks(
+            file,
+            &[],
+            "has anybody in the file left, or said no to mail?",
+        );
         assert_eq!(
             verdicts(file, &["--nobody-left"]).as_deref(),
             Ok(&["in"][..])
@@ -74,7 +78,7 @@ fn every_column_and_every_value_needs_a_use() {
     assert_asks(
         PEOPLE,
         &with(&["--ignore-rest"]),
-        "has anybody in the file left?",
+        "has anybody in the file left, or said no to mail?",
     );
     let status = ["--left", "Statut=désabonné", "--stay", "STATUT= abonné "];
     assert_asks(PEOPLE, &with(&status), "columns without a use: 1");
@@ -120,13 +124,14 @@ fn preview_has_every_value_and_a_command_to_complete() {
          landing import FILE --map email=Courriel --ignore-rest --nobody-left/--everybody-left\n\
          \n\
          which column has the addresses? Answer with --map email=COLUMN\n\
-         has anybody in the file left? Answer with --left and --stay if a column says who, otherwise with --nobody-left \
-         or --everybody-left\n\
+         has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, otherwise with \
+         --nobody-left or --everybody-left\n\
          columns without a use: 3; answer with --ignore-rest if they do not matter"
     );
     let more = format!("{PEOPLE}d@people.example,Abonné,\ne@people.example,Désabonné,Nice\n");
     let error = verdicts(&more, &[]).expect_err("questions");
-    let proposal = "--left/--stay Statut=Abonné --left Statut=Désabonné --left/--stay Statut=";
+    let proposal = "--left/--stay/--undecided Statut=Abonné --left Statut=Désabonné \
+                    --left/--stay/--undecided Statut=";
     assert!(error.contains(proposal), "{error}");
 }
 
@@ -153,8 +158,21 @@ fn preview_is_short_and_has_no_addresses() {
 
 #[test]
 fn the_proposed_command_does_not_run_before_a_decision() {
-    let error = verdicts(PEOPLE, &["--nobody-left/--everybody-left"]).expect_err("no such option");
-    assert!(error.contains("unexpected argument"), "{error}");
+    for option in [
+        "--nobody-left/--everybody-left",
+        "--left/--stay/--undecided",
+    ] {
+        let error = verdicts(PEOPLE, &[option]).expect_err("no such option");
+        assert!(error.contains("unexpected argument"), "{error}");
+    }
+    // Nobody who has left is added by the command that follows a refused one.
+    let file = "E-Mail,Status,Left\na@people.example,Aktiv,\nb@people.example,Abgemeldet,\n\
+                c@people.example,Aktiv,2026-11-01\n";
+    let options = ["--map", "email=E-Mail", "--nobody-left", "--ignore-rest"];
+    let error = verdicts(file, &options).expect_err("somebody has left");
+    let command = "landing import FILE --map email=E-Mail --ignore-rest --left/--stay/--undecided Status=Aktiv --left \
+                   Status=Abgemeldet\n";
+    assert!(error.contains(command), "{error}");
 }
 
 #[test]
@@ -271,6 +289,7 @@ fn ignored_columns_that_may_say_who_left_must_be_named() {
         ("Marketing consent", "false"),
         ("Tags", "Unsubscribed"),
         ("Etat", "désabonné"),
+        ("Voulez-vous nos nouvelles ?", "Non"),
     ] {
         let file = format!("email,{column}\na@people.example,{value}\n");
         let text = format!("column {column:?} says {value:?}, but the person would be added");
