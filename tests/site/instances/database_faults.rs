@@ -265,6 +265,8 @@ impl Cluster {
         // The old primary is rebuilt as a standby of the new one.
         let port = self.standby.port;
         let disk = self.standby.folder().parent().expect("a parent").to_owned();
+        // A small disk does not have room for both.
+        fs::remove_dir_all(self.standby.folder()).expect("removable");
         self.standby = PostgresServer::standby_in(&disk, port, &self.primary);
         enable_synchronous_replication(&self.primary);
     }
