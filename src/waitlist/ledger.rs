@@ -31,15 +31,26 @@ pub struct Message {
     pub begun_at: SystemTime,
     /// The subject, or the beginning of it.
     subject: Box<str>,
+    /// The SHA-256 of its text in Markdown. `None` if nobody has written it in a file.
+    pub text_digest: Option<[u8; 32]>,
 }
 
 impl Message {
-    /// Creates a message.
+    /// Creates a message without the digest of a text.
     pub fn new(id: MessageId, begun_at: SystemTime, subject: &str) -> Self {
         Self {
             id,
             begun_at,
             subject: cut(subject, SUBJECT_MAX_BYTES).into(),
+            text_digest: None,
+        }
+    }
+
+    /// Returns the message with this digest.
+    pub fn with_text_digest(self, text_digest: Option<[u8; 32]>) -> Self {
+        Self {
+            text_digest,
+            ..self
         }
     }
 

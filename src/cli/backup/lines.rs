@@ -4,14 +4,15 @@
 //! {"backup":{"format":1,"program":"landing 0.1.0","created_at":"2026-11-21T08:00:00.000Z","key":"KEY"}}
 //! {"suppressed":"HASH"}
 //! {"departure":{"id":"UUID","source":"hn"}}
-//! {"message":{"id":"launch","begun_at":"TIME","subject":"TEXT"}}
+//! {"message":{"id":"launch","begun_at":"TIME","subject":"TEXT","text_digest":"DIGEST"}}
 //! {"delivery":{"message":"launch","recipient":"HASH","state":"refused","since":"TIME","code":550,"reply":"TEXT",
 //!     "attempts":1}}
 //! {"person":{"email":"ann@example.com","joined_at":"TIME","source":"hn","asked_at":"TIME","confirmed_at":"TIME"}}
 //! {"end":{"people":1,"suppressed":1,"departures":1,"messages":1,"deliveries":1,"sha256":"DIGEST"}}
 //! ```
 //!
-//! What protects people comes first. Keys and hashes are in base64url. A field without a value is left out.
+//! What protects people comes first. Keys, hashes and the digest of a text are in base64url. A field without a value is left
+//! out.
 
 use std::{fmt, time::SystemTime};
 
@@ -81,6 +82,8 @@ pub(super) struct MessageLine {
     id: String,
     begun_at: String,
     subject: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_digest: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -193,6 +196,7 @@ impl From<&BackupItem> for Line {
                 id: message.id.to_string(),
                 begun_at: rfc3339(message.begun_at),
                 subject: message.subject().to_owned(),
+                text_digest: message.text_digest.map(|it| BASE64.encode(it)),
             }),
             BackupItem::Delivery(message, delivery) => {
                 let DeliveryStatus {
@@ -234,7 +238,12 @@ impl Line {
             }
             Self::Message(line) => {
                 let (id, begun_at) = (line.id.parse().ok()?, parse(&line.begun_at).ok()?);
-                BackupItem::Message(Message::new(id, begun_at, &line.subject))
+                let text_digest = match line.text_digest {
+                    Some(digest) => Some(BASE64.decode(digest).ok()?.try_into().ok()?),
+                    None => None,
+                };
+                let message = Message::new(id, begun_at, &line.subject);
+                BackupItem::Message(message.with_text_digest(text_digest))
             }
             Self::Delivery(line) => {
                 let reply = line.code.zip(line.reply);

@@ -62,7 +62,7 @@ pub(in crate::cli) struct SendArgs {
     /// Do not ask before sending
     #[arg(long)]
     pub(super) yes: bool,
-    /// Send this message although another one has the same subject: people who had that one get this one too
+    /// Send this message although another one has the same subject or text: people who had that one get this one too
     #[arg(long)]
     pub(super) new_message: bool,
     /// Do not check first whether the site knows the unsubscribe links

@@ -31,11 +31,12 @@ pub(super) fn read_template(file: &Path) -> anyhow::Result<Template> {
 
 /// Returns the message as the ledger keeps it.
 pub(super) fn message(template: &Template) -> Message {
-    Message::new(template.id().clone(), SystemTime::now(), template.subject())
+    let message = Message::new(template.id().clone(), SystemTime::now(), template.subject());
+    message.with_text_digest(Some(template.text_digest()))
 }
 
-/// Fails if a message with another id has the same subject, because a renamed file would go to everybody again. Warns if the
-/// message with this id has another subject: nobody who had that one gets this one.
+/// Fails if a message with another id has the same subject or text, because a renamed file would go to everybody again. Warns
+/// if the message with this id has another subject or text: nobody who had that one gets this one.
 pub(super) fn check(
     list: &WaitlistHandle,
     template: &Template,
@@ -43,19 +44,26 @@ pub(super) fn check(
 ) -> anyhow::Result<()> {
     let (messages, sent) = (list.messages()?, message(template));
     if let Some(known) = messages.iter().find(|it| it.id == sent.id) {
-        if known.subject() != sent.subject() {
-            print_stderr(&format!(
-                "warning: {} was begun with the subject {:?}; if this is another message, give it another id",
-                known.id,
-                known.subject()
-            ));
-        }
+        let other = match known.text_digest {
+            _ if known.subject() != sent.subject() => format!("the subject {:?}", known.subject()),
+            Some(digest) if Some(digest) != sent.text_digest => "another text".to_owned(),
+            _ => return Ok(()),
+        };
+        print_stderr(&format!(
+            "warning: {} was begun with {other}; if this is another message, give it another id",
+            known.id
+        ));
         return Ok(());
     }
-    let twin = messages.iter().find(|it| it.subject() == sent.subject());
-    if let (Some(twin), false) = (twin, is_new_message) {
+    let twin = messages.iter().find_map(|it| {
+        if it.subject() == sent.subject() {
+            return Some((it, "subject"));
+        }
+        (it.text_digest == sent.text_digest).then_some((it, "text"))
+    });
+    if let (Some((twin, part)), false) = (twin, is_new_message) {
         bail!(
-            "{} has the subject of {}, which was begun at {}; nothing was sent, because people who had {1} would get it again. \
+            "{} has the {part} of {}, which was begun at {}; nothing was sent, because people who had {1} would get it again. \
              If it is the same message, add the line `id: {1}` to its front matter; if it is another one, add --new-message",
             sent.id,
             twin.id,

@@ -14,6 +14,7 @@ mod placeholders;
 mod text;
 
 use pulldown_cmark::Event;
+use ring::digest::{SHA256, digest};
 
 use crate::waitlist::MessageId;
 use front_matter::FrontMatter;
@@ -32,6 +33,7 @@ const HTML_MAX_BYTES: usize = 100_000;
 pub struct Template {
     id: MessageId,
     subject: String,
+    text_digest: [u8; 32],
     events: Vec<Event<'static>>,
     has_unsubscribe_link: bool,
 }
@@ -92,6 +94,7 @@ impl Template {
         Ok(Self {
             id,
             subject,
+            text_digest: digest_text(body),
             events,
             has_unsubscribe_link,
         })
@@ -119,6 +122,12 @@ impl Template {
         &self.subject
     }
 
+    /// Returns the SHA-256 of the text in Markdown. Programs save the same text with other line ends, and with other white
+    /// space at the ends of lines and of the text, so they do not count.
+    pub fn text_digest(&self) -> [u8; 32] {
+        self.text_digest
+    }
+
     /// Returns the message for one person.
     pub fn render(&self, values: &Placeholders<'_>) -> RenderedMessage {
         let subject = values.fill(&self.subject);
@@ -134,4 +143,12 @@ impl Template {
             subject,
         }
     }
+}
+
+fn digest_text(text: &str) -> [u8; 32] {
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    let digest = digest(&SHA256, lines.join("\n").trim_matches('\n').as_bytes());
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest.as_ref());
+    bytes
 }

@@ -31,7 +31,9 @@ impl Ledger for PostgresWaitlist {
             let rows = self.reads.query(ledger_sql::READ_MESSAGES, &[]).await?;
             let message = |row| {
                 let id = MessageId::from_stored(get(row, 0)?);
-                Ok::<_, Failure>(Message::new(id, get(row, 1)?, get(row, 2)?))
+                let digest: Option<&[u8]> = get(row, 3)?;
+                let message = Message::new(id, get(row, 1)?, get(row, 2)?);
+                Ok::<_, Failure>(message.with_text_digest(digest.and_then(|it| it.try_into().ok())))
             };
             Ok(rows.iter().map(message).collect::<Result<_, _>>()?)
         })
@@ -41,7 +43,8 @@ impl Ledger for PostgresWaitlist {
         Box::pin(async move {
             let begun_at = truncate_to_millis(message.begun_at);
             let (id, subject) = (message.id.as_str(), message.subject());
-            let params: [&(dyn ToSql + Sync); 3] = [&id, &begun_at, &subject];
+            let digest = message.text_digest.as_ref().map(<[u8; 32]>::as_slice);
+            let params: [&(dyn ToSql + Sync); 4] = [&id, &begun_at, &subject, &digest];
             self.writes.query(ledger_sql::ADD_MESSAGE, &params).await?;
             Ok(())
         })

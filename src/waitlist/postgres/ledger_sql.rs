@@ -1,12 +1,12 @@
 //! The statements about the ledger. Each may be repeated, and may arrive late.
 
 /// Returns the messages, the oldest first.
-pub(super) const READ_MESSAGES: &str =
-    "SELECT id, begun_at, subject FROM {schema}.waitlist_messages ORDER BY begun_at, id";
+pub(super) const READ_MESSAGES: &str = "
+    SELECT id, begun_at, subject, text_digest FROM {schema}.waitlist_messages ORDER BY begun_at, id";
 
 /// Adds a message.
 pub(super) const ADD_MESSAGE: &str = "
-    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject) VALUES ($1, $2, $3)
+    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)
     ON CONFLICT (id) DO NOTHING";
 
 /// Returns the deliveries of message $1 with numbers from $2 and below $3, in the order of their numbers.

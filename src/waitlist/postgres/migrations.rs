@@ -5,7 +5,7 @@ pub(super) const SLOTS: i64 = 64;
 
 /// The migrations. Each one updates the list from the format before it, with statements that do nothing when they are
 /// repeated. Never edit a released migration. Instances of older versions keep running during a migration.
-pub(super) const MIGRATIONS: [&[&str]; 5] = [
+pub(super) const MIGRATIONS: [&[&str]; 6] = [
     &[
         // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on
         // the machine and changes with its updates.
@@ -93,6 +93,10 @@ pub(super) const MIGRATIONS: [&[&str]; 5] = [
             id uuid PRIMARY KEY,
             source text
         )",
+    ],
+    &[
+        // text_digest: the SHA-256 of the text in Markdown, or NULL.
+        "ALTER TABLE {schema}.waitlist_messages ADD COLUMN IF NOT EXISTS text_digest bytea",
     ],
 ];
 

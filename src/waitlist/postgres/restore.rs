@@ -49,8 +49,8 @@ const ADD_DEPARTURES: &str = "
     INSERT INTO {schema}.waitlist_departures (id, source) SELECT * FROM unnest($1::uuid[], $2::text[])";
 
 const ADD_MESSAGES: &str = "
-    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject)
-    SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[])";
+    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest)
+    SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::bytea[])";
 
 const ADD_DELIVERIES: &str = "
     INSERT INTO {schema}.waitlist_deliveries
@@ -163,7 +163,10 @@ impl Transaction<'_> {
         let times = messages.iter().map(|it| truncate_to_millis(it.begun_at));
         let times: Vec<_> = times.collect();
         let subjects: Vec<_> = messages.iter().map(|it| it.subject()).collect();
-        self.run(ADD_MESSAGES, &[&ids, &times, &subjects]).await
+        let digests = messages.iter().map(|it| it.text_digest.as_ref());
+        let digests: Vec<_> = digests.map(|it| it.map(<[u8; 32]>::as_slice)).collect();
+        let params: [&(dyn ToSql + Sync); 4] = [&ids, &times, &subjects, &digests];
+        self.run(ADD_MESSAGES, &params).await
     }
 
     /// Adds deliveries. One that had begun is unknown.

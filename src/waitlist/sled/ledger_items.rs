@@ -9,7 +9,7 @@ use super::{
         message_id::MessageId,
         suppression::AddressHash,
     },
-    bytes::{parse_hash, parse_text, parse_u8, parse_u16, parse_u32, parse_u64},
+    bytes::{parse_array, parse_hash, parse_text, parse_u8, parse_u16, parse_u32, parse_u64},
 };
 
 /// A message as it is stored.
@@ -19,6 +19,7 @@ pub(super) struct StoredMessage<'a> {
     begun_at_millis: u64,
     pub(super) id: &'a str,
     subject: &'a str,
+    pub(super) text_digest: Option<[u8; 32]>,
 }
 
 /// A recipient of a message, who gets the next number. The delivery is waiting.
@@ -55,10 +56,12 @@ const STATES: [DeliveryState; 7] = [
 impl<'a> StoredMessage<'a> {
     /// Returns the size, in bytes.
     pub(super) fn len(&self) -> usize {
-        size_of::<u64>() + 2 + self.id.len() + self.subject.len()
+        let digest = self.text_digest.map_or(0, |it| it.len());
+        size_of::<u64>() + 2 + self.id.len() + self.subject.len() + digest
     }
 
-    /// Appends the time, the length of the id, the id, the length of the subject, and the subject.
+    /// Appends the time, the length of the id, the id, the length of the subject, the subject, and the digest if there is
+    /// one.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.begun_at_millis.to_be_bytes());
         for text in [self.id, self.subject] {
@@ -66,13 +69,18 @@ impl<'a> StoredMessage<'a> {
             bytes.push(text.len() as u8);
             bytes.extend_from_slice(text.as_bytes());
         }
+        bytes.extend(self.text_digest.into_iter().flatten());
     }
 
-    pub(super) fn parse(bytes: &mut &'a [u8]) -> Option<Self> {
+    pub(super) fn parse(bytes: &mut &'a [u8], has_digest: bool) -> Option<Self> {
         Some(Self {
             begun_at_millis: parse_u64(bytes)?,
             id: parse_text(bytes)?,
             subject: parse_text(bytes)?,
+            text_digest: match has_digest {
+                true => Some(parse_array(bytes)?),
+                false => None,
+            },
         })
     }
 }
@@ -83,6 +91,7 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
             begun_at_millis: unix_millis(message.begun_at),
             id: message.id.as_str(),
             subject: message.subject(),
+            text_digest: message.text_digest,
         }
     }
 }
@@ -94,6 +103,7 @@ impl From<StoredMessage<'_>> for Message {
             from_unix_millis(stored.begun_at_millis),
             stored.subject,
         )
+        .with_text_digest(stored.text_digest)
     }
 }
 

@@ -58,6 +58,8 @@ const SUPPRESSION: u8 = 3;
 const LIFTED: u8 = 4;
 /// Kind of a message.
 const MESSAGE: u8 = 5;
+/// Kind of a message with the digest of its text.
+const MESSAGE_WITH_DIGEST: u8 = 12;
 /// Kind of a recipient of a message.
 const RECIPIENT: u8 = 6;
 /// Kind of a status of a delivery.
@@ -288,7 +290,11 @@ impl Record {
                 self.bytes.extend_from_slice(source.as_bytes());
             }
             RecordItem::Message(message) => {
-                self.bytes.extend([OTHER, MESSAGE]);
+                let kind = match message.text_digest {
+                    Some(_) => MESSAGE_WITH_DIGEST,
+                    None => MESSAGE,
+                };
+                self.bytes.extend([OTHER, kind]);
                 message.write(&mut self.bytes);
             }
             RecordItem::Recipient(recipient) => {
@@ -378,7 +384,8 @@ fn parse_other<'a>(bytes: &mut &'a [u8]) -> Option<RecordItem<'a>> {
             id: Uuid::from_bytes(parse_array(bytes)?),
             source: parse_text(bytes)?,
         }),
-        MESSAGE => RecordItem::Message(StoredMessage::parse(bytes)?),
+        MESSAGE => RecordItem::Message(StoredMessage::parse(bytes, false)?),
+        MESSAGE_WITH_DIGEST => RecordItem::Message(StoredMessage::parse(bytes, true)?),
         RECIPIENT => RecordItem::Recipient(StoredRecipient::parse(bytes)?),
         STATUS => RecordItem::Status(StoredStatus::parse(bytes)?),
         _ => return None,

@@ -82,7 +82,7 @@ pub(super) fn everything() -> String {
         r#"{"message":{"id":"confirmation-1","begun_at":"2026-11-01T08:00:00.000Z","subject":"123456 is your code"}}"#.to_owned(),
         delivery("confirmation-1", "bob@example.com", &format!(r#""state":"deferred",{since},"code":451,"reply":"4.7.1 later \"please\"","attempts":3"#)),
         delivery("confirmation-1", "ann@example.com", &format!(r#""state":"accepted",{since},"code":250,"reply":"","attempts":1"#)),
-        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"We are open 🎉"}}"#.to_owned(),
+        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"We are open 🎉","text_digest":"rqJk5zN0yzQ8nM3oO0l2wW1qvY9cQmFhB7t6dXu4_-8"}}"#.to_owned(),
         delivery("launch", "ann@example.com", &format!(r#""state":"accepted",{since},"code":250,"reply":"2.0.0 Ok: queued as 4bX","attempts":1"#)),
         delivery("launch", "bob@example.com", &format!(r#""state":"refused",{since},"code":550,"reply":"5.1.1 no such user","attempts":1"#)),
         delivery("launch", "cyd@example.com", &format!(r#""state":"unknown",{since},"attempts":1"#)),

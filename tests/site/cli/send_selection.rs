@@ -189,6 +189,47 @@ fn renamed_file_goes_to_nobody_again() {
     }
 }
 
+/// Titles change, and editors save files with other line ends.
+#[test]
+fn renamed_file_with_another_subject_goes_to_nobody_again() {
+    let retitled = MESSAGE.replace("is open", "has opened");
+    let resaved =
+        format!("\u{feff}{}  \r\n\r\n", retitled.trim_end()).replace("---\nYou", "---\r\n\r\nYou");
+    let another_text = retitled.replace("number", "person");
+    for cli in with_three_people() {
+        let server = SmtpServer::start();
+        send(&cli, &server, &["--next", "1"]);
+        let url = server.url();
+        let mut renamed = args(&url, &["--all"]);
+        renamed[1] = "opened.md";
+        for text in [&retitled, &resaved] {
+            cli.write("opened.md", text);
+            let error = stderr(&cli.run(&renamed).code(1));
+            assert!(
+                error.contains("opened has the text of launch, which was begun at ")
+                    && error.contains("`id: launch`")
+                    && error.contains("--new-message"),
+                "{error}"
+            );
+        }
+        // Only the text tells them apart.
+        cli.write("opened.md", &another_text);
+        assert_eq!(cli.stdout(&renamed), "3 accepted\n");
+        cli.write("opened.md", &retitled);
+        let warning = stderr(&cli.run(&renamed).success());
+        assert!(
+            warning.contains("opened was begun with another text"),
+            "{warning}"
+        );
+        cli.write("again.md", &retitled);
+        let mut again = args(&url, &["--all", "--new-message"]);
+        again[1] = "again.md";
+        assert_eq!(cli.stdout(&again), "3 accepted\n");
+        let received = server.received();
+        assert_eq!(received.len(), 7);
+    }
+}
+
 /// Sends with the check of the links.
 fn send_checked(cli: &TestCli, server: &SmtpServer, origin: &str, to: &[&str]) -> (String, String) {
     cli.write("launch.md", MESSAGE);

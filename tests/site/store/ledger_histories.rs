@@ -79,11 +79,9 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
     for event in events {
         match event {
             Event::AddMessage(it) => {
-                let message = Message::new(
-                    name(it),
-                    UNIX_EPOCH + Duration::from_millis(it.into()),
-                    "Hi",
-                );
+                let begun_at = UNIX_EPOCH + Duration::from_millis(it.into());
+                let message = Message::new(name(it), begun_at, "Hi")
+                    .with_text_digest((it % 2 == 0).then_some([it; 32]));
                 assert_eq!(runtime.block_on(list.add_message(message.clone())), Ok(()));
                 assert_eq!(runtime.block_on(model.add_message(message)), Ok(()));
             }

@@ -69,7 +69,7 @@ fn rejects_a_newer_format_by_its_number() {
     database.sql("INSERT INTO waitlist_migrations (version) VALUES (7)");
     let message = open_error(&database.url);
     assert!(
-        message.contains("format 7") && message.contains("reads format 5"),
+        message.contains("format 7") && message.contains("reads format 6"),
         "{message}"
     );
 }
