@@ -23,7 +23,7 @@ const CONFIRMED = "Your address is confirmed. We’ll email you when Steward $& 
 const WRONG = "That code is not right. Check the message again, or open the link in it.";
 const MALFORMED = "Please enter only the six digits of the code";
 const LOCKED =
-  "Too many wrong codes. Open the link in the message, or join again in an hour for a new code.";
+  "Too many wrong codes. Open the link in the message, or join again in an hour and enter the code from the next message.";
 const FAILED = "Failed to confirm. Please try again.";
 
 describe("the step for the code", () => {

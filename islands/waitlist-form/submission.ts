@@ -80,7 +80,7 @@ function formAfterFailure(
   const status = statusOf(error);
   const failures = FAILURES[step];
   const [outcome, message] = failures[status] ?? failures.other;
-  // Joining again sends another code.
+  // Joining again sends the code again.
   const asksForCode = confirms && step === "email" && status === 409;
   return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : sent), outcome, message };
 }

@@ -106,6 +106,10 @@ async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
     let sent = people.map(|(typed, age)| (typed, age - minutes(1)));
     add_accepted(&*list, &sent).await;
     let site = site(&list, &server, &[]).await;
+    // The next message lets a person try again who has entered too many wrong codes.
+    for status in [400, 400, 400, 400, 423] {
+        assert_eq!(confirm(&site, "ann@example.com", "000000").await, status);
+    }
     for (typed, _) in people {
         assert_eq!(site.join(typed).await.status(), 409);
     }
