@@ -276,40 +276,23 @@ async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
 
 /// Providers count what is offered to them, and not what they accept.
 async fn deferred_attempts_count(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
-    join_asked(&*list, "ann@example.com", hours(5)).await;
-    let deferred = Some(SystemTime::now() - Duration::from_secs(30));
-    add_deliveries(
-        &*list,
-        &[("ann@example.com", DeliveryState::Deferred, deferred)],
-    )
-    .await;
-    let full = site(&list, &server, &["--confirm-per-day=1"]).await;
-    join_from(&full, 1, "bob@example.com").await;
-    // The other site has room for one more.
-    let site = site(&list, &server, &["--confirm-per-day=2"]).await;
-    join_from(&site, 2, "cyd@example.com").await;
-    wait_for(&server, 1).await;
-    assert_eq!(
-        list.deliveries(&MessageId::confirmation())
-            .await
-            .expect("deliveries")
-            .len(),
-        2
-    );
+    let since = SystemTime::now() - Duration::from_secs(30);
+    uses_the_budget(fixture, DeliveryState::Deferred, since).await;
 }
 
 async fn budget_survives_a_clock_that_is_set_back(fixture: impl StoreFixture) {
+    let two_hours_ahead = SystemTime::now() + hours(2);
+    uses_the_budget(fixture, DeliveryState::Accepted, two_hours_ahead).await;
+}
+
+/// A delivery in this state uses up a budget of one message.
+async fn uses_the_budget(fixture: impl StoreFixture, state: DeliveryState, since: SystemTime) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     join_asked(&*list, "ann@example.com", DAY).await;
-    let two_hours_ahead = Some(SystemTime::now() + hours(2));
-    add_deliveries(
-        &*list,
-        &[("ann@example.com", DeliveryState::Accepted, two_hours_ahead)],
-    )
-    .await;
+    add_deliveries(&*list, &[("ann@example.com", state, Some(since))]).await;
     let full = site(&list, &server, &["--confirm-per-day=1"]).await;
     join_from(&full, 1, "bob@example.com").await;
+    // The other site has room for one more.
     let site = site(&list, &server, &["--confirm-per-day=2"]).await;
     join_from(&site, 2, "cyd@example.com").await;
     wait_for(&server, 1).await;
