@@ -32,6 +32,21 @@ fn messages_without_a_reply_stop_the_send() {
     );
 }
 
+/// A server that closes the connection now and then gets all messages.
+#[test]
+fn messages_without_a_reply_stop_the_send_only_if_they_are_in_a_row() {
+    let cli = without_server();
+    cli.import_people(30);
+    let ends = AtomicUsize::new(0);
+    let server = SmtpServer::scripted(move |step, _| match step {
+        Step::End if ends.fetch_add(1, Ordering::SeqCst) % 5 < 4 => Action::AcceptAndCut,
+        _ => Action::Continue,
+    });
+    let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
+    assert_eq!(out, "6 accepted, 24 unknown\n", "{err}");
+    assert!(!is_success, "{err}");
+}
+
 /// Some servers object to one recipient with the code of an objection to the sender.
 #[test]
 fn person_to_whom_the_server_objects_keeps_nobody_waiting() {
