@@ -94,11 +94,12 @@ impl AskedPeople {
         let Some(last) = self.people.get(&hash) else {
             return Some(new);
         };
-        if last.start.state == DeliveryState::Sending {
-            return None;
-        }
         if let Some(pause) = retry_pause(&last.start) {
-            let waited = last.since.map_or(Duration::MAX, |since| age(since, now));
+            let waited = match (last.start.state, last.since) {
+                // Another process is sending it. If that was killed, the ledger says so later.
+                (DeliveryState::Sending, _) => Duration::ZERO,
+                (_, since) => since.map_or(Duration::MAX, |since| age(since, now)),
+            };
             let (retry, pause) = (Some(last.start), pause.saturating_sub(waited));
             return Some(Due { retry, pause });
         }
@@ -143,11 +144,12 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
     let first = match delivery.state {
         DeliveryState::Waiting => return Some(Duration::ZERO),
         DeliveryState::Deferred => DEFERRED_PAUSE,
-        DeliveryState::Unknown => UNKNOWN_PAUSE,
+        DeliveryState::Sending | DeliveryState::Unknown => UNKNOWN_PAUSE,
         _ => return None,
     };
-    let may_retry = delivery.attempts + 1 < ATTEMPTS_MAX;
-    may_retry.then(|| (first * 2_u32.pow(delivery.attempts)).min(LONGEST_PAUSE))
+    let earlier = delivery.attempts.saturating_sub(1);
+    let may_retry = delivery.attempts < ATTEMPTS_MAX;
+    may_retry.then(|| (first * 2_u32.pow(earlier)).min(LONGEST_PAUSE))
 }
 
 /// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.
@@ -166,32 +168,30 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
     }
 }
 
-/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one.
+/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one. The ledger keeps the result
+/// of that one only: if the mail server has not rejected it, an earlier one without a result may have arrived too.
 pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<Attempt> {
     let mut recent = Vec::new();
     for (number, delivery) in (0..).zip(deliveries) {
         // A delivery that has begun has no time until it is tried again.
-        let is_open = delivery.attempts + 1 < ATTEMPTS_MAX;
+        let is_open = delivery.attempts < ATTEMPTS_MAX;
         let at = delivery.status.since.or(is_open.then_some(now));
-        let at = at.filter(|at| age(*at, now) < DAY);
-        let Some((at, result)) = at.zip(result_of(&delivery.status)) else {
+        let Some(at) = at.filter(|at| age(*at, now) < DAY) else {
             continue;
         };
-        let attempt = Attempt {
+        let last = result_of(&delivery.status);
+        let earlier = match last {
+            Some(AttemptResult::BadAddress | AttemptResult::Failed) => AttemptResult::Failed,
+            Some(AttemptResult::Arrived) | None => AttemptResult::Arrived,
+        };
+        let earlier = (1..delivery.attempts).map(|_| earlier);
+        recent.extend(earlier.chain(last).map(|result| Attempt {
             at,
             delivery: number,
             recipient: delivery.recipient,
             mailbox: None,
             by: None,
             result,
-        };
-        recent.extend((0..=delivery.attempts).map(|earlier| Attempt {
-            result: if earlier == 0 {
-                result
-            } else {
-                AttemptResult::Failed
-            },
-            ..attempt
         }));
     }
     recent

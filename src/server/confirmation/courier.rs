@@ -45,7 +45,7 @@ struct WrittenMessage {
 
 /// What became of a message.
 pub(super) enum Sent {
-    /// Another process has added deliveries, perhaps to the same person. Nothing was sent.
+    /// Another process has added deliveries, perhaps to the same person, or has begun this one. Nothing was sent.
     Overtaken,
     /// This is what the ledger has, and what the mail server replied.
     Done(DeliveryStart, SendResult),
@@ -77,10 +77,10 @@ impl<'a> Courier<'a> {
         self.mailer.quit().await;
     }
 
-    /// Sends a message to a person, for the first time or again.
+    /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one.
     ///
-    /// The first attempt is a new delivery, which is unknown until the result is recorded. So a crash leaves what is true.
-    /// If the mailbox is full, the result is that this program refuses the message.
+    /// The attempt has begun, durably, before the message goes out. So no other process sends it, and a crash loses nobody. If
+    /// the mailbox is full, the result is that this program refuses the message.
     pub(super) async fn send(
         &mut self,
         key: &ListKey,
@@ -88,15 +88,24 @@ impl<'a> Courier<'a> {
         retry: Option<DeliveryStart>,
         is_full: bool,
     ) -> Result<Sent, StoreError> {
-        let number = retry.map_or(self.known, |start| start.number);
-        let message = match self.write(key, entry, number) {
+        let start = retry.unwrap_or(DeliveryStart {
+            number: self.known,
+            state: DeliveryState::Waiting,
+            attempts: 0,
+        });
+        let message = match self.write(key, entry, start.number) {
             Ok(message) => Some(message).filter(|_| !is_full),
             Err(ComposeError::Address) => None,
             Err(error) => return Ok(Sent::Unwritable(error)),
         };
-        let Some(attempts) = self.begin(key, entry, retry).await? else {
+        if retry.is_none() && !self.add(key, entry).await? {
             return Ok(Sent::Overtaken);
-        };
+        }
+        let list = &self.confirmation.list;
+        let begun = list.begin_deliveries(&MessageId::confirmation(), vec![start]);
+        if begun.await? != [true] {
+            return Ok(Sent::Overtaken);
+        }
         let mut result = match message {
             Some(WrittenMessage { bytes, secrets }) => {
                 match self.mailer.send(&entry.email, &bytes, &secrets).await {
@@ -109,41 +118,27 @@ impl<'a> Courier<'a> {
         };
         self.defer_refusals(&mut result);
         result.status = now(result.status);
-        self.finish(number, attempts, &result.status).await?;
-        let state = result.status.state;
-        Ok(Sent::Done(
-            DeliveryStart {
-                number,
-                state,
-                attempts,
-            },
-            result,
-        ))
+        let done = DeliveryStart {
+            state: result.status.state,
+            attempts: start.attempts + 1,
+            ..start
+        };
+        self.finish(done.number, done.attempts, &result.status)
+            .await?;
+        // Only now: after an error the ledger may have a new delivery, so it must be read again.
+        self.known += u32::from(retry.is_none());
+        Ok(Sent::Done(done, result))
     }
 
-    /// Begins a delivery. Returns how often it was begun again, or `None` if another process has changed the ledger.
-    async fn begin(
-        &mut self,
-        key: &ListKey,
-        entry: &WaitlistEntry,
-        retry: Option<DeliveryStart>,
-    ) -> Result<Option<u32>, StoreError> {
+    /// Adds a delivery to a person, which has not begun. Returns false if another process has added one.
+    async fn add(&mut self, key: &ListKey, entry: &WaitlistEntry) -> Result<bool, StoreError> {
         let (list, id) = (&self.confirmation.list, MessageId::confirmation());
-        if let Some(start) = retry {
-            let begun = list.begin_deliveries(&id, vec![start]).await?;
-            return Ok((begun == [true]).then_some(start.attempts + 1));
-        }
         if self.known == 0 {
             let message = Message::new(id.clone(), SystemTime::now(), copy::mail::CONFIRM_SUBJECT);
             list.add_message(message).await?;
         }
-        let delivery = Delivery {
-            status: now(DeliveryStatus::new(DeliveryState::Unknown)),
-            ..Delivery::waiting(key.hash(entry.email.key()))
-        };
-        let is_added = list.add_deliveries(&id, self.known, vec![delivery]).await?;
-        self.known += u32::from(is_added);
-        Ok(is_added.then_some(0))
+        let delivery = Delivery::waiting(key.hash(entry.email.key()));
+        list.add_deliveries(&id, self.known, vec![delivery]).await
     }
 
     /// Records the result of an attempt.

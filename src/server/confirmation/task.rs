@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Confirmation,
-    asked::{AskedPeople, recent_attempts, result_of, retry_pause},
+    asked::{AskedPeople, Due, recent_attempts, result_of, retry_pause},
     brake::{Brakes, LONGEST_PAUSE, Trouble},
     courier::{Courier, STORE_PAUSE, Sent},
     history::{Attempt, AttemptResult, History},
@@ -26,9 +26,7 @@ use super::{
 use crate::{
     mail::SendResult,
     server::ClientKey,
-    waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, MessageId, StoreError, WaitlistEntry,
-    },
+    waitlist::{AddressHash, Delivery, DeliveryState, MessageId, StoreError, WaitlistEntry},
 };
 
 /// How long the message under way may take to reach the mail server after the server was asked to stop.
@@ -153,8 +151,7 @@ impl Task<'_> {
     async fn ask(&mut self, ask: Ask) {
         match self.try_ask(&ask).await {
             Ok(None) => {}
-            Ok(Some((retry, pause))) => {
-                let retry = Some(retry);
+            Ok(Some(Due { retry, pause })) => {
                 let at = Instant::now() + pause;
                 self.confirmation
                     .queue()
@@ -168,11 +165,8 @@ impl Task<'_> {
         }
     }
 
-    /// Asks a person. Returns the delivery to try again, and the pause before that.
-    async fn try_ask(
-        &mut self,
-        ask: &Ask,
-    ) -> Result<Option<(DeliveryStart, Duration)>, StoreError> {
+    /// Asks a person. Returns how to ask the person again, if the message must be tried again.
+    async fn try_ask(&mut self, ask: &Ask) -> Result<Option<Due>, StoreError> {
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
         let entry = self.confirmation.list.person(&ask.email).await?;
         let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
@@ -187,10 +181,15 @@ impl Task<'_> {
             if has_changed {
                 let asked = self.read_ledger().await?.0;
                 let due = asked.due(recipient, &entry, SystemTime::now());
-                let Some(due) = due.filter(|due| due.pause.is_zero()) else {
-                    return Ok(None);
+                // A pause also if the other process is sending the message now: it may be killed before it has a result.
+                let Some(Due {
+                    retry: latest,
+                    pause: Duration::ZERO,
+                }) = due
+                else {
+                    return Ok(due);
                 };
-                retry = due.retry;
+                retry = latest;
             }
             let is_full = self.history.is_full(mailbox, recipient);
             // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
@@ -211,7 +210,8 @@ impl Task<'_> {
                         self.confirmation.tries.reset(&entry.email);
                     }
                     self.note(ask.by, &result);
-                    return Ok(retry_pause(&start).map(|pause| (start, pause)));
+                    let retry = Some(start);
+                    return Ok(retry_pause(&start).map(|pause| Due { retry, pause }));
                 }
                 Sent::Unwritable(error) => {
                     self.brakes.pause(LONGEST_PAUSE);

@@ -10,7 +10,10 @@ use futures_util::future::join_all;
 
 use landing::{
     mail::{PersonTokens, TokenPurpose},
-    waitlist::{DeliveryState, Erasure, MessageId, Waitlist},
+    waitlist::{
+        DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Erasure, MessageId,
+        ServerReply, Waitlist,
+    },
 };
 use tokio::time::{Instant, sleep};
 
@@ -29,6 +32,7 @@ conformance_tests! {
     server_that_stalls_at_a_reset_delays_nobody,
     replies_that_quote_the_message_are_hidden,
     reply_that_quotes_the_lines_shows_no_part_of_the_link,
+    attempts_without_a_result_count_after_a_restart,
     times_in_the_future_stop_nothing,
     many_confirm_at_the_same_time,
     person_who_has_left_and_returned_can_confirm_again,
@@ -111,6 +115,59 @@ async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String 
         sleep(Duration::from_millis(25)).await;
     }
     panic!("no reply");
+}
+
+/// Each of these attempts may have put a message into Ann's mailbox. The mail server has rejected all of Bob's.
+async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let people = ["ann@example.com", "bob@example.com"];
+    for typed in people {
+        join_asked(&*list, typed, DAY).await;
+    }
+    add_deliveries(&*list, &people.map(|it| (it, DeliveryState::Waiting, None))).await;
+    let rejected = Some(ServerReply::new(450, "4.2.1 greylisted"));
+    let results = [
+        (DeliveryState::Unknown, None),
+        (DeliveryState::Deferred, rejected),
+    ];
+    for (number, (state, reply)) in (0..).zip(results) {
+        let since = Some(SystemTime::now());
+        let status = DeliveryStatus {
+            state,
+            since,
+            reply,
+        };
+        add_attempts(&*list, number, 5, &status).await;
+    }
+    let site = site(&list, &server, &[]).await;
+    for (client, typed) in [(1, "ann+1@example.com"), (2, "bob+1@example.com")] {
+        join_from(&site, client, typed).await;
+    }
+    wait_for_state(&*list, "ann+1@example.com", DeliveryState::Refused).await;
+    wait_for_state(&*list, "bob+1@example.com", DeliveryState::Accepted).await;
+    assert_eq!(server.recipients(), ["bob+1@example.com"]);
+}
+
+/// Begins a waiting delivery this number of times, each with the same result.
+async fn add_attempts(list: &dyn Waitlist, number: u32, count: u32, status: &DeliveryStatus) {
+    let id = MessageId::confirmation();
+    let mut state = DeliveryState::Waiting;
+    for attempts in 0..count {
+        let start = DeliveryStart {
+            number,
+            state,
+            attempts,
+        };
+        let begun = list.begin_deliveries(&id, vec![start]).await;
+        assert_eq!(begun, Ok(vec![true]));
+        let result = DeliveryResult {
+            number,
+            attempt: attempts + 1,
+            status: status.clone(),
+        };
+        assert_eq!(list.finish_deliveries(&id, vec![result]).await, Ok(()));
+        state = status.state;
+    }
 }
 
 async fn times_in_the_future_stop_nothing(fixture: impl StoreFixture) {

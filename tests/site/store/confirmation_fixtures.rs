@@ -1,7 +1,10 @@
 //! What the tests of confirmations share: a site that asks people, its list and its ledger, and the messages.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -14,7 +17,7 @@ use tokio::time::sleep;
 
 use super::{StoreFixture, email, entries};
 use crate::{
-    mail::smtp_server::{Received, SmtpServer},
+    mail::smtp_server::{Action, Received, SmtpServer, Step},
     test_site::{TRUST_LOOPBACK, TestSite},
 };
 
@@ -32,6 +35,34 @@ pub(super) async fn site(list: &Arc<dyn Waitlist>, server: &SmtpServer, more: &[
         &smtp,
     ];
     TestSite::with_list(Arc::clone(list), &[&fixed[..], more].concat()).await
+}
+
+/// A mail server that holds the first message to a person back. The receiver says when it has it, and the sender lets it
+/// reply.
+pub(super) fn slow_server(person: &'static str) -> (SmtpServer, Receiver<()>, Sender<()>) {
+    let (has_it, wait_for_it) = channel();
+    let (go_on, is_held) = channel::<()>();
+    let held = Mutex::new(Some(is_held));
+    let server = SmtpServer::scripted(move |step, recipient| {
+        if step == Step::End
+            && recipient == person
+            && let Some(is_held) = held.lock().expect("no panic").take()
+        {
+            has_it.send(()).expect("the test waits");
+            let _ = is_held.recv_timeout(Duration::from_secs(60));
+        }
+        Action::Continue
+    });
+    (server, wait_for_it, go_on)
+}
+
+pub(super) async fn wait_until_held(has_it: Receiver<()>) {
+    let waiting = tokio::task::spawn_blocking(move || {
+        has_it
+            .recv_timeout(Duration::from_secs(30))
+            .expect("a message");
+    });
+    waiting.await.expect("no panic");
 }
 
 /// Signs up as the visitor of a proxy, with the address 203.0.113.`client`.

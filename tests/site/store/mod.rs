@@ -31,6 +31,7 @@ mod confirmation_fairness;
 mod confirmation_faults;
 mod confirmation_fixtures;
 mod confirmation_form;
+mod confirmation_instances;
 mod confirmation_limits;
 mod conformance;
 mod corrections;

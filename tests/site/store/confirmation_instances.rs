@@ -1,0 +1,150 @@
+//! Several servers that ask the people on one list to confirm their addresses, over every store. Only a database has several
+//! instances. Of the other stores, all sites have the same list.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use landing::waitlist::{
+    DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId, Waitlist,
+};
+
+use super::{
+    StoreFixture,
+    confirmation_fixtures::{
+        add_deliveries, all_recipients, code, confirm, is_confirmed, join_asked, join_from, open,
+        site, slow_server, wait_for, wait_for_state, wait_until_held,
+    },
+};
+use crate::mail::smtp_server::SmtpServer;
+
+conformance_tests! {
+    instances_ask_nobody_twice_and_accept_each_others_codes,
+    message_under_way_is_not_sent_by_another_instance,
+    person_whom_another_instance_gives_back_is_asked,
+}
+
+fn open_again(fixture: &impl StoreFixture, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {
+    match fixture.is_shared() {
+        true => open(fixture),
+        false => Arc::clone(first),
+    }
+}
+
+/// The mail server is so slow that another instance starts, and looks for people to ask, before it replies.
+async fn message_under_way_is_not_sent_by_another_instance(fixture: impl StoreFixture) {
+    let (server, has_it, go_on) = slow_server("ann@example.com");
+    let first_list = open(&fixture);
+    let first = site(&first_list, &server, &[]).await;
+    first.join("ann@example.com").await;
+    wait_until_held(has_it).await;
+    // A message without a result is tried again after ten seconds, and this one is due two seconds later.
+    let deferred_at = SystemTime::now() - Duration::from_secs(48);
+    join_asked(&*first_list, "bob@example.com", Duration::from_secs(50)).await;
+    let bob = (
+        "bob@example.com",
+        DeliveryState::Deferred,
+        Some(deferred_at),
+    );
+    add_deliveries(&*first_list, &[bob]).await;
+    let second_list = open_again(&fixture, &first_list);
+    let second = site(&second_list, &server, &[]).await;
+    wait_for_state(&*second_list, "bob@example.com", DeliveryState::Accepted).await;
+    go_on.send(()).expect("the server waits");
+    wait_for_state(&*first_list, "ann@example.com", DeliveryState::Accepted).await;
+    for site in [&first, &second] {
+        let recipients = all_recipients(site, &*first_list, &server).await;
+        assert_eq!(recipients, ["ann@example.com", "bob@example.com"]);
+    }
+}
+
+/// Another instance has begun the message, and is stopped before it is sent.
+async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFixture) {
+    let (server, has_it, go_on) = slow_server("first@example.com");
+    let list = open(&fixture);
+    let site = site(&list, &server, &[]).await;
+    join_from(&site, 1, "first@example.com").await;
+    wait_until_held(has_it).await;
+    join_from(&site, 2, "bob@example.com").await;
+    // The newest sign-up, so she is next.
+    join_from(&site, 3, "ann@example.com").await;
+    add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
+    let id = MessageId::confirmation();
+    let (number, attempts, state) = (1, 0, DeliveryState::Waiting);
+    let start = DeliveryStart {
+        number,
+        state,
+        attempts,
+    };
+    assert_eq!(
+        list.begin_deliveries(&id, vec![start]).await,
+        Ok(vec![true])
+    );
+    go_on.send(()).expect("the server waits");
+    wait_for_state(&*list, "bob@example.com", DeliveryState::Accepted).await;
+    assert_eq!(
+        server.recipients(),
+        ["bob@example.com", "first@example.com"]
+    );
+    let status = DeliveryStatus::new(DeliveryState::Waiting);
+    let given_back = DeliveryResult {
+        number,
+        attempt: 1,
+        status,
+    };
+    let finished = list.finish_deliveries(&id, vec![given_back]).await;
+    assert_eq!(finished, Ok(()));
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Accepted).await;
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients.len(), 3, "{recipients:?}");
+}
+
+async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl StoreFixture) {
+    let server = SmtpServer::start();
+    let first_list = open(&fixture);
+    let second_list = open_again(&fixture, &first_list);
+    let sites = [
+        site(&first_list, &server, &[]).await,
+        site(&second_list, &server, &[]).await,
+    ];
+    for number in 0..20 {
+        let email = format!("{number}@example.com");
+        assert_eq!(sites[number % 2].join(&email).await.status(), 201);
+        // The same person, at the other instance.
+        assert_eq!(sites[(number + 1) % 2].join(&email).await.status(), 409);
+    }
+    wait_for(&server, 20).await;
+    let received = server.received();
+    let emails = (0..20).map(|number| format!("{number}@example.com"));
+    let mut expected: Vec<_> = emails.collect();
+    expected.sort();
+    for site in &sites {
+        let recipients = all_recipients(site, &*first_list, &server).await;
+        assert_eq!(recipients, expected);
+    }
+    for message in received {
+        let number: usize = message
+            .recipient
+            .split('@')
+            .next()
+            .expect("a name")
+            .parse()
+            .expect("a number");
+        let other = &sites[(number + 1) % 2];
+        assert_eq!(
+            confirm(other, &message.recipient, &code(&message)).await,
+            200
+        );
+        assert!(is_confirmed(&*first_list, &message.recipient));
+    }
+    // The limit holds at the other instance too.
+    let sent = server.received().len();
+    assert_eq!(sites[0].join("eve@example.com").await.status(), 201);
+    let code = code(&wait_for(&server, sent + 1).await);
+    let wrong = if code == "123456" { "123457" } else { "123456" };
+    for status in [400, 400, 400, 400, 423] {
+        assert_eq!(confirm(&sites[1], "eve@example.com", wrong).await, status);
+    }
+    assert_eq!(confirm(&sites[1], "eve@example.com", &code).await, 423);
+}
