@@ -133,6 +133,12 @@ impl History {
         arrived.count() >= MAILBOX_MESSAGES_MAX
     }
 
+    /// Returns whether there was an attempt to ask a person since a time.
+    pub(super) fn has_since(&self, recipient: AddressHash, since: SystemTime) -> bool {
+        let mut attempts = self.attempts.iter();
+        attempts.any(|attempt| attempt.recipient == recipient && attempt.at >= since)
+    }
+
     fn count(&mut self, attempt: &Attempt) {
         let is_bad = u32::from(attempt.result == AttemptResult::BadAddress);
         self.bad_addresses += is_bad;

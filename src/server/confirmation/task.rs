@@ -176,20 +176,19 @@ impl Task<'_> {
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
         let mut retry = ask.retry;
-        let mut has_changed = self.asked_elsewhere.remove(&recipient);
+        let was_asked = |since| self.history.has_since(recipient, since);
+        // A sweep has found the person too, or the person has joined again during the message.
+        let is_repeated = retry.is_none() && entry.asked_at.is_some_and(was_asked);
+        let mut has_changed = self.asked_elsewhere.remove(&recipient) || is_repeated;
         for _ in 0..BEGIN_ATTEMPTS_MAX {
             if has_changed {
                 let asked = self.read_ledger().await?.0;
                 let due = asked.due(recipient, &entry, SystemTime::now());
                 // A pause also if the other process is sending the message now: it may be killed before it has a result.
-                let Some(Due {
-                    retry: latest,
-                    pause: Duration::ZERO,
-                }) = due
-                else {
+                let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
                     return Ok(due);
                 };
-                retry = latest;
+                retry = latest.retry;
             }
             let is_full = self.history.is_full(mailbox, recipient);
             // A message that the mailbox may have is sent again when there is room: the next sweeps find it.

@@ -14,7 +14,7 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         add_deliveries, all_recipients, code, confirm, deliveries_to, is_confirmed, join_asked,
-        join_from, link, open, site, wait_for, wait_for_state,
+        join_from, link, open, site, slow_server, wait_for, wait_for_state, wait_until_held,
     },
     email, entries,
 };
@@ -26,6 +26,7 @@ conformance_tests! {
     message_survives_a_crash,
     messages_wait_for_the_mail_server,
     message_without_a_result_is_sent_again_with_the_same_code,
+    joining_again_during_the_message_sends_no_other_one,
 }
 
 async fn code_confirms_the_address(fixture: impl StoreFixture) {
@@ -194,4 +195,18 @@ async fn message_without_a_result_is_sent_again_with_the_same_code(fixture: impl
     assert_eq!(message_id(&received[0]), message_id(&received[1]));
     let deliveries = deliveries_to(&*list, "ann@example.com").await;
     assert_eq!((deliveries.len(), deliveries[0].attempts), (1, 2));
+}
+
+/// A message that is under way when the person joins again is enough. The sweep has found the person, as if the sign-up had not
+/// reached the queue yet.
+async fn joining_again_during_the_message_sends_no_other_one(fixture: impl StoreFixture) {
+    let (server, has_it, go_on) = slow_server("ann@example.com");
+    let list = open(&fixture);
+    join_asked(&*list, "ann@example.com", Duration::from_secs(62 * 60)).await;
+    let site = site(&list, &server, &[]).await;
+    wait_until_held(has_it).await;
+    assert_eq!(site.join("ann@example.com").await.status(), 409);
+    go_on.send(()).expect("the server waits");
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["ann@example.com"]);
 }
