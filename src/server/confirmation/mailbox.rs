@@ -2,8 +2,15 @@
 
 use crate::waitlist::{AddressHash, Email, ListKey};
 
-/// Providers that ignore dots before the @. Both names are the same provider.
-const GMAIL: [&str; 2] = ["gmail.com", "googlemail.com"];
+/// Providers with several domains, and the characters before the @ that each ignores.
+const PROVIDERS: [(&[&str], &[char]); 3] = [
+    (&["gmail.com", "googlemail.com"], &['.']),
+    (
+        &["proton.me", "protonmail.com", "protonmail.ch", "pm.me"],
+        &['.', '-', '_'],
+    ),
+    (&["icloud.com", "me.com", "mac.com"], &[]),
+];
 /// Providers whose addresses have tags after a hyphen, and no hyphen otherwise, besides all domains `yahoo.…`.
 const HYPHEN_TAGS: [&str; 3] = ["ymail.com", "rocketmail.com", "myyahoo.com"];
 
@@ -16,15 +23,15 @@ pub(super) fn hash_mailbox(key: &ListKey, email: &Email) -> AddressHash {
 /// Returns what all addresses of a mailbox share, by its key.
 ///
 /// A tag after a plus sign is removed from every address: nearly all providers deliver `ann+x@` to `ann@` (RFC 5233), and a
-/// provider that does not loses little, because only the number of messages in a day depends on it. Tags after a hyphen and
-/// dots are removed only where the provider ignores them. A whole domain may lead to one mailbox, which nobody outside can
+/// provider that does not loses little, because only the number of messages in a day depends on it. Tags after a hyphen, dots and
+/// the like are removed only where the provider ignores them. A whole domain may lead to one mailbox, which nobody outside can
 /// know: there only the share of each client counts.
 fn mailbox_key(email: &Email) -> String {
     let key = email.key();
     let (local, domain) = key.split_once('@').unwrap_or((&key, ""));
     let local = without_tag(local, '+');
-    if GMAIL.contains(&domain) {
-        return format!("{}@{}", local.replace('.', ""), GMAIL[0]);
+    if let Some((domains, ignored)) = PROVIDERS.iter().find(|(it, _)| it.contains(&domain)) {
+        return format!("{}@{}", local.replace(*ignored, ""), domains[0]);
     }
     let has_hyphen_tags = domain.starts_with("yahoo.") || HYPHEN_TAGS.contains(&domain);
     match has_hyphen_tags {

@@ -24,6 +24,7 @@ conformance_tests! {
     code_confirms_nobody_who_was_not_asked,
     joining_again_asks_again_after_an_hour,
     mailbox_gets_five_messages_in_a_day,
+    mailbox_has_several_names,
     cap_of_a_mailbox_recovers,
     cap_of_a_mailbox_survives_a_restart,
     people_who_leave_and_join_again_are_asked_again,
@@ -198,6 +199,35 @@ async fn cap_of_a_mailbox_survives_a_restart(fixture: impl StoreFixture) {
     site.join("ann+another@example.com").await;
     assert_eq!(all_recipients(&site, &*list, &server).await, [""; 0]);
     wait_for_state(&*list, "ann+another@example.com", DeliveryState::Refused).await;
+}
+
+/// Proton ignores more than dots, and Apple has three names.
+async fn mailbox_has_several_names(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    let variants = [
+        "vera@proton.me",
+        "v.era@proton.me",
+        "ve-ra+x@proton.me",
+        "VE_RA@protonmail.com",
+        "vera@pm.me",
+        "ve.ra@protonmail.ch",
+        "ivan@icloud.com",
+        "ivan+1@icloud.com",
+        "ivan+2@icloud.com",
+        "ivan@me.com",
+        "ivan@mac.com",
+        "ivan+3@mac.com",
+        "iv.an@me.com",
+    ];
+    for (client, typed) in (1..).zip(variants) {
+        join_from(&site, client, typed).await;
+        wait_until_asked(&*list).await;
+    }
+    let mut expected = variants.to_vec();
+    expected.retain(|it| !["ve.ra@protonmail.ch", "ivan+3@mac.com"].contains(it));
+    expected.sort_unstable();
+    assert_eq!(server.recipients(), expected);
 }
 
 /// Ann has left and joined again since her message, so that Bob's counts, and hers does not.
