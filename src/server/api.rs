@@ -19,7 +19,7 @@ use super::{
     error::with_no_store,
     evicted::Evicted,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
-    rate_limit::Attempt,
+    rate_limit::LimitedAction,
     sign_up::{Visitor, admit},
     source_parameter::SourceParameter,
 };
@@ -29,7 +29,7 @@ pub(super) async fn sign_up(
     State(state): State<AppState>,
     request: Request,
 ) -> Result<Response, RequestError> {
-    call_server_function(state, Some(Attempt::SignUp), request).await
+    call_server_function(state, Some(LimitedAction::SignUp), request).await
 }
 
 /// `POST /api/waitlist/confirm`
@@ -37,7 +37,7 @@ pub(super) async fn confirm(
     State(state): State<AppState>,
     request: Request,
 ) -> Result<Response, RequestError> {
-    call_server_function(state, Some(Attempt::Code), request).await
+    call_server_function(state, Some(LimitedAction::Code), request).await
 }
 
 /// `GET /api/waitlist/count`
@@ -51,13 +51,13 @@ pub(super) async fn count(
 /// Calls the server function at the request's path.
 async fn call_server_function(
     state: AppState,
-    attempt: Option<Attempt>,
+    action: Option<LimitedAction>,
     request: Request,
 ) -> Result<Response, RequestError> {
     let (mut parts, mut body) = request.into_parts();
     let mut visitor = None;
-    if let Some(attempt) = attempt {
-        let client = admit(&state, attempt, &parts)?;
+    if let Some(action) = action {
+        let client = admit(&state, action, &parts)?;
         if !has_json_content_type(&parts.headers) {
             return Err(RequestError::NotJson);
         }

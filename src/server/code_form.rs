@@ -19,7 +19,7 @@ use super::{
     form::{read_arrived, read_form},
     page_cache::render_with_form,
     person_links::respond_with_link_page,
-    rate_limit::Attempt,
+    rate_limit::LimitedAction,
     sign_up::admit,
 };
 use crate::{
@@ -55,7 +55,7 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
         Some("listed") => islands::CODE_ASKED,
         _ => islands::CODE_SENT,
     };
-    if let Err(error) = admit(&state, Attempt::Code, &parts) {
+    if let Err(error) = admit(&state, LimitedAction::Code, &parts) {
         // The form needs the address again.
         let typed = read_arrived::<CodeForm>(parts, body).await;
         let email = typed.map(|form| form.email).unwrap_or_default();

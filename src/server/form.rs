@@ -15,7 +15,7 @@ use super::{
     error::with_no_store,
     limits::BODY_MAX_BYTES,
     page_cache::{JOINED_PARAMETER, render_with_form},
-    rate_limit::Attempt,
+    rate_limit::LimitedAction,
     sign_up::{SignUp, Visitor, admit, sign_up},
     source_parameter::SourceParameter,
 };
@@ -81,7 +81,7 @@ struct FormFailure {
 /// Reads the form and signs its sender up.
 async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess, FormFailure> {
     let (parts, body) = request.into_parts();
-    let client = match admit(state, Attempt::SignUp, &parts) {
+    let client = match admit(state, LimitedAction::SignUp, &parts) {
         Ok(client) => client,
         Err(error) => {
             let typed = read_arrived::<SignUpForm>(parts, body).await;

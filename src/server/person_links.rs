@@ -21,7 +21,7 @@ use super::{
     AppState, RequestError,
     api::read_body,
     error::with_no_store,
-    rate_limit::Attempt,
+    rate_limit::LimitedAction,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
     sign_up::limit,
 };
@@ -93,7 +93,7 @@ pub(super) async fn confirm(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    if let Err(error) = limit(&state, Attempt::Code, &parts) {
+    if let Err(error) = limit(&state, LimitedAction::Code, &parts) {
         return respond_with_error(&state, LinkPage::ConfirmFailed, &error, &parts.headers);
     }
     // It is read, so that the connection can be used again.

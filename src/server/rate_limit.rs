@@ -21,9 +21,9 @@ const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 /// RFC 7849), and an attacker gets many of them.
 const IPV6_TOKENS: u32 = 12;
 
-/// What a client attempts.
+/// What a client does only so often.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Attempt {
+pub(super) enum LimitedAction {
     /// To sign up.
     SignUp,
     /// To confirm an address by a code. A crowd that has just signed up must be able to.
@@ -52,13 +52,17 @@ impl RateLimits {
     ///
     /// # Errors
     /// The time until the next attempt can succeed, if the bucket has too few.
-    pub(super) fn take_token(&self, attempt: Attempt, client: ClientKey) -> Result<(), Duration> {
+    pub(super) fn take_token(
+        &self,
+        action: LimitedAction,
+        client: ClientKey,
+    ) -> Result<(), Duration> {
         let Some(limits) = &self.0 else {
             return Ok(());
         };
-        let buckets = match attempt {
-            Attempt::SignUp => &limits.sign_ups,
-            Attempt::Code => &limits.codes,
+        let buckets = match action {
+            LimitedAction::SignUp => &limits.sign_ups,
+            LimitedAction::Code => &limits.codes,
         };
         let tokens = if client.is_ipv6() { IPV6_TOKENS } else { 1 };
         buckets.take(client, tokens)

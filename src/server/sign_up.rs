@@ -7,7 +7,7 @@ use axum::{
     http::{header, request::Parts},
 };
 
-use super::{AppState, ClientKey, RequestError, confirmation::Promise, rate_limit::Attempt};
+use super::{AppState, ClientKey, RequestError, confirmation::Promise, rate_limit::LimitedAction};
 use crate::waitlist::{Email, JoinOutcome, Source, StoreError, WaitlistEntry};
 
 /// Who signs up.
@@ -34,13 +34,13 @@ pub(super) struct SignUp {
 /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
 pub(super) fn admit(
     state: &AppState,
-    attempt: Attempt,
+    action: LimitedAction,
     request: &Parts,
 ) -> Result<ClientKey, RequestError> {
     if is_cross_site(state, request) {
         return Err(RequestError::CrossSite);
     }
-    limit(state, attempt, request)
+    limit(state, action, request)
 }
 
 /// Checks whether a client has attempted something too often, and returns the client.
@@ -49,7 +49,7 @@ pub(super) fn admit(
 /// [`RequestError::RateLimited`].
 pub(super) fn limit(
     state: &AppState,
-    attempt: Attempt,
+    action: LimitedAction,
     request: &Parts,
 ) -> Result<ClientKey, RequestError> {
     let ConnectInfo(peer) = request
@@ -68,7 +68,7 @@ pub(super) fn limit(
     }
     let client = state.proxies.client_address(peer.ip(), &request.headers);
     let client = client.into();
-    let taken = state.rate_limits.take_token(attempt, client);
+    let taken = state.rate_limits.take_token(action, client);
     taken.map_err(RequestError::RateLimited)?;
     Ok(client)
 }
@@ -145,7 +145,7 @@ async fn join(state: &AppState, entry: WaitlistEntry) -> Result<(bool, Promise),
     loop {
         let is_new = state.list.join(entry.clone()).await? == JoinOutcome::New;
         let promise = match &state.confirmation {
-            None => Promise::None,
+            None => Promise::NotNeeded,
             Some(_) if is_new => Promise::Renewed,
             Some(confirmation) => confirmation.promise_again(&entry.email).await?,
         };

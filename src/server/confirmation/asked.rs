@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::history::{Attempt, AttemptResult, DAY, age};
+use super::history::{AttemptResult, DAY, DeliveryAttempt, age};
 use crate::{
     mail::SmtpReply,
     waitlist::{
@@ -170,7 +170,7 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
 
 /// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one. The ledger keeps the result
 /// of that one only: if the mail server has not rejected it, an earlier one without a result may have arrived too.
-pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<Attempt> {
+pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<DeliveryAttempt> {
     let mut recent = Vec::new();
     for (number, delivery) in (0..).zip(deliveries) {
         // A delivery that has begun has no time until it is tried again.
@@ -185,7 +185,7 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<A
             Some(AttemptResult::Arrived) | None => AttemptResult::Arrived,
         };
         let earlier = (1..delivery.attempts).map(|_| earlier);
-        recent.extend(earlier.chain(last).map(|result| Attempt {
+        recent.extend(earlier.chain(last).map(|result| DeliveryAttempt {
             at,
             delivery: number,
             recipient: delivery.recipient,

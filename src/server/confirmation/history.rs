@@ -23,7 +23,7 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An attempt to ask a person.
 #[derive(Clone, Copy)]
-pub(super) struct Attempt {
+pub(super) struct DeliveryAttempt {
     pub(super) at: SystemTime,
     /// The number of the delivery.
     pub(super) delivery: u32,
@@ -50,7 +50,7 @@ pub(super) enum AttemptResult {
 pub(super) struct History {
     per_day: u32,
     /// The oldest first.
-    attempts: VecDeque<Attempt>,
+    attempts: VecDeque<DeliveryAttempt>,
     /// What each client has used of the budget.
     clients: HashMap<ClientKey, Usage>,
     bad_addresses: u32,
@@ -73,13 +73,13 @@ impl History {
     }
 
     /// Adds an attempt that was made a moment ago.
-    pub(super) fn add(&mut self, attempt: Attempt) {
+    pub(super) fn add(&mut self, attempt: DeliveryAttempt) {
         self.attempts.push_back(attempt);
         self.count(&attempt);
     }
 
     /// Takes the attempts of the ledger into account, which has those of other processes too.
-    pub(super) fn merge(&mut self, ledger: Vec<Attempt>, now: SystemTime) {
+    pub(super) fn merge(&mut self, ledger: Vec<DeliveryAttempt>, now: SystemTime) {
         let mut attempts: Vec<_> = self.attempts.drain(..).collect();
         attempts.retain(|attempt| attempt.by.is_some());
         let own: HashSet<_> = attempts.iter().map(|attempt| attempt.delivery).collect();
@@ -139,7 +139,7 @@ impl History {
         attempts.any(|attempt| attempt.recipient == recipient && attempt.at >= since)
     }
 
-    fn count(&mut self, attempt: &Attempt) {
+    fn count(&mut self, attempt: &DeliveryAttempt) {
         let is_bad = u32::from(attempt.result == AttemptResult::BadAddress);
         self.bad_addresses += is_bad;
         if let Some(by) = attempt.by {

@@ -15,20 +15,20 @@
 //! the budget if it is alone, a third if there are two. So a client that comes later always finds some. The newest sign-up
 //! of the client that was served least is next, whose person is waiting for it. Every attempt counts. A client that names
 //! addresses that do not exist waits before everybody does (`history`), and so does one whose messages the mail server
-//! objects to (`brake`). After a restart, the clients are forgotten, and the people found in the store are like one client.
+//! objects to (`backoff`). After a restart, the clients are forgotten, and the people found in the store are like one client.
 //!
 //! **Somebody is erased only after a fair chance.** The mail server has accepted a message to the person, and since then the
 //! site was asking on `--confirm-days` days. It notes these days in the ledger (`confirmation-days`), because a time alone
 //! says neither that confirmations were switched on nor that the clock was right.
 //!
 //! - `queue`: the people to ask, and the order.
-//! - `history`: the attempts of the last 24 hours. `mailbox`: the addresses of a mailbox. `brake`: pauses after trouble.
+//! - `history`: the attempts of the last 24 hours. `mailbox`: the addresses of a mailbox. `backoff`: pauses after trouble.
 //! - `task`: asks one person after another. `courier`: sends one message.
 //! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
 //! - `tries`: wrong codes.
 
 mod asked;
-mod brake;
+mod backoff;
 mod courier;
 mod history;
 mod mailbox;
@@ -110,8 +110,8 @@ pub(super) struct Confirmation {
 pub(super) enum Promise {
     /// The person is not on the list any more.
     NotListed,
-    /// The person has confirmed, or was never asked.
-    None,
+    /// The person has confirmed, or was never asked, or the site asks nobody.
+    NotNeeded,
     /// It has promised to ask the person less than an hour ago.
     Recent,
     /// It has promised now to ask the person.
@@ -164,13 +164,13 @@ impl Confirmation {
             return Ok(Promise::NotListed);
         };
         if entry.confirmed_at.is_some() {
-            return Ok(Promise::None);
+            return Ok(Promise::NotNeeded);
         }
         let now = SystemTime::now();
         match entry.asked_at.map(|asked_at| age(asked_at, now)) {
             // Only by a confirmation can somebody come back who was suppressed, perhaps before the owner corrected the
             // address.
-            None if !self.list.is_suppressed(email).await? => return Ok(Promise::None),
+            None if !self.list.is_suppressed(email).await? => return Ok(Promise::NotNeeded),
             Some(age) if age < PROMISE_INTERVAL => return Ok(Promise::Recent),
             _ => {}
         }

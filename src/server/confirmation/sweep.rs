@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     asked::{AskedPeople, Due},
-    history::{Attempt, DAY},
+    history::{DAY, DeliveryAttempt},
     mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
 };
@@ -33,7 +33,7 @@ pub(super) fn find(
     list: &dyn Waitlist,
     key: &ListKey,
     asked: &AskedPeople,
-    recent: &mut [Attempt],
+    recent: &mut [DeliveryAttempt],
     days: u32,
     now: SystemTime,
 ) -> Result<Findings, StoreError> {

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     asked::{AskedPeople, Due, recent_attempts, result_of, retry_pause},
-    brake::{Brakes, LONGEST_PAUSE, Trouble},
+    backoff::{Backoffs, LONGEST_PAUSE, Trouble},
     courier::{Courier, STORE_PAUSE, Sent},
-    history::{Attempt, AttemptResult, History},
+    history::{AttemptResult, DeliveryAttempt, History},
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
@@ -52,7 +52,7 @@ pub(super) async fn run(confirmation: &Confirmation, stop: impl Future<Output = 
         confirmation,
         courier: Courier::new(confirmation, give_up.clone()),
         history: History::new(confirmation.sender.settings.messages_per_day),
-        brakes: Brakes::new(),
+        backoffs: Backoffs::new(),
         asked_elsewhere: HashSet::new(),
         is_loaded: false,
         next_sweep: Instant::now(),
@@ -71,7 +71,7 @@ struct Task<'a> {
     confirmation: &'a Confirmation,
     courier: Courier<'a>,
     history: History,
-    brakes: Brakes,
+    backoffs: Backoffs,
     /// The people that other processes have asked since the last sweep, which may have found them too.
     asked_elsewhere: HashSet<AddressHash>,
     /// Whether the ledger was read.
@@ -108,7 +108,7 @@ impl Task<'_> {
             match connected {
                 Ok(()) => self.ask(ask).await,
                 Err(error) => {
-                    let pause = self.brakes.note_for_all(Trouble::NoReply);
+                    let pause = self.backoffs.note_for_all(Trouble::NoReply);
                     let server = &self.confirmation.sender.settings.mail.smtp;
                     self.report(pause, &format!("{server}: {error}"));
                     self.confirmation.queue().add_later(ask, Instant::now());
@@ -119,27 +119,27 @@ impl Task<'_> {
 
     /// Returns the person who is next.
     fn next(&mut self) -> Option<Ask> {
-        let is_paused = !self.is_loaded || self.brakes.until().is_some();
+        let is_paused = !self.is_loaded || self.backoffs.until().is_some();
         if is_paused || self.confirmation.queue().is_empty() {
             return None;
         }
         if let Some(wait) = self.history.wait_for_budget(SystemTime::now()) {
             let per_day = self.confirmation.sender.settings.messages_per_day;
-            self.brakes.pause(wait);
+            self.backoffs.pause(wait);
             let reason =
                 format!("{per_day} were sent in 24 hours, which is the limit (--confirm-per-day)");
             self.report(wait, &reason);
             return None;
         }
-        let (brakes, history) = (&self.brakes, &self.history);
-        let rank = |by: ClientKey| history.rank(by).filter(|_| !brakes.holds(by));
+        let (backoffs, history) = (&self.backoffs, &self.history);
+        let rank = |by: ClientKey| history.rank(by).filter(|_| !backoffs.holds(by));
         self.confirmation.queue().take(Instant::now(), rank)
     }
 
     /// Returns when to look for the next person again.
     fn wake_at(&self) -> Instant {
         let queue = self.confirmation.queue();
-        let next = match self.brakes.until() {
+        let next = match self.backoffs.until() {
             Some(until) => Some(until),
             None if queue.has_waiting() => Some(Instant::now() + POLL_INTERVAL),
             None => queue.next_at(),
@@ -158,7 +158,7 @@ impl Task<'_> {
                     .add_later(Ask { retry, ..ask }, at);
             }
             Err(error) => {
-                self.brakes.pause(STORE_PAUSE);
+                self.backoffs.pause(STORE_PAUSE);
                 self.report(STORE_PAUSE, &error.to_string());
                 self.confirmation.queue().add_later(ask, Instant::now());
             }
@@ -198,7 +198,7 @@ impl Task<'_> {
             match self.courier.send(&key, &entry, retry, is_full).await? {
                 Sent::Done(start, result) => {
                     if let Some(result) = result_of(&result.status) {
-                        self.history.add(Attempt {
+                        self.history.add(DeliveryAttempt {
                             at: SystemTime::now(),
                             delivery: start.number,
                             recipient,
@@ -213,7 +213,7 @@ impl Task<'_> {
                     return Ok(retry_pause(&start).map(|pause| Due { retry, pause }));
                 }
                 Sent::Unwritable(error) => {
-                    self.brakes.pause(LONGEST_PAUSE);
+                    self.backoffs.pause(LONGEST_PAUSE);
                     self.report(LONGEST_PAUSE, &error.to_string());
                     return Ok(None);
                 }
@@ -237,16 +237,16 @@ impl Task<'_> {
         let trouble = match reply {
             None if status.state == DeliveryState::Waiting => return,
             Some(reply) if reply.is_closing() => {
-                let pause = self.brakes.note_for_all(Trouble::NoReply);
+                let pause = self.backoffs.note_for_all(Trouble::NoReply);
                 return self.report(pause, &reply.to_string());
             }
             Some(_) if *is_objection => Trouble::Objection,
             None if status.state != DeliveryState::Refused => Trouble::NoReply,
             _ => {
-                self.brakes.release(by);
+                self.backoffs.release(by);
                 let is_bad = result_of(status) == Some(AttemptResult::BadAddress);
                 if is_bad && self.history.has_many_bad_addresses() {
-                    self.brakes.pause(LONGEST_PAUSE);
+                    self.backoffs.pause(LONGEST_PAUSE);
                     self.report(LONGEST_PAUSE, "too many addresses do not exist");
                 }
                 return;
@@ -256,7 +256,7 @@ impl Task<'_> {
             || "it did not reply to a message".to_owned(),
             |reply| format!("the mail server objects to the sender or to the message: {reply}"),
         );
-        match self.brakes.note(by, trouble) {
+        match self.backoffs.note(by, trouble) {
             Some(pause) => self.report(pause, &words),
             None => tracing::info!(
                 "a message that asks to confirm an address was not accepted, and will be tried again: {words}"
@@ -320,7 +320,7 @@ impl Task<'_> {
     }
 
     /// Reads the ledger, which other processes change too.
-    async fn read_ledger(&mut self) -> Result<(AskedPeople, Vec<Attempt>), StoreError> {
+    async fn read_ledger(&mut self) -> Result<(AskedPeople, Vec<DeliveryAttempt>), StoreError> {
         let list = &self.confirmation.list;
         let deliveries: Vec<Delivery> = list.deliveries(&MessageId::confirmation()).await?;
         let days = list.deliveries(&MessageId::confirmation_days()).await?;

@@ -45,24 +45,24 @@ pub(super) enum Trouble {
 }
 
 /// The pauses.
-pub(super) struct Brakes {
-    everybody: Brake,
-    clients: LruCache<ClientKey, Brake>,
+pub(super) struct Backoffs {
+    everybody: Backoff,
+    clients: LruCache<ClientKey, Backoff>,
     /// How many clients had trouble since the last message without.
     clients_in_a_row: usize,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Brake {
+struct Backoff {
     /// How often in a row something went wrong.
     row: usize,
     until: Option<Instant>,
 }
 
-impl Brakes {
+impl Backoffs {
     pub(super) fn new() -> Self {
         Self {
-            everybody: Brake::default(),
+            everybody: Backoff::default(),
             clients: LruCache::new(CLIENTS_MAX),
             clients_in_a_row: 0,
         }
@@ -75,21 +75,21 @@ impl Brakes {
 
     /// Returns whether the people of a client wait.
     pub(super) fn holds(&self, by: ClientKey) -> bool {
-        let brake = self.clients.peek(&by);
-        brake.is_some_and(|brake| brake.until.is_some_and(|until| until > Instant::now()))
+        let backoff = self.clients.peek(&by);
+        backoff.is_some_and(|backoff| backoff.until.is_some_and(|until| until > Instant::now()))
     }
 
     /// Notes that the mail server has replied to a message, and has not objected.
     pub(super) fn release(&mut self, by: ClientKey) {
         self.clients.pop(&by);
-        (self.everybody, self.clients_in_a_row) = (Brake::default(), 0);
+        (self.everybody, self.clients_in_a_row) = (Backoff::default(), 0);
     }
 
     /// Notes trouble with the sign-up of a client. Returns the pause of everybody, if there is one.
     pub(super) fn note(&mut self, by: ClientKey, trouble: Trouble) -> Option<Duration> {
-        let brake = self.clients.get_or_insert_mut(by, Brake::default);
-        let is_first = brake.row == 0;
-        brake.add(trouble);
+        let backoff = self.clients.get_or_insert_mut(by, Backoff::default);
+        let is_first = backoff.row == 0;
+        backoff.add(trouble);
         self.clients_in_a_row += usize::from(is_first);
         (self.clients_in_a_row >= CLIENTS_TOGETHER).then(|| self.everybody.add(trouble))?
     }
@@ -105,7 +105,7 @@ impl Brakes {
     }
 }
 
-impl Brake {
+impl Backoff {
     /// Adds trouble. Returns the pause, if there is one.
     fn add(&mut self, trouble: Trouble) -> Option<Duration> {
         self.row += 1;
