@@ -40,8 +40,8 @@ fn mailbox_key(email: &Email) -> String {
     }
 }
 
-/// Returns the part before a tag. A local part that begins with the separator has none.
+/// Returns the part before a tag. A separator at the beginning belongs to the name.
 fn without_tag(local: &str, separator: char) -> &str {
-    let name = local.split(separator).next();
-    name.filter(|name| !name.is_empty()).unwrap_or(local)
+    let tag = local.get(1..).and_then(|rest| rest.find(separator));
+    tag.map_or(local, |at| &local[..=at])
 }
